@@ -1,0 +1,1 @@
+"""The nouns that everything else uses: errors, configuration, registries, random streams, batches."""

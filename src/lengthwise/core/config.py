@@ -1,0 +1,88 @@
+"""Typed, strict configuration: frozen pydantic dataclasses that round-trip through JSON and refuse unknown fields."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from typing import Any, TypeVar, dataclass_transform
+
+import pydantic
+from pydantic import ConfigDict, TypeAdapter
+
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
+
+T = TypeVar("T")
+_STRICT = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=False)
+def config(cls: type[T]) -> type[T]:
+    """Class decorator: a frozen pydantic dataclass whose fields are checked strictly (no ``"3"`` for 3, no extras)."""
+    return pydantic.dataclasses.dataclass(frozen=True, config=_STRICT)(cls)  # type: ignore[return-value]
+
+
+def fields_of(component: object) -> dict[str, Any]:
+    """The fields of a configuration object as plain JSON values."""
+    return TypeAdapter(type(component)).dump_python(component, mode="json")
+
+
+def from_fields(cls: type[T], values: dict[str, Any], *, where: str) -> T:
+    """Build ``cls`` from plain JSON values; every mistake is one `LengthwiseError` line that says where it is."""
+    known = [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
+    for key in values:
+        if key not in known:
+            raise UnknownNameError(f"field of {where}", key, known)
+    try:
+        # JSON mode: strict about types, yet a JSON list may fill a tuple.
+        return TypeAdapter(cls).validate_json(json.dumps(values))
+    except pydantic.ValidationError as error:
+        raise LengthwiseError(_one_line(error, where)) from None
+    except (TypeError, ValueError) as error:
+        raise LengthwiseError(f"{where}: {error}") from None
+
+
+def _one_line(error: pydantic.ValidationError, where: str) -> str:
+    first = error.errors(include_url=False)[0]
+    path = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] in ("value_error", "assertion_error"):
+        return f"{where}: {message}"
+    return f"{where}: {path}: {message[0].lower() + message[1:]}, got {first['input']!r}"
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def digest(value: Any) -> str:
+    """Twelve hexadecimal digits that name a JSON value."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
+
+
+def apply_edits(values: dict[str, Any], edits: list[str]) -> dict[str, Any]:
+    """Apply ``key.path=value`` edits to plain JSON values; the path must exist, the value is JSON or else a string."""
+    result = json.loads(json.dumps(values))
+    for edit in edits:
+        path, separator, text = edit.partition("=")
+        if not separator:
+            raise LengthwiseError(f"--set needs key=value, got {edit!r}; write e.g. --set training.steps=100")
+        node = result
+        *parents, last = path.split(".")
+        for depth, key in enumerate(parents):
+            if not isinstance(node, dict) or key not in node:
+                raise UnknownNameError("setting", ".".join(parents[: depth + 1]), node if isinstance(node, dict) else ())
+            node = node[key]
+        if not isinstance(node, dict) or last not in node:
+            raise UnknownNameError("setting", path, node if isinstance(node, dict) else ())
+        node[last] = parse_value(text)
+    return result
+
+
+def parse_value(text: str) -> Any:
+    """A JSON value if ``text`` is one, otherwise ``text`` itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

@@ -1,0 +1,33 @@
+"""The errors that a user can cause: one line each, naming the rule, the value and the way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class LengthwiseError(Exception):
+    """A mistake of the user's that we can name; the command line prints it as one line and exits with code 2."""
+
+
+class UnknownNameError(LengthwiseError):
+    """A name that is not in a registry, a field that does not exist, a key that is not known."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        self.kind, self.name, self.known = kind, name, tuple(known)
+        super().__init__(f"unknown {kind} {name!r}. {suggestion(str(name), self.known)}")
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """``Did you mean 'addition'?`` for a near miss, otherwise the list of what is known."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    return f"Known: {', '.join(names)}." if names else "None is known."
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise a `LengthwiseError` with ``message`` unless ``condition`` holds."""
+    if not condition:
+        raise LengthwiseError(message)

@@ -1,0 +1,1 @@
+"""C-RASP[periodic, local]: programs, their parser and interpreter, and the exact decision for regular languages."""

@@ -1,0 +1,1 @@
+"""Regular expressions, automata, exact counting and sampling. No torch."""
