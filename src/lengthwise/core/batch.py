@@ -1,0 +1,192 @@
+"""A batch of sequences of one layout, and the builder that writes it column by column.
+
+A *column* is the same position of all B sequences. Its token, its place and its parents are written together, so the
+structure can't drift away from the tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Int
+from numpy import ndarray
+
+from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
+
+NOT_SCORED = -100
+
+Values = int | ndarray
+"""The tokens of one column: one id for all rows, or one per row, shape ``[B]``."""
+Positions = Sequence[Values]
+"""Positions of tokens: each one number for all rows, or one per row; -1 stands for none in that row."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What decides which column holds what: the length, and in subclasses whatever else does."""
+
+    length: int
+
+    @property
+    def axes(self) -> dict[str, int]:
+        """What a result is filed under beside the length, e.g. ``{"chains": 4, "depth": 20}``."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Column:
+    """The structure of one column."""
+
+    scored: bool
+    answer: bool
+    parents: Positions
+    selectors: Positions
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B sequences of T tokens with one layout, so there is no padding.
+
+    ``labels`` repeats the token where it is scored (unshifted) and holds -100 elsewhere. ``allowed`` (next-symbol
+    tasks) marks for every position the set of right *next* tokens. ``places`` has one level per column of its last
+    axis; place 0 means "no place". ``prompt_length`` is the number of tokens before the first predicted one.
+    """
+
+    vocab: Vocab
+    layout: Layout
+    input_ids: Int[ndarray, "B T"]
+    labels: Int[ndarray, "B T"]
+    places: Int[ndarray, "B T K"]
+    columns: tuple[Column, ...]
+    allowed: Bool[ndarray, "B T V"] | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """B, the number of sequences."""
+        return self.input_ids.shape[0]
+
+    @property
+    def tokens(self) -> int:
+        """T, the number of tokens of a sequence."""
+        return self.input_ids.shape[1]
+
+    @cached_property
+    def scored(self) -> Bool[ndarray, " T"]:
+        """Which columns count in loss and metrics."""
+        return np.array([column.scored for column in self.columns])
+
+    @cached_property
+    def answer(self) -> Bool[ndarray, " T"]:
+        """Which scored columns hold the answer proper (not scratchpad, not the end token)."""
+        return np.array([column.answer for column in self.columns])
+
+    @property
+    def prompt_length(self) -> int:
+        """Number of tokens before the first scored one; T if none is scored."""
+        return int(np.argmax(self.scored)) if self.scored.any() else self.tokens
+
+    @cached_property
+    def parents(self) -> Int[ndarray, "B T P"]:
+        """Positions of the tokens that each scored token is a function of; -1 pads."""
+        return self._positions([column.parents for column in self.columns])
+
+    @cached_property
+    def selectors(self) -> Int[ndarray, "B T S"]:
+        """Positions of the tokens that choose the parents by content; -1 pads."""
+        return self._positions([column.selectors for column in self.columns])
+
+    def _positions(self, columns: list[Positions]) -> ndarray:
+        width = max((len(column) for column in columns), default=0)
+        result = np.full((self.size, self.tokens, width), -1, dtype=np.int64)
+        for t, column in enumerate(columns):
+            for p, position in enumerate(column):
+                result[:, t, p] = position
+        return result
+
+    def text(self, row: int) -> list[str]:
+        """The tokens of one sequence as strings."""
+        return self.vocab.decode(self.input_ids[row].tolist())
+
+
+class SequenceBuilder:
+    """Writes a batch of ``size`` sequences, one column of ``size`` tokens at a time.
+
+    `given` and `predicted` return the position of the new column, to be named as a parent later.
+    """
+
+    def __init__(self, vocab: Vocab, size: int, levels: int = 1) -> None:
+        self.vocab, self.size, self.levels = vocab, size, levels
+        self._ids: list[Values] = []
+        self._places: list[Any] = []
+        self._columns: list[Column] = []
+        self._allowed: ndarray | None = None
+        self.extra: dict[str, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def given(self, ids: Values, place: Any = 0) -> int:
+        """Append a column of the prompt; ``place`` is one number (first level) or one per level, or arrays ``[B]``."""
+        return self._append(ids, place, _GIVEN)
+
+    def predicted(
+        self, ids: Values, place: Any = 0, parents: Positions = (), selectors: Positions = (), *, answer: bool = True
+    ) -> int:
+        """Append a scored column: a function of its ``parents``, which ``selectors`` choose where content does."""
+        return self._append(ids, place, Column(True, answer, tuple(parents), tuple(selectors)))
+
+    def bos(self) -> int:
+        """Append ``<bos>`` (place 0)."""
+        return self.given(self.vocab[BOS])
+
+    def sep(self, place: Any = 0) -> int:
+        """Append ``<sep>``."""
+        return self.given(self.vocab[SEP], place)
+
+    def eos(self, place: Any = 0, parents: Positions = (), selectors: Positions = ()) -> int:
+        """Append the scored ``<eos>``; it is not part of the answer, so stopping errors can be told apart."""
+        return self.predicted(self.vocab[EOS], place, parents, selectors, answer=False)
+
+    def allow(self, allowed: Bool[ndarray, "B T V"]) -> None:
+        """State the set of right next tokens after every position, instead of labels."""
+        self._allowed = allowed
+
+    def _append(self, ids: Values, place: Any, column: Column) -> int:
+        self._ids.append(ids)
+        self._places.append(place)
+        self._columns.append(column)
+        return len(self._ids) - 1
+
+    def build(self, layout: Layout) -> Batch:
+        """The finished batch."""
+        length = len(self._ids)
+        by_column = np.empty((length, self.size), dtype=np.int64)
+        places = np.zeros((length, self.size, self.levels), dtype=np.int64)
+        for t in range(length):
+            by_column[t] = self._ids[t]
+            place = self._places[t]
+            if isinstance(place, tuple):
+                for level, value in enumerate(place):
+                    places[t, :, level] = value
+            else:
+                places[t, :, 0] = place
+        scored = np.array([column.scored for column in self._columns])
+        labels = np.where(scored[:, None], by_column, NOT_SCORED)
+        return Batch(
+            vocab=self.vocab,
+            layout=layout,
+            input_ids=np.ascontiguousarray(by_column.T),
+            labels=np.ascontiguousarray(labels.T),
+            places=np.ascontiguousarray(places.transpose(1, 0, 2)),
+            columns=tuple(self._columns),
+            allowed=self._allowed,
+            extra=self.extra,
+        )
+
+
+_GIVEN = Column(False, False, (), ())

@@ -1,0 +1,52 @@
+"""The tokens of a task: a fixed, ordered tuple of strings with the four special tokens first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lengthwise.core.errors import UnknownNameError
+
+PAD, BOS, SEP, EOS = "<pad>", "<bos>", "<sep>", "<eos>"
+SPECIALS = (PAD, BOS, SEP, EOS)
+
+
+@dataclass(frozen=True)
+class Vocab:
+    """Token strings and their ids; ids 0 to 3 are ``<pad> <bos> <sep> <eos>`` in every vocabulary."""
+
+    tokens: tuple[str, ...]
+
+    @classmethod
+    def of(cls, symbols: Iterable[str]) -> Vocab:
+        """The special tokens followed by ``symbols``."""
+        return cls(SPECIALS + tuple(symbols))
+
+    def __post_init__(self) -> None:
+        if self.tokens[: len(SPECIALS)] != SPECIALS or len(set(self.tokens)) != len(self.tokens):
+            raise ValueError("a vocabulary starts with the special tokens and holds no token twice")
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """Token string to id."""
+        return {token: index for index, token in enumerate(self.tokens)}
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __getitem__(self, token: str) -> int:
+        try:
+            return self.ids[token]
+        except KeyError:
+            raise UnknownNameError("token", token, self.tokens) from None
+
+    def encode(self, tokens: Sequence[str]) -> np.ndarray:
+        """Ids of token strings, shape ``[T]``; raises `UnknownNameError` for a foreign token."""
+        return np.array([self[token] for token in tokens], dtype=np.int64)
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Token strings of ids."""
+        return [self.tokens[index] for index in ids]

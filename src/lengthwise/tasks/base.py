@@ -1,0 +1,93 @@
+"""What a task is: the tokens, and their exact structure."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Literal, final
+
+from lengthwise.core.batch import Batch, Layout, SequenceBuilder
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.registry import Registry
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import Vocab
+from lengthwise.tasks.outside import load_class
+
+LevelKind = Literal["coupled", "fixed"]
+"""``coupled``: ids are redrawn per sequence; ``fixed``: the id is the place (such as the child/parent slot)."""
+PlaceRule = Literal["earlier", "next"]
+"""How a predicted token's place follows: the place of an earlier token, or else the current place plus one."""
+
+
+class Task(ABC):
+    """One task: a frozen dataclass whose fields are its configuration.
+
+    A subclass says which tokens there are (`vocab`), which lengths have instances (`lengths`), what decides the
+    columns (`layout`), and writes them (`write`) with places, parents and selectors. `answer` solves one prompt
+    independently; the laws hold the two against each other.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str] = ""
+    """One line for ``lengthwise list``."""
+    levels: ClassVar[tuple[LevelKind, ...]] = ("coupled",)
+    """The kinds of the place levels."""
+    place_rule: ClassVar[PlaceRule] = "earlier"
+    min_length: ClassVar[int] = 1
+
+    @property
+    @abstractmethod
+    def vocab(self) -> Vocab:
+        """The tokens."""
+
+    @abstractmethod
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Write the columns of one batch."""
+
+    @abstractmethod
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Everything that follows ``prompt`` (scratchpad, answer, ``<eos>``), solved row by row in plain Python.
+
+        Raises `ValueError` where ``prompt`` is not an instance of the task.
+        """
+
+    def layout(self, length: int, rng: Rng) -> Layout:
+        """Draw what decides the columns, with the probabilities of the row-wise distribution."""
+        del rng
+        return Layout(length)
+
+    def max_length(self) -> int | None:
+        """The largest length with instances, or None if there is no limit."""
+        return None
+
+    def lengths(self, low: int, high: int) -> list[int]:
+        """The lengths in ``low..high`` that have instances."""
+        top = self.max_length()
+        return list(range(max(low, self.min_length), (high if top is None else min(high, top)) + 1))
+
+    def chance(self, layout: Layout) -> float:
+        """Probability of the answer being right by guessing among the answers that the prompt leaves open."""
+        del layout
+        return 0.0
+
+    def test_layouts(self, length: int) -> list[Layout]:
+        """The fixed layouts on which a length is tested; empty means: draw them like training's."""
+        del length
+        return []
+
+    @final
+    def batch(self, length: int, size: int, rng: Rng, layout: Layout | None = None) -> Batch:
+        """``size`` sequences of one layout of ``length``; raises `LengthwiseError` if the length has no instances."""
+        if size < 1:
+            raise LengthwiseError(f"a batch needs at least one sequence, got size {size}; use size 1 or more")
+        if length not in self.lengths(length, length):
+            top = self.max_length()
+            limit = f"{self.min_length} or more" if top is None else f"{self.min_length} to {top}"
+            raise LengthwiseError(f"task {self.name!r} has no instances of length {length}; use {limit}")
+        layout = layout or self.layout(length, rng)
+        seq = SequenceBuilder(self.vocab, size, levels=len(self.levels))
+        self.write(seq, layout, rng)
+        return seq.build(layout)
+
+
+TASKS: Registry[Task] = Registry("task", outside=lambda target: load_class(target, Task, kind="task"))
