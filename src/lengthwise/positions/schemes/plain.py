@@ -1,0 +1,97 @@
+"""Schemes that ignore places and number all tokens, ``<bos>`` included: sequential, randomized, PoSE."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from lengthwise.core.config import config
+from lengthwise.core.rng import Rng
+from lengthwise.positions.schemes.base import SCHEMES, LevelKind, PositionScheme, sorted_subsets
+
+
+@SCHEMES.register("sequential")
+@config
+class Sequential(PositionScheme):
+    """Ids o, o + 1, …; with ``random_start`` the offset o is uniform in training and 0 at test ("absolute shift")."""
+
+    summary = "0, 1, 2, …; with a random start in training on request (absolute shift)"
+
+    max_position: int = 2048
+    random_start: bool = False
+
+    def assign(
+        self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng
+    ) -> Int[ndarray, "B T 1"]:
+        """Consecutive ids, one start per row."""
+        rows, tokens, _ = places.shape
+        self.check_fits(tokens - 1)
+        start = rng.integers(self.max_position - tokens + 2, size=(rows, 1)) if self.random_start else 0
+        return np.broadcast_to(start + np.arange(tokens), (rows, tokens))[:, :, None].copy()
+
+    def for_evaluation(self) -> Sequential:
+        """The same ids from 0."""
+        return Sequential(max_position=self.max_position)
+
+
+@SCHEMES.register("randomized")
+@config
+class Randomized(PositionScheme):
+    """A sorted random subset of ``0..max_position``, at training and at test (Ruoss et al. 2023)."""
+
+    summary = "a sorted random subset of the id range, at training and at test"
+
+    max_position: int = 2047
+
+    def assign(
+        self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng
+    ) -> Int[ndarray, "B T 1"]:
+        """One subset per row."""
+        rows, tokens, _ = places.shape
+        self.check_fits(tokens - 1)
+        return sorted_subsets(rng, rows, tokens, 0, self.max_position)[:, :, None]
+
+
+@SCHEMES.register("pose")
+@config
+class PoSE(PositionScheme):
+    """Consecutive ids with ``chunks - 1`` random jumps up to ``max_position``; plain ids at test (Zhu et al. 2023).
+
+    With ``cut="first_half"`` (two chunks only) the first chunk is at most half of the sequence, as published;
+    ``anywhere`` cuts uniformly.
+    """
+
+    summary = "consecutive ids with a random skip in training, so that far offsets are seen"
+
+    max_position: int = 2047
+    chunks: int = 2
+    cut: Literal["first_half", "anywhere"] = "first_half"
+
+    def __post_init__(self) -> None:
+        if self.chunks < 1:
+            raise ValueError(f"chunks must be at least 1, got {self.chunks}")
+
+    def assign(
+        self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng
+    ) -> Int[ndarray, "B T 1"]:
+        """Own cuts and skips per row."""
+        rows, tokens, _ = places.shape
+        self.check_fits(tokens - 1)
+        jumps = min(self.chunks, tokens) - 1
+        ids = np.broadcast_to(np.arange(tokens), (rows, tokens)).copy()
+        if jumps:
+            if jumps == 1 and self.cut == "first_half":
+                cuts = rng.integers(1, (tokens + 1) // 2 + 1, size=(rows, 1))
+            else:
+                cuts = sorted_subsets(rng, rows, jumps, 1, tokens - 1)
+            skips = np.sort(rng.integers(self.max_position - tokens + 2, size=(rows, jumps)), axis=1)
+            chunk = (np.arange(tokens) >= cuts[:, :, None]).sum(axis=1)
+            ids += np.take_along_axis(np.pad(skips, ((0, 0), (1, 0))), chunk, axis=1)
+        return ids[:, :, None]
+
+    def for_evaluation(self) -> Sequential:
+        """Plain ids from 0."""
+        return Sequential(max_position=self.max_position)
