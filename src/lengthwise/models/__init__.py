@@ -1,0 +1,1 @@
+"""Models: the decoder-only transformer, generation, and the bridge to C-RASP programs."""

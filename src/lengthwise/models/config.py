@@ -1,0 +1,49 @@
+"""The configuration of a transformer. No torch: recipes and the command line read it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from lengthwise.core.config import config
+
+
+@config
+class ModelConfig:
+    """A pre-norm decoder; the defaults suit tasks that need one hop of attention per step.
+
+    ``log_length`` is the length c at which log-length attention scaling is 1: logits are multiplied by
+    ln(i) / ln(c), i = number of visible keys (our choice; None switches it off). ``init`` is ``small`` (N(0, 0.02²),
+    tables ``table_std``) or ``fan_in`` (token table N(0, 1), matrices N(0, 1/fan_in)); with both, matrices that write
+    to the residual stream are scaled by 1/√(2·layers) in ``fan_in`` only.
+    """
+
+    layers: int = 1
+    heads: int = 4
+    width: int = 128
+    mlp_ratio: int = 4
+    norm: Literal["rms", "layer"] = "rms"
+    bias: bool = False
+    qk_norm: bool = True
+    log_length: int | None = None
+    tied: bool = False
+    dropout: float = 0.0
+    init: Literal["small", "fan_in"] = "small"
+    table_std: float = 0.05
+    id_head: Literal["classification", "pointer"] = "classification"
+    """How ids are predicted under predictive position coupling."""
+
+    def __post_init__(self) -> None:
+        for name in ("layers", "heads", "width", "mlp_ratio"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.width % self.heads:
+            raise ValueError(f"width must be a multiple of heads, got {self.width} and {self.heads}")
+        if self.log_length is not None and self.log_length < 2:
+            raise ValueError(f"log_length must be at least 2, got {self.log_length}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+
+    @property
+    def head_width(self) -> int:
+        """d_h."""
+        return self.width // self.heads

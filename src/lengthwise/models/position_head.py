@@ -1,0 +1,145 @@
+"""The heads that predict position ids (predictive position coupling): over a table, or by pointing."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings import EncodingShape
+from lengthwise.positions.encodings.base import FIXED_LEVEL_IDS
+
+if TYPE_CHECKING:
+    from lengthwise.models.transformer import Cache
+
+
+class IdPrediction(ABC):
+    """A prediction of the next id on one level, at every asked position."""
+
+    @abstractmethod
+    def loss(self, target: Int[Tensor, "B Q"]) -> Float[Tensor, "B Q"]:
+        """−ln of the probability given to the target id, in nats."""
+
+    @abstractmethod
+    def best(self) -> Int[Tensor, "B Q"]:
+        """The most probable id."""
+
+
+@dataclass
+class Classification(IdPrediction):
+    """Logits over all ids of a table."""
+
+    logits: Float[Tensor, "B Q N"]
+
+    def loss(self, target: Int[Tensor, "B Q"]) -> Float[Tensor, "B Q"]:
+        """Cross-entropy."""
+        return functional.cross_entropy(self.logits.flatten(0, 1), target.flatten(), reduction="none").view_as(target)
+
+    def best(self) -> Int[Tensor, "B Q"]:
+        """The largest logit."""
+        return self.logits.argmax(-1)
+
+
+@dataclass
+class Pointer(IdPrediction):
+    """Attention over the tokens so far; an id has the total attention of the tokens that carry it."""
+
+    scores: Float[Tensor, "B Q T"]
+    ids: Int[Tensor, "B T"]
+
+    def loss(self, target: Int[Tensor, "B Q"]) -> Float[Tensor, "B Q"]:
+        """−ln of the attention on all tokens that carry the target id; a target that no token carries costs 0 ids.
+
+        Such a target can't be pointed at: it raises nothing here, the task law on places excludes it.
+        """
+        right = self.ids[:, None, :] == target[:, :, None]
+        logp = torch.log_softmax(self.scores, dim=-1)
+        return -torch.logsumexp(logp.masked_fill(~right, -1e4), dim=-1)
+
+    def best(self) -> Int[Tensor, "B Q"]:
+        """The id with the most attention in total."""
+        weight = torch.softmax(self.scores, dim=-1)
+        total = weight.new_zeros(*weight.shape[:2], int(self.ids.max()) + 1)
+        total.scatter_add_(2, self.ids[:, None, :].expand_as(weight), weight)
+        return total.argmax(-1)
+
+
+class PointerLevel(nn.Module):
+    """Queries and keys of the pointing attention on one level."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(width, width, bias=False)
+        self.key = nn.Linear(width, width, bias=False)
+        self.gain = nn.Parameter(torch.tensor(1.0))
+
+    def project(self, hidden: Float[Tensor, "B Q D"]) -> tuple[Tensor, Tensor]:
+        """Normalized queries and keys."""
+        width = hidden.shape[-1]
+        return (
+            functional.rms_norm(self.query(hidden), (width,)) * self.gain,
+            functional.rms_norm(self.key(hidden), (width,)),
+        )
+
+
+class PositionHead(nn.Module):
+    """One head per level; ``fixed`` levels have few ids and are always classified."""
+
+    def __init__(self, config: ModelConfig, shape: EncodingShape) -> None:
+        super().__init__()
+        self.kinds = shape.kinds
+        self.pointing = config.id_head == "pointer"
+        self.log_length = config.log_length
+        levels: list[nn.Module] = []
+        for kind in shape.kinds:
+            if kind == "coupled" and self.pointing:
+                levels.append(PointerLevel(config.width))
+            else:
+                size = shape.max_position + 1 if kind == "coupled" else FIXED_LEVEL_IDS
+                levels.append(nn.Linear(config.width, size, bias=False))
+        self.levels = nn.ModuleList(levels)
+
+    def tables(self) -> list[nn.Linear]:
+        """The classification heads."""
+        return [level for level in self.levels if isinstance(level, nn.Linear)]
+
+    def forward(
+        self,
+        hidden: Float[Tensor, "B Q D"],
+        key_ids: Int[Tensor, "B T L"],
+        at: Int[Tensor, " S"] | slice | None,
+        cache: Cache | None,
+    ) -> tuple[IdPrediction, ...]:
+        """One prediction per level after each asked position; keys are all tokens so far."""
+        asked = hidden if at is None else hidden[:, at]
+        result: list[IdPrediction] = []
+        for level, (module, kind) in enumerate(zip(self.levels, self.kinds, strict=True)):
+            if isinstance(module, PointerLevel):
+                result.append(self._point(module, hidden, key_ids[..., level], at, cache))
+            else:
+                del kind
+                result.append(Classification(module(asked)))
+        return tuple(result)
+
+    def _point(
+        self, module: PointerLevel, hidden: Tensor, ids: Tensor, at: Tensor | slice | None, cache: Cache | None
+    ) -> Pointer:
+        query, key = module.project(hidden)
+        if cache is not None:
+            key = cache.extend("pointer", key, axis=1)
+        queries, keys = query.shape[1], key.shape[1]
+        index = torch.arange(keys, device=hidden.device)
+        last = index[keys - queries :]
+        if self.log_length is not None:
+            query = query * ((last + 1).to(query.dtype).log() / math.log(self.log_length))[:, None]
+        if at is not None:
+            query, last = query[:, at], last[at]
+        scores = query @ key.mT / math.sqrt(key.shape[-1])
+        return Pointer(scores.masked_fill(index > last[:, None], -math.inf), ids)

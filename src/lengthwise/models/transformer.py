@@ -1,0 +1,238 @@
+"""The whole model in one file: a pre-norm decoder-only transformer that hears positions through an encoding.
+
+Input at each step is a token and its position ids; output are next-token logits and, under predictive position
+coupling, next-id predictions, one per level.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lengthwise.models.config import ModelConfig
+from lengthwise.models.position_head import IdPrediction, PositionHead
+from lengthwise.positions.encodings import EncodingShape, EncodingSpec
+from lengthwise.positions.encodings.modules import PositionEncoding
+
+
+@dataclass
+class TransformerOutput:
+    """Next-token ``logits``; ``position`` holds one prediction of the next id per level, or nothing."""
+
+    logits: Float[Tensor, "B Q V"]
+    position: tuple[IdPrediction, ...] = ()
+
+
+@dataclass
+class Cache:
+    """Keys and values of the tokens so far, in buffers of ``capacity`` tokens that never grow."""
+
+    capacity: int
+    length: int = 0
+    keys: list[Tensor] = field(default_factory=list)
+    values: list[Tensor] = field(default_factory=list)
+    ids: Tensor | None = None
+    pointer: Tensor | None = None
+
+    def extend(self, name: str, new: Tensor, *, layer: int | None = None, axis: int) -> Tensor:
+        """Write ``new`` behind what the buffer holds; returns all of it so far."""
+        buffer = self._buffer(name, new, layer, axis)
+        end = self.length + new.shape[axis]
+        buffer.narrow(axis, self.length, new.shape[axis]).copy_(new)
+        return buffer.narrow(axis, 0, end)
+
+    def _buffer(self, name: str, new: Tensor, layer: int | None, axis: int) -> Tensor:
+        store = getattr(self, name)
+        missing = store is None if layer is None else len(store) <= layer
+        if missing:
+            shape = list(new.shape)
+            shape[axis] = self.capacity
+            fresh = new.new_empty(shape)
+            if layer is None:
+                setattr(self, name, fresh)
+            else:
+                store.append(fresh)
+        store = getattr(self, name)
+        return store if layer is None else store[layer]
+
+    def select(self, rows: Tensor) -> None:
+        """Keep some rows of the batch only."""
+        self.keys = [keys[rows] for keys in self.keys]
+        self.values = [values[rows] for values in self.values]
+        self.ids = None if self.ids is None else self.ids[rows]
+        self.pointer = None if self.pointer is None else self.pointer[rows]
+
+
+@dataclass
+class Sight:
+    """What attention of this call may see: ids of queries and keys, the additive bias, the log-length factor."""
+
+    query_ids: Tensor
+    key_ids: Tensor
+    bias: Tensor | None
+    causal: bool
+    scale: Tensor | None
+
+
+class Attention(nn.Module):
+    """Multi-head attention with optional QK-norm (learned gain per head) and log-length scaling of the queries."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.heads, self.head_width, self.dropout = config.heads, config.head_width, config.dropout
+        self.qkv = nn.Linear(config.width, 3 * config.width, bias=config.bias)
+        self.out = nn.Linear(config.width, config.width, bias=config.bias)
+        self.gain = nn.Parameter(torch.ones(config.heads, 1, 1)) if config.qk_norm else None
+
+    def forward(
+        self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight, cache: Cache | None, layer: int
+    ) -> Float[Tensor, "B Q D"]:
+        """Attend to everything visible."""
+        batch, length, width = x.shape
+        q, k, v = self.qkv(x).view(batch, length, 3, self.heads, self.head_width).permute(2, 0, 3, 1, 4).unbind(0)
+        if self.gain is not None:
+            q = functional.rms_norm(q, (self.head_width,)) * self.gain
+            k = functional.rms_norm(k, (self.head_width,))
+        q, k = encoding.rotate(q, sight.query_ids), encoding.rotate(k, sight.query_ids)
+        if sight.scale is not None:
+            q = q * sight.scale
+        if cache is not None:
+            k = cache.extend("keys", k, layer=layer, axis=2)
+            v = cache.extend("values", v, layer=layer, axis=2)
+        dropout = self.dropout if self.training else 0.0
+        mixed = functional.scaled_dot_product_attention(
+            q, k, v, attn_mask=sight.bias, is_causal=sight.causal, dropout_p=dropout
+        )
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+
+
+def attention_reference(
+    q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H T d"], v: Float[Tensor, "B H T d"], bias: Tensor | None
+) -> Float[Tensor, "B H Q d"]:
+    """The slow, obvious formula: softmax(q·k/√d + bias) over the keys up to the query. The oracle of the fast path."""
+    queries, keys = q.shape[2], k.shape[2]
+    logits = q @ k.mT / math.sqrt(q.shape[3])
+    if bias is not None:
+        logits = logits + bias
+    visible = torch.arange(keys)[None, :] <= torch.arange(queries)[:, None] + keys - queries
+    return torch.softmax(logits.masked_fill(~visible, -math.inf), dim=-1) @ v
+
+
+class Block(nn.Module):
+    """Attention and MLP, each behind a norm and added to the residual stream."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = make_norm(config), make_norm(config)
+        self.attention = Attention(config)
+        self.up = nn.Linear(config.width, config.mlp_ratio * config.width, bias=config.bias)
+        self.down = nn.Linear(config.mlp_ratio * config.width, config.width, bias=config.bias)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight, cache: Cache | None, layer: int
+    ) -> Float[Tensor, "B Q D"]:
+        """One layer."""
+        x = x + self.dropout(self.attention(self.norm1(x), encoding, sight, cache, layer))
+        return x + self.dropout(self.down(functional.gelu(self.up(self.norm2(x)))))
+
+
+class Transformer(nn.Module):
+    """A decoder-only transformer for one vocabulary, one encoding and ids of given level kinds."""
+
+    def __init__(
+        self, config: ModelConfig, encoding: EncodingSpec, vocab_size: int, shape: EncodingShape, predicts_ids: bool
+    ) -> None:
+        super().__init__()
+        self.config, self.shape = config, shape
+        self.table = nn.Embedding(vocab_size, config.width)
+        self.encoding = encoding.build(shape)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.norm = make_norm(config)
+        self.head = None if config.tied else nn.Linear(config.width, vocab_size, bias=False)
+        self.position_head = PositionHead(config, shape) if predicts_ids else None
+        self._init_weights()
+
+    def forward(
+        self,
+        input_ids: Int[Tensor, "B Q"],
+        position_ids: Int[Tensor, "B Q L"],
+        *,
+        cache: Cache | None = None,
+        at: Int[Tensor, " S"] | slice | None = None,
+    ) -> TransformerOutput:
+        """Logits after every token, or only after those ``at`` (positions within this call).
+
+        With a ``cache`` the call's tokens follow those that the cache holds, which it then holds too.
+        """
+        sight = self._sight(position_ids, cache)
+        x = self.table(input_ids)
+        positions = self.encoding.embed(position_ids)
+        if positions is not None:
+            x = x + positions
+        for layer, block in enumerate(self.blocks):
+            x = block(x, self.encoding, sight, cache, layer)
+        hidden = self.norm(x)
+        asked = hidden if at is None else hidden[:, at]
+        logits = self.head(asked) if self.head is not None else asked @ self.table.weight.T
+        position: tuple[IdPrediction, ...] = ()
+        if self.position_head is not None:
+            position = self.position_head(hidden, sight.key_ids, at, cache)
+        if cache is not None:
+            cache.length += input_ids.shape[1]
+        return TransformerOutput(logits, position)
+
+    def _sight(self, position_ids: Tensor, cache: Cache | None) -> Sight:
+        """Masks, biases and factors are the same in all layers, so they are made once."""
+        key_ids = position_ids if cache is None else cache.extend("ids", position_ids, axis=1)
+        queries, keys = position_ids.shape[1], key_ids.shape[1]
+        past = keys - queries
+        device = position_ids.device
+        bias = self.encoding.bias(position_ids, key_ids)
+        causal = queries > 1
+        if causal and (bias is not None or past):
+            index = torch.arange(keys, device=device)
+            hidden = index[None, :] > index[past:, None]
+            base = torch.zeros(queries, keys, device=device, dtype=self.table.weight.dtype) if bias is None else bias
+            bias, causal = base.masked_fill(hidden, -math.inf), False
+        scale = None
+        if self.config.log_length is not None:
+            visible = torch.arange(past + 1, keys + 1, device=device, dtype=self.table.weight.dtype)
+            scale = (visible.log() / math.log(self.config.log_length))[:, None]
+        return Sight(position_ids, key_ids, bias, causal, scale)
+
+    @torch.no_grad()
+    def _init_weights(self) -> None:
+        config = self.config
+        residual = 1 / math.sqrt(2 * config.layers)
+        for name, module in self.named_modules():
+            if name.startswith("encoding"):
+                continue
+            if isinstance(module, nn.Linear):
+                std = 0.02 if config.init == "small" else 1 / math.sqrt(module.in_features)
+                if config.init == "fan_in" and name.endswith(("attention.out", "down")):
+                    std *= residual
+                nn.init.normal_(module.weight, std=std)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=config.table_std if config.init == "small" else 1.0)
+        if config.init == "small":
+            for module in (self.head, *(self.position_head.tables() if self.position_head else ())):
+                if module is not None:
+                    nn.init.normal_(module.weight, std=config.table_std)
+
+    @property
+    def parameter_count(self) -> int:
+        """Number of trained numbers."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+def make_norm(config: ModelConfig) -> nn.Module:
+    """RMSNorm or LayerNorm."""
+    return nn.RMSNorm(config.width) if config.norm == "rms" else nn.LayerNorm(config.width, bias=config.bias)

@@ -1,0 +1,55 @@
+"""The torch base class of the encodings: three hooks, each a no-op."""
+
+from __future__ import annotations
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from lengthwise.positions.encodings.base import FIXED_LEVEL_IDS, EncodingShape
+
+
+class PositionEncoding(nn.Module):
+    """Adds nothing, rotates nothing, biases nothing: NoPE."""
+
+    def embed(self, ids: Int[Tensor, "B T L"]) -> Float[Tensor, "B T D"] | None:
+        """A vector to add to the token embedding, or None."""
+        return None
+
+    def rotate(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T L"]) -> Float[Tensor, "B H T d"]:
+        """Queries or keys, turned by their ids."""
+        return x
+
+    def bias(self, queries: Int[Tensor, "B Q L"], keys: Int[Tensor, "B T L"]) -> Float[Tensor, "B H Q T"] | None:
+        """What to add to the attention logits, or None."""
+        return None
+
+
+class SlottedEncoding(PositionEncoding):
+    """An encoding that leaves ``fixed`` levels (slots) to a small learned table of their own."""
+
+    def __init__(self, shape: EncodingShape) -> None:
+        super().__init__()
+        self.coupled, self.fixed = shape.coupled, shape.fixed
+        self.slots = nn.ModuleList(nn.Embedding(FIXED_LEVEL_IDS, shape.width) for _ in shape.fixed)
+        for table in self.slots:
+            nn.init.normal_(table.weight, std=0.05)  # type: ignore[arg-type]
+
+    def embed(self, ids: Int[Tensor, "B T L"]) -> Float[Tensor, "B T D"] | None:
+        """The sum of the slots' vectors."""
+        total = None
+        for level, table in zip(self.fixed, self.slots, strict=True):
+            vector = table(ids[..., level])
+            total = vector if total is None else total + vector
+        return total
+
+
+def distances(queries: Int[Tensor, "B Q L"], keys: Int[Tensor, "B T L"], level: int) -> Int[Tensor, "B Q T"]:
+    """Query's id minus key's id on one level."""
+    return queries[:, :, None, level] - keys[:, None, :, level]
+
+
+def add(first: Tensor | None, second: Tensor) -> Tensor:
+    """The sum, where None counts as zero."""
+    return second if first is None else first + second
+
+
