@@ -9,6 +9,7 @@ from lengthwise.core.config import fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 
 T = TypeVar("T")
+C = TypeVar("C", bound=type)
 
 
 class Registry(Generic[T]):
@@ -24,10 +25,10 @@ class Registry(Generic[T]):
         self._classes: dict[str, type[T]] = {}
         self._outside = outside
 
-    def register(self, name: str) -> Callable[[type[T]], type[T]]:
+    def register(self, name: str) -> Callable[[C], C]:
         """Class decorator: enter the class under ``name`` and set its ``name``."""
 
-        def enter(cls: type[T]) -> type[T]:
+        def enter(cls: C) -> C:
             if name in self._classes:
                 raise ValueError(f"{self.kind} {name!r} is registered twice")
             cls.name = name  # type: ignore[attr-defined]
