@@ -1,0 +1,1 @@
+"""Evaluation: accuracy against length, free-running, as counts."""

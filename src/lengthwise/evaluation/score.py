@@ -1,0 +1,67 @@
+"""The score at one length: counts are stored, rates are derived."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class LengthScore:
+    """How many of ``n`` strings were right, by metric.
+
+    Metrics: ``exact_match`` (all generated tokens and ``<eos>``, free-running), ``exact_match_ids`` (and all ids),
+    ``oracle_ids`` (tokens, with the right ids given: the ceiling), ``answer`` (the answer proper, whatever the
+    trace). ``tokens`` counts scored tokens that are right after a right prefix, of ``tokens_total``. ``first_error``
+    counts strings by what goes wrong first: ``token``, ``id``, ``both``, ``eos`` (stopping too early or too late).
+    """
+
+    length: int
+    axes: dict[str, int] = field(default_factory=dict)
+    n: int = 0
+    correct: Counter[str] = field(default_factory=Counter)
+    tokens: int = 0
+    tokens_total: int = 0
+    first_error: Counter[str] = field(default_factory=Counter)
+    first_error_at: list[int] = field(default_factory=list)
+    """Generated tokens before the first error, for each string that has one."""
+
+    def rate(self, metric: str = "exact_match") -> float:
+        """Share of strings that are right."""
+        return self.correct[metric] / self.n
+
+    def __add__(self, other: LengthScore) -> LengthScore:
+        return LengthScore(
+            max(self.length, other.length),
+            self.axes if self.axes == other.axes else {},
+            self.n + other.n,
+            self.correct + other.correct,
+            self.tokens + other.tokens,
+            self.tokens_total + other.tokens_total,
+            self.first_error + other.first_error,
+            self.first_error_at + other.first_error_at,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts, with the rate of exact matches beside them for people."""
+        return {
+            "length": self.length,
+            "axes": self.axes,
+            "n": self.n,
+            "exact_match": self.rate(),
+            "correct": dict(self.correct),
+            "tokens": self.tokens,
+            "tokens_total": self.tokens_total,
+            "first_error": dict(self.first_error),
+            "first_error_at": sorted(self.first_error_at),
+        }
+
+
+def total(scores: Iterable[LengthScore]) -> LengthScore:
+    """The sum of several scores."""
+    result = LengthScore(0)
+    for index, score in enumerate(scores):
+        result = score if index == 0 else result + score
+    return result

@@ -1,0 +1,1 @@
+"""Experiments: a configuration that runs, run directories that resume, and the recipes of the published figures."""

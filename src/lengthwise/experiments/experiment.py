@@ -1,0 +1,53 @@
+"""An experiment: task × scheme × encoding × model × training × evaluation, as one frozen configuration."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, PlainSerializer
+
+from lengthwise.core.config import apply_edits, config, digest, fields_of, from_fields
+from lengthwise.core.registry import Registry
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
+from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.tasks import TASKS, Task
+from lengthwise.training.config import TrainingConfig
+
+RESULT_FORMAT = 1
+"""Version of result files and run directories; another version never reuses their results."""
+
+
+def _component(registry: Registry[Any]) -> tuple[BeforeValidator, PlainSerializer]:
+    return BeforeValidator(registry.build), PlainSerializer(registry.describe)
+
+
+@config
+class Experiment:
+    """What is trained and measured; the seeds are not part of it."""
+
+    task: Annotated[Task, *_component(TASKS)]
+    scheme: Annotated[PositionScheme, *_component(SCHEMES)]
+    encoding: Annotated[EncodingSpec, *_component(ENCODINGS)]
+    model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
+    training: TrainingConfig = dataclasses.field(default_factory=TrainingConfig)
+    evaluation: EvaluationConfig = dataclasses.field(default_factory=EvaluationConfig)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; ``Experiment.from_json`` reads them back."""
+        return fields_of(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Experiment:
+        """From plain JSON values; raises `LengthwiseError` on anything unknown or of the wrong type."""
+        return from_fields(cls, values, where="experiment")
+
+    def edited(self, edits: list[str]) -> Experiment:
+        """A copy with ``key.path=value`` edits, e.g. ``training.steps=100`` or ``scheme.draw=permuted``."""
+        return self.from_json(apply_edits(self.to_json(), edits)) if edits else self
+
+    def key(self, seed: int) -> str:
+        """The name of the run directory: a hash of configuration, one seed, and the result format."""
+        return digest({"format": RESULT_FORMAT, "experiment": self.to_json(), "seed": seed})

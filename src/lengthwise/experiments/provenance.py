@@ -1,0 +1,58 @@
+"""Where a number comes from: commit, machine, versions, time."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from lengthwise import __version__
+
+
+@lru_cache(maxsize=1)
+def commit() -> str:
+    """The commit of the source tree, ``+`` appended if it is edited; ``unknown`` outside a checkout."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", *words], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=10, check=True
+        ).stdout.strip()
+
+    try:
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain", "--", ".") else "")
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def provenance(device: str) -> dict[str, Any]:
+    """Commit, version, machine (kind, never its name), library versions and the time in UTC."""
+    import torch
+
+    return {
+        "commit": commit(),
+        "version": __version__,
+        "machine": {
+            "processor": processor(),
+            "cores": os.cpu_count(),
+            "threads": torch.get_num_threads(),
+            "device": torch.cuda.get_device_name() if device.startswith("cuda") else "cpu",
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+        },
+        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def processor() -> str:
+    """The processor's model name."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

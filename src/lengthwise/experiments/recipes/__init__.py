@@ -1,0 +1,3 @@
+"""The recipes, one file per published figure or table; this page is the list."""
+
+from lengthwise.experiments.recipes import addition as addition

@@ -1,0 +1,134 @@
+"""Running one experiment with one seed, in a directory that resumes and is never run twice."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import read_json, write_json
+from lengthwise.core.rng import stream
+from lengthwise.evaluation.score import LengthScore, total
+from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
+from lengthwise.experiments.provenance import provenance
+
+if TYPE_CHECKING:
+    from lengthwise.models.transformer import Transformer
+
+Report = Callable[[str, int, int, float], None]
+"""Called with (phase, done, total, number): the loss while training, the accuracy while testing."""
+
+
+def run_directory(out: Path, recipe: str, experiment: Experiment, seed: int) -> Path:
+    """``out/recipe/<hash>``."""
+    return out / recipe / experiment.key(seed)
+
+
+def finished(folder: Path) -> dict[str, Any] | None:
+    """The result in a run directory, or None; raises `LengthwiseError` if the file is damaged."""
+    path = folder / "result.json"
+    return read_result(path) if path.exists() else None
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Read a result file; raises `LengthwiseError` if it is damaged or of another format."""
+    result = read_json(path, what="result file")
+    if not isinstance(result, dict) or result.get("format") != RESULT_FORMAT:
+        raise LengthwiseError(f"result file {path} is damaged or of another format; delete it and run again")
+    for key in ("system", "experiment", "seed", "fitted", "scores"):
+        if key not in result:
+            raise LengthwiseError(f"result file {path} lacks {key!r}; delete it and run again")
+    return result
+
+
+def run_seed(
+    experiment: Experiment, seed: int, folder: Path, *, recipe: str, system: str, report: Report | None = None
+) -> dict[str, Any]:
+    """Train and measure, or return the finished result; an interrupted run goes on from its last checkpoint.
+
+    Raises `LengthwiseError` when the directory holds the run of another configuration.
+    """
+    done = finished(folder)
+    if done is not None:
+        return done
+    claim(folder, experiment, seed)
+    # Torch is loaded only when something has to be trained.
+    from lengthwise.evaluation import accuracy
+    from lengthwise.training.trainer import Trainer
+
+    device = os.environ.get("LENGTHWISE_DEVICE", "cpu")
+    training, evaluation, task = experiment.training, experiment.evaluation, experiment.task
+    for length, layout in accuracy.evaluation_layouts(task, evaluation.lengths):
+        # A position table that is too short must be known before the training, not after it.
+        probe = task.batch(length, 1, stream(seed, "check"), layout)
+        experiment.scheme.for_evaluation().assign(probe.places, task.levels, stream(seed, "check"))
+
+    def fit(model: Transformer, samples: int, *names: int | str) -> LengthScore:
+        lengths = accuracy.fit_lengths(task, training.min_length, training.max_length)
+        return total(
+            accuracy.score_layout(
+                model, task, experiment.scheme, length, None, -(-samples // len(lengths)),
+                stream(seed, *names, length), answers=False,
+            )
+            for length in lengths
+        )
+
+    def probe(model: Transformer, step: int) -> dict[str, Any]:
+        rate = fit(model, evaluation.probe_samples, "probe", step).rate()
+        return {"in_distribution": rate, "fitted": rate >= evaluation.fit_threshold}
+
+    def on_step(step: int, loss: float) -> None:
+        if report is not None:
+            report("train", step, training.steps, loss)
+
+    trainer = Trainer(
+        task, experiment.scheme, experiment.encoding, experiment.model, training, seed,
+        probe=probe, folder=folder, device=device, on_step=on_step,
+    )
+    progress = trainer.run()
+    in_distribution = fit(trainer.model, evaluation.fit_samples, "fit")
+    fitted = in_distribution.rate() >= evaluation.fit_threshold
+    # An unfitted model proves nothing about long lengths, so it is not measured there.
+    lengths = evaluation.lengths if fitted else tuple(n for n in evaluation.lengths if n <= training.max_length)
+    scores = []
+    cells = list(accuracy.evaluation_layouts(task, lengths))
+    for index, (length, layout) in enumerate(cells):
+        rng = stream(seed, "test", length, str(layout))
+        score = accuracy.score_layout(
+            trainer.model, task, experiment.scheme, length, layout, evaluation.samples, rng
+        )
+        scores.append(score)
+        if report is not None:
+            report("test", index + 1, len(cells), score.rate())
+    result = {
+        "format": RESULT_FORMAT,
+        "recipe": recipe,
+        "system": system,
+        "experiment": experiment.to_json(),
+        "seed": seed,
+        "fitted": fitted,
+        "in_distribution": in_distribution.to_json(),
+        "scores": [score.to_json() for score in scores],
+        "steps": progress.step,
+        "seconds": round(progress.seconds, 2),
+        "probes": progress.probes,
+        "parameters": trainer.model.parameter_count,
+        **provenance(device),
+    }
+    write_json(folder / "result.json", result)
+    return result
+
+
+def claim(folder: Path, experiment: Experiment, seed: int) -> None:
+    """Make the run directory, or check that it belongs to this configuration and seed."""
+    path = folder / "config.json"
+    mine = {"format": RESULT_FORMAT, "experiment": experiment.to_json(), "seed": seed}
+    if path.exists():
+        if read_json(path, what="run configuration") != mine:
+            raise LengthwiseError(f"{folder} holds a run of another configuration; choose another --out")
+        return
+    if folder.exists() and any(not file.name.endswith(".tmp") for file in folder.iterdir()):
+        raise LengthwiseError(f"{folder} is not empty and not a run directory; choose another --out")
+    write_json(path, mine)

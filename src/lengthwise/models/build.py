@@ -1,0 +1,28 @@
+"""From configuration to a model with seeded weights."""
+
+from __future__ import annotations
+
+import torch
+
+from lengthwise.core.rng import stream
+from lengthwise.models.config import ModelConfig
+from lengthwise.models.transformer import Transformer
+from lengthwise.positions.encodings import EncodingShape, EncodingSpec
+from lengthwise.positions.schemes import PositionScheme
+from lengthwise.tasks import Task
+
+
+def build_model(
+    task: Task, scheme: PositionScheme, encoding: EncodingSpec, config: ModelConfig, *, seed: int
+) -> Transformer:
+    """A transformer for ``task`` under ``scheme``, its weights drawn from the stream (seed, "init")."""
+    shape = EncodingShape(
+        width=config.width,
+        heads=config.heads,
+        head_width=config.head_width,
+        kinds=scheme.kinds(task.levels),
+        max_position=scheme.max_position,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(stream(seed, "init").integers(2**62)))
+        return Transformer(config, encoding, len(task.vocab), shape, predicts_ids=scheme.predicted)

@@ -1,0 +1,55 @@
+"""A batch with its position ids as tensors: what a model eats and what it is held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from lengthwise.core.batch import Batch
+from lengthwise.core.rng import Rng
+from lengthwise.positions.schemes import PositionScheme
+from lengthwise.positions.schemes.base import LevelKind
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Tensors of one batch; ``at`` are the positions whose outputs are scored, ``targets`` the tokens behind them.
+
+    The shift by one happens here and nowhere else: the token at t is the target of the output at t − 1.
+    """
+
+    input_ids: Int[Tensor, "B T"]
+    position_ids: Int[Tensor, "B T L"]
+    at: Int[Tensor, " S"] | slice
+    targets: Int[Tensor, "B S"]
+    target_ids: Int[Tensor, "B S L"]
+    allowed: Bool[Tensor, "B S V"] | None
+
+    @property
+    def scored(self) -> int:
+        """Number of scored tokens in the batch."""
+        return self.targets.numel()
+
+    @classmethod
+    def of(
+        cls, batch: Batch, scheme: PositionScheme, kinds: tuple[LevelKind, ...], rng: Rng,
+        device: torch.device | str = "cpu",
+    ) -> Inputs:
+        """Draw position ids for ``batch`` from ``rng`` and move everything to ``device``."""
+        ids = scheme.assign(batch.places, kinds, rng)
+        target = np.flatnonzero(batch.scored)
+        contiguous = len(target) > 0 and target[-1] - target[0] + 1 == len(target)
+        at = slice(int(target[0]) - 1, int(target[-1])) if contiguous else torch.from_numpy(target - 1).to(device)
+        allowed = None if batch.allowed is None else torch.from_numpy(batch.allowed[:, target - 1]).to(device)
+        return cls(
+            input_ids=torch.from_numpy(batch.input_ids).to(device),
+            position_ids=torch.from_numpy(ids).to(device),
+            at=at,
+            targets=torch.from_numpy(batch.input_ids[:, target]).to(device),
+            target_ids=torch.from_numpy(ids[:, target]).to(device),
+            allowed=allowed,
+        )

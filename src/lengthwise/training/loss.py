@@ -1,0 +1,39 @@
+"""The loss on scored positions: next token (or next-symbol set) and, where ids are predicted, next id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional
+
+from lengthwise.core.vocab import EOS, SPECIALS
+from lengthwise.models.inputs import Inputs
+from lengthwise.models.transformer import TransformerOutput
+
+FIRST_SYMBOL = SPECIALS.index(EOS)
+"""Next-symbol sets are scored on the end token and the task's own symbols, not on pad, bos and sep."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Sums over scored positions, in nats."""
+
+    token: Float[Tensor, ""]
+    position: Float[Tensor, ""]
+
+
+def next_token_loss(output: TransformerOutput, inputs: Inputs) -> Loss:
+    """Cross-entropy of tokens (binary cross-entropy per symbol for sets) and of ids, summed over scored positions."""
+    logits = output.logits.float()
+    if inputs.allowed is not None:
+        wanted = inputs.allowed[..., FIRST_SYMBOL:].to(logits.dtype)
+        token = functional.binary_cross_entropy_with_logits(logits[..., FIRST_SYMBOL:], wanted, reduction="sum")
+    else:
+        token = functional.cross_entropy(logits.flatten(0, 1), inputs.targets.flatten(), reduction="sum")
+    position = torch.zeros((), device=token.device)
+    for level, prediction in enumerate(output.position):
+        position = position + prediction.loss(inputs.target_ids[..., level]).sum()
+    return Loss(token, position)

@@ -1,0 +1,132 @@
+"""The training loop. A step is a pure function of (seed, step), so a resumed run ends in the same bits."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.models.build import build_model
+from lengthwise.models.config import ModelConfig
+from lengthwise.models.transformer import Transformer
+from lengthwise.positions.encodings import EncodingSpec
+from lengthwise.positions.schemes import PositionScheme
+from lengthwise.tasks import Task
+from lengthwise.training import checkpoint
+from lengthwise.training.checkpoint import Progress
+from lengthwise.training.config import TrainingConfig
+from lengthwise.training.data import training_groups, training_lengths
+from lengthwise.training.loss import next_token_loss
+from lengthwise.training.regularizer import positional_regularizer
+from lengthwise.training.schedule import learning_rate
+
+Probe = Callable[[Transformer, int], dict[str, Any]]
+"""Measures the model in distribution; ``{"fitted": bool, …}``."""
+
+
+@dataclass
+class Trainer:
+    """Trains one model; with a ``folder``, writes checkpoints and a log there and resumes from them."""
+
+    task: Task
+    scheme: PositionScheme
+    encoding: EncodingSpec
+    model_config: ModelConfig
+    config: TrainingConfig
+    seed: int
+    probe: Probe | None = None
+    folder: Path | None = None
+    device: str = "cpu"
+    on_step: Callable[[int, float], None] | None = None
+    """Called after every step with the number of steps done and the loss in nats per scored token."""
+    model: Transformer = field(init=False)
+
+    def __post_init__(self) -> None:
+        training_lengths(self.task, self.config)
+        self.model = build_model(
+            self.task, self.scheme, self.encoding, self.model_config, seed=self.seed
+        ).to(self.device)
+        self.optimizer = make_optimizer(self.model, self.config)
+        self.progress = Progress()
+
+    def run(self) -> Progress:
+        """Train to the end (or until fitted, if asked), from the last checkpoint if there is one."""
+        if self.folder is not None:
+            self.progress = checkpoint.load(self.folder, self.model, self.optimizer) or self.progress
+        started = time.perf_counter() - self.progress.seconds
+        self.model.train()
+        while not self.progress.done:
+            loss = self.step(self.progress.step)
+            self.progress.step += 1
+            if self.on_step is not None:
+                self.on_step(self.progress.step, loss)
+            last = self.progress.step >= self.config.steps
+            if last or self.progress.step % self.config.probe_every == 0:
+                # A NaN would be saved and loaded for ever; say so while the cause is at hand.
+                if not np.isfinite(loss):
+                    raise LengthwiseError(
+                        f"training diverged: loss is {loss} at step {self.progress.step}; lower training.lr"
+                    )
+                self._probe(loss, last)
+                self.progress.seconds = time.perf_counter() - started
+                if self.folder is not None:
+                    checkpoint.save(self.folder, self.model, self.optimizer, self.progress)
+        self.model.eval()
+        return self.progress
+
+    def _probe(self, loss: float, last: bool) -> None:
+        record: dict[str, Any] = {"step": self.progress.step, "loss": loss}
+        if self.probe is not None:
+            self.model.eval()
+            record |= self.probe(self.model, self.progress.step)
+            self.model.train()
+        self.progress.probes.append(record)
+        self.progress.done = last or (self.config.stop_when_fitted and bool(record.get("fitted")))
+        if self.folder is not None:
+            # The log repeats the checkpoint's probes in full, so a killed run can't leave a gap or a double line.
+            lines = "".join(json.dumps(probe) + "\n" for probe in self.progress.probes)
+            (self.folder / "log.jsonl").write_text(lines)
+
+    def step(self, step: int) -> float:
+        """One optimizer step; returns the loss in nats per scored token."""
+        config = self.config
+        groups = training_groups(self.task, self.scheme, config, self.seed, step, device=self.device)
+        total = sum(group.scored for group in groups)
+        if self.model_config.dropout:
+            torch.manual_seed(int(stream(self.seed, "train", "dropout", step).integers(2**62)))
+        self.optimizer.zero_grad(set_to_none=True)
+        reported = 0.0
+        autocast = torch.autocast(self.device.split(":")[0], torch.bfloat16)
+        for group in groups:
+            with autocast if config.precision == "bf16" else nullcontext():
+                output = self.model(group.input_ids, group.position_ids, at=group.at)
+            loss = next_token_loss(output, group)
+            scaled = (loss.token + config.id_loss * loss.position) / total
+            scaled.backward()
+            reported += float(scaled.detach())
+        if config.regularizer:
+            (config.regularizer * positional_regularizer(self.model)).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip)
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = learning_rate(config, step)
+        self.optimizer.step()
+        return reported
+
+
+def make_optimizer(model: torch.nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
+    """AdamW, decay on matrices only, one fused kernel."""
+    matrices = [p for p in model.parameters() if p.ndim >= 2]
+    others = [p for p in model.parameters() if p.ndim < 2]
+    groups = [{"params": matrices, "weight_decay": config.weight_decay}]
+    if others:
+        groups.append({"params": others, "weight_decay": 0.0})
+    return torch.optim.AdamW(groups, lr=config.lr, betas=config.betas, fused=True)
