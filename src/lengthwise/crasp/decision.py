@@ -1,4 +1,4 @@
-"""Is a regular language in C-RASP without positions, with windows, with periods, with both? Exact where exactness is known.
+"""Is a regular language in C-RASP without positions, with windows, with periods, with both?
 
 `decide` answers per fragment and end convention: *yes* with a window and a period, *no*, or *unknown* when the search
 bounds are exhausted. The logic and the status of every theorem used: docs/verdicts.md.
@@ -186,7 +186,7 @@ def decide(
 ) -> Decision:
     """Decide membership of a regular language in C-RASP[∅], [local], [periodic] and [periodic, local].
 
-    Raises `LengthwiseError` for an expression that cannot be read, an automaton beyond ``max_states`` or senseless bounds.
+    Raises `LengthwiseError` for an expression that cannot be read, an automaton beyond ``max_states``, bad bounds.
     """
     require(max_window >= 1, f"max_window must be at least 1, got {max_window}; 1 means no locality")
     require(max_period >= 1, f"max_period must be at least 1, got {max_period}; 1 means no periodicity")

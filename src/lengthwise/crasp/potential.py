@@ -1,8 +1,8 @@
 """Balanced potentials and the refinement that they drive, in exact integer arithmetic.
 
 A balanced potential on a strongly connected labelled graph assigns numbers V(node) and E(label) such that
-V(target) = V(source) + E(label) on every edge: a weighted count of labels that returns to zero on every cycle. Two nodes
-with equal values in every potential are merged; splitting labels by the class of their source and repeating gives the
+V(target) = V(source) + E(label) on every edge: a weighted count of labels that returns to zero on every cycle. Two
+nodes with equal values in every potential are merged; splitting labels by the class of their source and repeating gives the
 final classes (criterion after Yang et al., arXiv 2608.13433, appendix J; stated in docs/verdicts.md).
 """
 
@@ -21,6 +21,14 @@ Row = dict[int, int]  # a linear equation Σ coefficient · V(node) = 0
 
 
 @dataclass(frozen=True)
+class Potential:
+    """V per node, and E per label refined by the class of its source: V(target) = V(source) + E(label, class)."""
+
+    values: tuple[int, ...]
+    steps: dict[tuple[int, int], int]
+
+
+@dataclass(frozen=True)
 class Refinement:
     """The chain of partitions of a component: ``partitions[0]`` is the initial one, the last is the fixpoint."""
 
@@ -31,6 +39,15 @@ class Refinement:
     def classes(self) -> tuple[int, ...]:
         """Class of every node in the final partition."""
         return self.partitions[-1]
+
+    def potentials(self) -> tuple[Potential, ...]:
+        """One integer potential per round that splits ``partitions[t]`` into ``partitions[t + 1]``."""
+        found: list[Potential] = []
+        for before in self.partitions[:-1]:
+            values = System(len(before), rows_of(self.edges, before)).potential(before)
+            steps = {(label, before[source]): values[target] - values[source] for source, label, target in self.edges}
+            found.append(Potential(tuple(values), steps))
+        return tuple(found)
 
     @property
     def rounds(self) -> int:

@@ -1,8 +1,8 @@
-"""Sound tests for "no program, whatever the window and the period": merged states that every window and phase leaves merged.
+"""Sound tests for "no program, whatever the window and the period": states that stay merged under all of them.
 
-Three tests share one idea (proofs in docs/verdicts.md). Words with lengths in a set closed under addition act on states;
-a word x that loops on the states in question empties every window. On those states, the words e·t·e are the letters of a
-small labelled graph; states that its balanced potentials leave merged stay merged in every product graph.
+Three tests share one idea (proofs in docs/verdicts.md). Words with lengths in a set closed under addition act on the
+states; a word x that loops on the states in question empties every window. On those states, the words e·t·e are the
+letters of a small labelled graph; states that its balanced potentials leave merged stay merged in every product graph.
 
 ===========  =========================  ==========================================
 excluded     words used                 states
@@ -110,7 +110,7 @@ def _idempotents(members: npt.NDArray[np.int_], rows: npt.NDArray[np.int32]) -> 
 def _merged(
     idempotent: int | None, states: tuple[int, ...], letters: list[tuple[int, ...]], elements: list[int]
 ) -> LocalSystem | None:
-    """The first component of the graph of ``letters`` (maps of ``states``) in which the refinement leaves a pair merged."""
+    """The first component of the graph of ``letters`` (maps of ``states``) that leaves a pair merged."""
     place = {state: index for index, state in enumerate(states)}
     targets = [[place[target] for target in letter] for letter in letters]
     numbers = strongly_connected([list({row[index] for row in targets}) for index in range(len(states))])

@@ -42,7 +42,7 @@ class Dfa:
             return tuple(self._numbers[symbol] for symbol in word)
         except KeyError as error:
             raise LengthwiseError(
-                f"symbol {error.args[0]!r} is not in the alphabet {{{', '.join(self.alphabet)}}}; declare a larger alphabet"
+                f"symbol {error.args[0]!r} is not in the alphabet {{{', '.join(self.alphabet)}}}; declare a larger one"
             ) from None
 
     def decode(self, word: Iterable[int]) -> tuple[str, ...]:

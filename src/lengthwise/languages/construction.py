@@ -90,7 +90,7 @@ class _Positions:
 
 
 def _subsets(positions: _Positions, alphabet: tuple[str, ...], max_states: int) -> Dfa:
-    carrying = {symbol: 0 for symbol in alphabet}
+    carrying = dict.fromkeys(alphabet, 0)
     for position, symbols in enumerate(positions.symbols):
         for symbol in symbols:
             carrying[symbol] |= 1 << position

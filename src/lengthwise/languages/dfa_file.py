@@ -1,6 +1,6 @@
-"""Automata in JSON files: ``{"alphabet": [...], "states": [...], "start": s, "accepting": [...], "transitions": {...}}``.
+"""Automata in JSON files: an object with ``alphabet``, ``states``, ``start``, ``accepting`` and ``transitions``.
 
-``transitions`` maps each state to ``{symbol: state}``; missing transitions go to a sink. Reading is strict: an unknown
+The first two and ``accepting`` are lists; ``transitions`` maps each state to ``{symbol: state}``; missing transitions go to a sink. Reading is strict: an unknown
 key, state or symbol is one clear error.
 """
 

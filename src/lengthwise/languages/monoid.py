@@ -1,4 +1,4 @@
-"""The transition monoid of an automaton (of the minimal one: the syntactic monoid), bounded, and what is read off it."""
+"""The transition monoid of an automaton (of a minimal one: the syntactic monoid), bounded, and what is read off it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class LengthSets:
         return -(-self.start // self.period) * self.period
 
     def multiples(self, step: int) -> npt.NDArray[np.bool_]:
-        """The union of S_step, S_{2 step}, S_{3 step}, …: all maps induced by words of a length divisible by ``step``."""
+        """The union of S_step, S_{2 step}, …: all maps induced by words of a length divisible by ``step``."""
         union = np.zeros_like(self.sets[0])
         last = self.start + step + step * self.period // gcd(step, self.period)
         for length in range(step, last + 1, step):

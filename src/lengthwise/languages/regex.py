@@ -1,7 +1,7 @@
 """Regular expressions over a declared alphabet: a small strict parser whose errors name the position.
 
-Syntax: a literal is any character without a special meaning; ``|`` union, juxtaposition, ``*``, ``+`` (one or more), ``?``,
-``( )``, sets ``[abc]`` or ``{a,b}``, ``ε`` or ``()`` for the empty word, ``∅`` for the empty language, ``\\`` before a
+Syntax: a literal is any character without a special meaning; ``|`` union, juxtaposition, ``*``, ``+`` (one or more),
+``?``, ``( )``, sets ``[abc]`` or ``{a,b}``, ``ε`` or ``()`` for the empty word, ``∅`` for the empty language, ``\\`` before a
 special character for itself; spaces mean nothing.
 """
 
