@@ -25,6 +25,7 @@ from lengthwise.crasp.operations import (
     Periodic,
     Symbol,
 )
+from lengthwise.crasp.spelling import problem_with_name, problem_with_symbol
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ class Program:
         require(len(set(self.alphabet)) == len(self.alphabet), "a symbol is twice in the alphabet")
         for mark in (BOS, EOS):
             require(mark not in self.alphabet, f"{mark} cannot be in the alphabet; declare bos or eos instead")
-        require(all(self.alphabet), "the empty string cannot be a symbol")
+        for symbol in self.alphabet:
+            problem = problem_with_symbol(symbol)
+            require(problem is None, str(problem))
         require(
             (self.accept is None) != (not self.next_token),
             "a program needs either an acceptance condition or NEXT conditions",
@@ -77,6 +80,8 @@ class Program:
             require(self.operations[index].boolean, f"output {index} is a count; an output has to be a Boolean")
         for name, index in self.names:
             require(0 <= index < len(self.operations), f"{name!r} names operation {index}, which does not exist")
+            problem = problem_with_name(name, self.alphabet)
+            require(problem is None, str(problem))
 
     def _check(self, index: int, operation: Operation) -> None:
         for operand, boolean in zip(operation.operands, operation.boolean_operands, strict=True):
@@ -140,6 +145,8 @@ def _problem(operation: Operation, symbols: tuple[str, ...]) -> str | None:
             return f"i mod {modulus} = {residue} needs 0 <= residue < modulus"
         case And(operands) | Or(operands) if len(operands) < 2:
             return "a connective needs at least two operands"
+        case And(operands) | Or(operands) if len(set(operands)) < len(operands):
+            return "a connective names each operand once"
         case Compare(_, relation, _) if relation not in RELATIONS:
             return f"unknown relation {relation!r}; use one of {' '.join(RELATIONS)}"
         case Count(_, differences) if differences is not None and (

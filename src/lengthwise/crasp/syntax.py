@@ -1,0 +1,124 @@
+"""From text to a syntax tree, and what to say when that fails."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lengthwise.core.errors import LengthwiseError
+
+if TYPE_CHECKING:
+    from lark import Lark, Tree
+
+_SPELLED = {
+    "ALPHABET": "'alphabet: …'",
+    "BOS_HEADER": "'bos: …'",
+    "EOS_HEADER": "'eos: …'",
+    "NAME": "a name",
+    "NEXT": "'NEXT symbol'",
+    "ACCEPT": "'accept'",
+    "ATOM": "Q_symbol",
+    "COUNTED": "#symbol",
+    "INT": "a number",
+    "RELATION": "a comparison (<= < = >= >)",
+    "PLUS": "'+'",
+    "MINUS": "'-'",
+    "MIN": "'min'",
+    "MAX": "'max'",
+    "BEGIN": "'BOS'",
+    "END": "'EOS'",
+    "I": "'i'",
+    "J": "'j'",
+    "_DEFINE": "':='",
+    "_TRUE": "'true'",
+    "_FALSE": "'false'",
+    "_AND": "'and'",
+    "_OR": "'or'",
+    "_NOT": "'not'",
+    "_EXISTS": "'exists'",
+    "_MOD": "'mod'",
+    "_IN": "'in'",
+    "_CONGRUENT": "'≡'",
+    "_COUNT": "'#['",
+    "_TIMES": "'*'",
+    "QMARK": "'?'",
+    "COLON": "':'",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "COMMA": "','",
+    "$END": "the end of the program",
+}
+_EXPRESSION = {"ATOM", "COUNTED", "_COUNT", "_EXISTS", "INT", "LPAR", "NAME"}
+_OPERATORS = {"_AND", "_OR", "RELATION", "PLUS", "MINUS", "_TIMES", "QMARK"}
+
+
+class CraspSyntaxError(LengthwiseError):
+    """A program text that is not a program: says where (``line``, ``column``, both from 1) and shows the place."""
+
+    def __init__(self, message: str, text: str, line: int, column: int) -> None:
+        self.message, self.line, self.column = message, line, column
+        lines = text.split("\n")
+        shown = lines[line - 1] if 0 < line <= len(lines) else ""
+        start = max(0, column - 60)
+        excerpt = shown[start : start + 100].expandtabs(1)
+        caret = " " * (column - 1 - start) + "^"
+        super().__init__(f"line {line}, column {column}: {message}\n    {excerpt}\n    {caret}")
+
+
+@cache
+def _lark() -> Lark:
+    # Imported and compiled on first use: commands that parse nothing start without lark.
+    from lark import Lark
+
+    grammar = (Path(__file__).parent / "grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
+
+
+def syntax_tree(text: str) -> Tree:
+    """The lark tree of a program text; raises `CraspSyntaxError`."""
+    from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+    try:
+        return _lark().parse(text)
+    except UnexpectedToken as error:
+        ended = error.token.type == "$END"
+        found = "the end of the program" if ended else repr(_short(str(error.token)))
+        line, column = _end_of(text) if ended else (error.line, error.column)
+        wanted = _expected(set(error.accepts or error.expected))
+        raise CraspSyntaxError(f"expected {wanted}, found {found}", text, line, column) from None
+    except UnexpectedCharacters as error:
+        wanted = _expected(set(error.allowed or ()))
+        found = repr(text[error.pos_in_stream])
+        raise CraspSyntaxError(f"expected {wanted}, found {found}", text, error.line, error.column) from None
+    except UnexpectedInput as error:
+        raise CraspSyntaxError("this is not a program", text, error.line, error.column) from None
+
+
+def _expected(terminals: set[str]) -> str:
+    """What may come here, in words, the most general first."""
+    parts: list[str] = []
+    if terminals >= _EXPRESSION:
+        parts.append("an expression (Q_a, #a, #[…], a name, a number, …)")
+        terminals -= {*_EXPRESSION, "_NOT", "_TRUE", "_FALSE", "MIN", "MAX", "BEGIN", "END", "I", "MINUS"}
+    if terminals >= _OPERATORS:
+        parts.append("an operator (and, or, <=, +, -, *, ?)")
+        terminals -= _OPERATORS
+    if terminals >= {"NAME", "ACCEPT", "NEXT"}:
+        parts.append("a new definition")
+        terminals -= {"NAME", "ACCEPT", "NEXT"}
+    parts += sorted(_SPELLED.get(terminal, terminal) for terminal in terminals)
+    return " or ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) or "something else"
+
+
+def _end_of(text: str) -> tuple[int, int]:
+    lines = text.rstrip().split("\n")
+    return len(lines), len(lines[-1]) + 1
+
+
+def _short(token: str) -> str:
+    return token if len(token) <= 30 else token[:29] + "…"
