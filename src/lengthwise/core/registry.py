@@ -32,7 +32,7 @@ class Registry(Generic[T]):
             if name in self._classes:
                 raise ValueError(f"{self.kind} {name!r} is registered twice")
             cls.name = name  # type: ignore[attr-defined]
-            self._classes[name] = cls
+            self._classes[name] = cls  # type: ignore[assignment]
             return cls
 
         return enter
