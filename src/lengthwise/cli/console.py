@@ -1,0 +1,32 @@
+"""Where output goes: tables and JSON to stdout, everything else to stderr.
+
+Rich is imported when something is drawn, not before, so that ``--json`` and errors start quickly.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def out() -> Console:
+    """The console of the result, stdout."""
+    from rich.console import Console
+
+    return Console(highlight=False, emoji=False)
+
+
+def err() -> Console:
+    """The console of progress and notes, stderr."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, emoji=False)
+
+
+def emit_json(value: Any, *, indent: int | None = 1) -> None:
+    """Print one JSON value on stdout; NaN is refused, it is not JSON."""
+    sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")

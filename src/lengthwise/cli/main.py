@@ -1,0 +1,82 @@
+"""The entry point: a user's mistake is one line on stderr and exit code 2, Ctrl-C is one line and exit code 130."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from lengthwise import __version__
+from lengthwise.core.errors import LengthwiseError
+
+USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+
+app = typer.Typer(
+    name="lengthwise",
+    help="Predict, explain and extend how far a transformer generalizes beyond the lengths it was trained on.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"lengthwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version
+
+
+def _add_commands() -> None:
+    from lengthwise.cli import list as list_command
+    from lengthwise.cli import show
+
+    for module in (list_command, show):
+        module.add_to(app)
+
+
+_add_commands()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code."""
+    try:
+        code = app(args=None if arguments is None else list(arguments), prog_name="lengthwise", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except LengthwiseError as error:
+        return _fail(str(error))
+    except TyperException as error:
+        return _fail(error.format_message().replace("Value error, ", "") + _hint(error))
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (`| head`) has gone; a second error at interpreter exit would be noise.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as error:
+        return _fail(f"{error.filename or 'output'}: {error.strerror or error}; check the path and the free space")
+
+
+def _hint(error: TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    return f" Try '{context.command_path} --help'." if context is not None else ""
+
+
+def _fail(message: str) -> int:
+    print("error: " + " ".join(message.split()), file=sys.stderr)
+    return USER_ERROR

@@ -1,0 +1,1 @@
+"""What joins several subsystems for a person."""

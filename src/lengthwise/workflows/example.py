@@ -1,0 +1,179 @@
+"""One example of a task, with everything that is known of its tokens, and how its structure grows. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lengthwise.core.config import apply_edits, fields_of
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.positions.structure import structure
+from lengthwise.tasks import TASKS, Task
+
+STRUCTURE_LENGTHS = (5, 20, 100)
+"""Lengths at which sparsity and span are shown by default."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token: its text, places and ids by level, and what it depends on."""
+
+    position: int
+    text: str
+    places: tuple[int, ...]
+    ids: tuple[int, ...]
+    scored: bool
+    answer: bool
+    parents: tuple[int, ...]
+    selectors: tuple[int, ...]
+    allowed: tuple[str, ...] = ()
+    """The right next tokens, where the task states those instead of one answer."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sequence of a task under a scheme, as it is seen in training."""
+
+    task: Task
+    scheme: PositionScheme
+    length: int
+    seed: int
+    axes: dict[str, int]
+    tokens: tuple[Token, ...]
+
+    @property
+    def scored(self) -> tuple[Token, ...]:
+        """The tokens that count in loss and metrics."""
+        return tuple(token for token in self.tokens if token.scored)
+
+    def reach(self, token: Token, *, places: bool = False) -> int:
+        """Largest distance from the predicting token (the one before) to a parent, in tokens or in places."""
+        where = [t.places[0] if places else t.position for t in self.tokens]
+        return max((abs(where[token.position - 1] - where[parent]) for parent in token.parents), default=0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "task": TASKS.describe(self.task),
+            "scheme": SCHEMES.describe(self.scheme),
+            "length": self.length,
+            "seed": self.seed,
+            "axes": self.axes,
+            "levels": list(self.task.levels),
+            "tokens": [
+                {
+                    "position": token.position,
+                    "token": token.text,
+                    "places": list(token.places),
+                    "ids": list(token.ids),
+                    "scored": token.scored,
+                    "answer": token.answer,
+                    "parents": list(token.parents),
+                    "selectors": list(token.selectors),
+                    **({"allowed": list(token.allowed)} if token.allowed else {}),
+                }
+                for token in self.tokens
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class StructureRow:
+    """Spans of one or several schemes that agree on them; None where a scheme has too few ids for the length."""
+
+    schemes: tuple[str, ...]
+    spans: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class StructureTable:
+    """Sparsity k and span by length, under every scheme."""
+
+    lengths: tuple[int, ...]
+    sparsity: tuple[int, ...]
+    rows: tuple[StructureRow, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values, one span list per scheme."""
+        spans = {scheme: list(row.spans) for row in self.rows for scheme in row.schemes}
+        return {"lengths": list(self.lengths), "sparsity": list(self.sparsity), "span": spans}
+
+
+def chosen(task: str, scheme: str, edits: Sequence[str]) -> tuple[Task, PositionScheme]:
+    """A task and a scheme by name, with ``field=value`` edits of the task and ``scheme.field=value`` of the scheme.
+
+    Raises `LengthwiseError` for unknown names and fields and for values of the wrong type.
+    """
+    plain_task, plain_scheme = TASKS.build(task), SCHEMES.build(scheme)
+    values = apply_edits({**fields_of(plain_task), "scheme": fields_of(plain_scheme)}, list(edits))
+    scheme_values = values.pop("scheme")
+    if not isinstance(scheme_values, dict):
+        raise LengthwiseError(f"--set scheme={scheme_values}: choose the scheme with --scheme {scheme_values}")
+    return TASKS.build({"name": task, **values}), SCHEMES.build({"name": scheme, **scheme_values})
+
+
+def example(task: Task, scheme: PositionScheme, length: int, seed: int) -> Example:
+    """The example that a seed stands for; the tokens depend on neither the scheme nor its drawing.
+
+    Raises `LengthwiseError` if the length has no instances or the scheme too few ids.
+    """
+    batch = task.batch(length, 1, stream(seed, "show", "task"))
+    ids = scheme.assign(batch.places, task.levels, stream(seed, "show", "ids"))
+    text = batch.text(0)
+    tokens = tuple(
+        Token(
+            position=t,
+            text=text[t],
+            places=tuple(batch.places[0, t].tolist()),
+            ids=tuple(ids[0, t].tolist()),
+            scored=bool(batch.scored[t]),
+            answer=bool(batch.answer[t]),
+            parents=_valid(batch.parents[0, t]),
+            selectors=_valid(batch.selectors[0, t]),
+            allowed=() if batch.allowed is None else tuple(batch.vocab.decode(np.flatnonzero(batch.allowed[0, t]))),
+        )
+        for t in range(batch.tokens)
+    )
+    return Example(task, scheme, length, seed, batch.layout.axes, tokens)
+
+
+def _valid(positions: np.ndarray) -> tuple[int, ...]:
+    return tuple(sorted({int(position) for position in positions if position >= 0}))
+
+
+def structure_table(
+    task: Task, lengths: Sequence[int] | None, seed: int, scheme: PositionScheme | None = None
+) -> StructureTable:
+    """Sparsity and span under every registered scheme; ``scheme``, if given, stands in for the default of its name.
+
+    ``lengths=None`` takes the default lengths that have instances; a length that is asked for must have them.
+    """
+    if lengths is None:
+        lengths = [n for n in STRUCTURE_LENGTHS if task.lengths(n, n)] or task.lengths(1, max(STRUCTURE_LENGTHS))[-3:]
+    sparsity = [structure(task, _roomy(SCHEMES.build("sequential")), n, _rng(seed, n)).sparsity for n in lengths]
+    by_spans: dict[tuple[int | None, ...], list[str]] = {}
+    for name in SCHEMES:
+        used = scheme if scheme is not None and scheme.name == name else SCHEMES.build(name)
+        by_spans.setdefault(tuple(_span(task, used, n, seed) for n in lengths), []).append(name)
+    rows = tuple(StructureRow(tuple(names), spans) for spans, names in by_spans.items())
+    return StructureTable(tuple(lengths), tuple(sparsity), rows)
+
+
+def _span(task: Task, scheme: PositionScheme, length: int, seed: int) -> int | None:
+    try:
+        return structure(task, scheme, length, _rng(seed, length)).span
+    except LengthwiseError:
+        return None
+
+
+def _roomy(scheme: PositionScheme) -> PositionScheme:
+    return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": 1 << 30})
+
+
+def _rng(seed: int, length: int) -> np.random.Generator:
+    return stream(seed, "show", "structure", length)
