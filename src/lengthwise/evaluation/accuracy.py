@@ -22,11 +22,14 @@ from lengthwise.evaluation.score import LengthScore
 from lengthwise.models.generate import END, generate
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Transformer
+from lengthwise.positions.encodings.modules import PositionEncoding
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.tasks import Task
 
 CHUNK_TOKENS = 1 << 15
 """Tokens of one forward pass: bounds the memory, whatever the length."""
+CHUNK_PAIRS = 1 << 25
+"""Pairs of tokens of one forward pass, where the encoding makes a bias for every pair."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def score_layout(
         layout_now = layout or task.layout(length, rng)
         probe = task.batch(length, 1, rng, layout_now).tokens
         # At least eight chunks where layouts are random, so that they are sampled too.
-        rows = min(samples - done, max(1, CHUNK_TOKENS // probe), samples if layout else -(-samples // 8))
+        rows = min(samples - done, chunk_rows(model, probe), samples if layout else -(-samples // 8))
         batch = task.batch(length, rows, rng, layout_now)
         score = _score_batch(model, task, scheme.for_evaluation(), batch, rng, answers)
         result = score if result is None else result + score
@@ -68,6 +71,12 @@ def score_layout(
     assert result is not None
     result.axes = layout.axes if layout else {}
     return result
+
+
+def chunk_rows(model: Transformer, tokens: int) -> int:
+    """How many strings of ``tokens`` tokens go through one forward pass."""
+    biased = type(model.encoding).bias is not PositionEncoding.bias
+    return max(1, min(CHUNK_TOKENS // tokens, CHUNK_PAIRS // tokens**2 if biased else CHUNK_TOKENS))
 
 
 def _score_batch(
@@ -101,7 +110,10 @@ def _score_batch(
         )
         expected = inputs.targets[rows]
         exact[unsure] = (generated.tokens == expected).all(dim=1).cpu().numpy()
-        answer[unsure] = _answers(generated.tokens, expected, int(is_answer.sum()), batch.vocab[EOS])
+        if scratchpad:
+            answer[unsure] = _answers(generated.tokens, expected, int(is_answer.sum()), batch.vocab[EOS])
+        else:
+            answer[unsure] = (generated.tokens == expected)[:, is_answer].all(dim=1).cpu().numpy()
     right_so_far = np.cumprod(token & ids, axis=1).astype(bool)
     score = LengthScore(batch.layout.length, n=batch.size)
     score.correct.update(exact_match=int(exact.sum()), answer=int(answer.sum()), oracle_ids=int(oracle.sum()))
@@ -112,7 +124,7 @@ def _score_batch(
     first = right_so_far[wrong].sum(axis=1)
     for row, at in zip(wrong, first, strict=True):
         stopping = bool(is_eos[at]) or bool(judged.says_end[row, at])
-        score.first_error[_kind(token[row, at], ids[row, at], stopping)] += 1
+        score.first_error[_kind(bool(token[row, at]), bool(ids[row, at]), stopping)] += 1
     score.first_error_at = first.tolist()
     return score
 
@@ -147,8 +159,9 @@ def _answers(tokens: Tensor, expected: Tensor, width: int, end: int) -> np.ndarr
     def last(values: Tensor) -> Tensor:
         ended = values == end
         stop = torch.where(ended.any(1), ended.int().argmax(1), values.shape[1])
-        index = (stop[:, None] - width + torch.arange(width, device=values.device)).clamp(min=0)
-        return values.gather(1, index)
+        index = stop[:, None] - width + torch.arange(width, device=values.device)
+        # A string that ended before it had `width` tokens holds no answer: -1 equals no token.
+        return values.gather(1, index.clamp(min=0)).masked_fill(index < 0, -1)
 
     return (last(tokens) == last(expected)).all(dim=1).cpu().numpy()
 

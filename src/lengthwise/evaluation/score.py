@@ -14,8 +14,9 @@ class LengthScore:
 
     Metrics: ``exact_match`` (all generated tokens and ``<eos>``, free-running), ``exact_match_ids`` (and all ids),
     ``oracle_ids`` (tokens, with the right ids given: the ceiling), ``answer`` (the answer proper, whatever the
-    trace). ``tokens`` counts scored tokens that are right after a right prefix, of ``tokens_total``. ``first_error``
-    counts strings by what goes wrong first: ``token``, ``id``, ``both``, ``eos`` (stopping too early or too late).
+    trace: the last tokens before ``<eos>`` where there is a trace, otherwise the answer's own columns). ``tokens``
+    counts scored tokens that are right after a right prefix, of ``tokens_total``. ``first_error`` counts strings by
+    what goes wrong first: ``token``, ``id``, ``both``, ``eos`` (stopping too early or too late).
     """
 
     length: int
@@ -37,10 +38,10 @@ class LengthScore:
             max(self.length, other.length),
             self.axes if self.axes == other.axes else {},
             self.n + other.n,
-            self.correct + other.correct,
+            _sum(self.correct, other.correct),
             self.tokens + other.tokens,
             self.tokens_total + other.tokens_total,
-            self.first_error + other.first_error,
+            _sum(self.first_error, other.first_error),
             self.first_error_at + other.first_error_at,
         )
 
@@ -57,6 +58,13 @@ class LengthScore:
             "first_error": dict(self.first_error),
             "first_error_at": sorted(self.first_error_at),
         }
+
+
+def _sum(first: Counter[str], second: Counter[str]) -> Counter[str]:
+    """Counts added; unlike ``+``, it keeps a metric whose count is 0: "none right" is a result, not a gap."""
+    result = Counter(first)
+    result.update(second)
+    return result
 
 
 def total(scores: Iterable[LengthScore]) -> LengthScore:

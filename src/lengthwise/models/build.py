@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
@@ -15,7 +16,16 @@ from lengthwise.tasks import Task
 def build_model(
     task: Task, scheme: PositionScheme, encoding: EncodingSpec, config: ModelConfig, *, seed: int
 ) -> Transformer:
-    """A transformer for ``task`` under ``scheme``, its weights drawn from the stream (seed, "init")."""
+    """A transformer for ``task`` under ``scheme``, its weights drawn from the stream (seed, "init").
+
+    Raises `LengthwiseError` when ids would have to be predicted that don't follow from the prefix.
+    """
+    scheme.check_rule(task.place_rule)
+    if scheme.predicted and task.place_rule == "next" and config.id_head == "pointer":
+        raise LengthwiseError(
+            f"id_head 'pointer' can only name ids of earlier tokens, but task {task.name!r} goes on to new places; "
+            "set model.id_head to classification"
+        )
     shape = EncodingShape(
         width=config.width,
         heads=config.heads,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,14 +30,25 @@ class Progress:
 
 
 def save(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-    """Write the run's state; one file, so parameters and progress can't disagree after a crash."""
+    """Write the run's state; one file, so parameters and progress can't disagree after a crash.
+
+    Raises `LengthwiseError` when the disk is full, the folder can't be written, or the weights are not finite: the
+    last good checkpoint then stays as it is.
+    """
     tensors: dict[str, Tensor] = {f"model.{name}": value.detach() for name, value in model.state_dict().items()}
     for index, parameter in enumerate(_parameters(optimizer)):
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"optimizer.{index}.{key}"] = value
     tensors = {name: value.contiguous().cpu() for name, value in tensors.items()}
+    if not _finite(tensors):
+        raise LengthwiseError(f"training diverged: weights are not finite at step {progress.step}; lower training.lr")
+    metadata = {"progress": json.dumps(vars(progress)), "digest": _digest(tensors)}
     with replacing(folder / FILE) as temporary:
-        save_file(tensors, temporary, metadata={"progress": json.dumps(vars(progress))})
+        try:
+            save_file(tensors, temporary, metadata=metadata)
+        except SafetensorError as error:
+            # It wraps the system's error as text; `replacing` knows what to say about those.
+            raise OSError(str(error)) from None
 
 
 def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer | None) -> Progress | None:
@@ -50,21 +62,39 @@ def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer | None
     damaged = LengthwiseError(f"checkpoint {path} is damaged or of another model; delete it and run again")
     try:
         with safe_open(path, framework="pt") as file:
-            progress = Progress(**json.loads((file.metadata() or {})["progress"]))
+            metadata = file.metadata() or {}
+            progress = Progress(**json.loads(metadata["progress"]))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if metadata["digest"] != _digest(tensors):
+            raise damaged
         model.load_state_dict({k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")})
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError):
         raise damaged from None
-    if any(not torch.isfinite(value).all() for value in tensors.values()):
+    if not _finite(tensors):
         raise LengthwiseError(f"checkpoint {path} holds NaN or infinite weights; delete it and run again")
     if optimizer is not None:
         for index, parameter in enumerate(_parameters(optimizer)):
             prefix = f"optimizer.{index}."
             state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+            if not state and progress.step > 0:
+                raise damaged
             if state:
                 # The step counter stays on the CPU unless the optimizer is fused on a GPU.
                 optimizer.state[parameter] = {key: value.to(parameter.device) for key, value in state.items()}
     return progress
+
+
+def _finite(tensors: dict[str, Tensor]) -> bool:
+    return all(bool(torch.isfinite(value).all()) for value in tensors.values())
+
+
+def _digest(tensors: dict[str, Tensor]) -> str:
+    """A fingerprint of names and bytes: safetensors itself would read a flipped bit without a word."""
+    total = hashlib.blake2b(digest_size=16)
+    for name in sorted(tensors):
+        total.update(name.encode())
+        total.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+    return total.hexdigest()
 
 
 def _parameters(optimizer: torch.optim.Optimizer) -> list[Tensor]:

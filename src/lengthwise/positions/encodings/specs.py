@@ -37,6 +37,10 @@ class Learned(EncodingSpec):
 
     init_std: float = 0.05
 
+    def __post_init__(self) -> None:
+        if self.init_std < 0:
+            raise ValueError(f"learned needs init_std >= 0, got {self.init_std}")
+
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """Tables of ``max_position + 1`` rows."""
         from lengthwise.positions.encodings.absolute import LearnedTable
@@ -56,6 +60,10 @@ class Sinusoidal(EncodingSpec):
     scale: float = 0.05
     """Factor on the sines, to match the size of the token embeddings."""
 
+    def __post_init__(self) -> None:
+        if not self.base > 0:
+            raise ValueError(f"sinusoidal needs base > 0, got {self.base}")
+
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters."""
         from lengthwise.positions.encodings.absolute import SinusoidalTable
@@ -74,6 +82,10 @@ class RoPE(EncodingSpec):
     summary = "queries and keys rotated by their ids; attention hears differences only"
 
     base: float = 10_000.0
+
+    def __post_init__(self) -> None:
+        if not self.base > 0:
+            raise ValueError(f"rope needs base > 0, got {self.base}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters (but for the slot table)."""
@@ -138,6 +150,11 @@ class FIRE(EncodingSpec):
     width: int = 32
     scale: float = 0.1
     """Initial value of c in ln(c·x + 1)."""
+
+    def __post_init__(self) -> None:
+        for name in ("threshold", "width", "scale"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"fire needs {name} > 0, got {getattr(self, name)}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """The MLP 1 → width → heads and its two scalars."""

@@ -14,6 +14,7 @@ from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 
 LevelKind = Literal["coupled", "fixed"]
+PlaceRule = Literal["earlier", "next"]
 
 
 class PositionScheme(ABC):
@@ -29,6 +30,10 @@ class PositionScheme(ABC):
     uses_places: ClassVar[bool] = False
     """Whether ids follow the task's places, or simply number the tokens."""
     max_position: int
+
+    def __post_init__(self) -> None:
+        if self.max_position < 1:
+            raise ValueError(f"max_position must be at least 1, got {self.max_position}")
 
     @abstractmethod
     def assign(
@@ -46,6 +51,10 @@ class PositionScheme(ABC):
     def kinds(self, kinds: tuple[LevelKind, ...]) -> tuple[LevelKind, ...]:
         """The kinds of the levels of the ids, given those of the places."""
         return kinds if self.uses_places else ("coupled",)
+
+    def check_rule(self, rule: PlaceRule) -> None:
+        """Raise a `LengthwiseError` if ids have to be predicted that no rule on the prefix gives."""
+        del rule
 
     def check_fits(self, largest: int) -> None:
         """Raise a `LengthwiseError` unless ids up to ``largest`` exist."""

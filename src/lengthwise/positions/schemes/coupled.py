@@ -13,8 +13,9 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.config import config
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng
-from lengthwise.positions.schemes.base import SCHEMES, LevelKind, PositionScheme, sorted_subsets
+from lengthwise.positions.schemes.base import SCHEMES, LevelKind, PlaceRule, PositionScheme, sorted_subsets
 
 Draw = Literal["sorted", "contiguous", "pose", "permuted"]
 
@@ -77,7 +78,15 @@ class Coupled(PositionScheme):
 @SCHEMES.register("predictive-coupling")
 @config
 class PredictiveCoupling(Coupled):
-    """Predictive Position Coupling (PPC, Golowich et al. 2025): coupled ids, which the model predicts as it generates."""
+    """Predictive Position Coupling (PPC, Golowich et al. 2025): coupled ids that the model predicts as it generates."""
 
     summary = "coupled ids that the model itself predicts while it generates (PPC)"
     predicted = True
+
+    def check_rule(self, rule: PlaceRule) -> None:
+        """A new place's id follows from the prefix only where ids are consecutive."""
+        if rule == "next" and self.draw in ("sorted", "permuted"):
+            raise LengthwiseError(
+                f"predictive-coupling with draw {self.draw!r} can't predict the id of a new place, and this task goes "
+                "on to new places; set scheme.draw to contiguous or pose, or use scheme coupled"
+            )

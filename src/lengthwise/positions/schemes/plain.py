@@ -71,6 +71,7 @@ class PoSE(PositionScheme):
     cut: Literal["first_half", "anywhere"] = "first_half"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.chunks < 1:
             raise ValueError(f"chunks must be at least 1, got {self.chunks}")
 

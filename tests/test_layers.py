@@ -1,0 +1,63 @@
+"""The layers hold, and what must start quickly does not import torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+TORCH_FREE = (
+    "lengthwise",
+    "lengthwise.core.batch",
+    "lengthwise.core.config",
+    "lengthwise.core.files",
+    "lengthwise.core.registry",
+    "lengthwise.tasks",
+    "lengthwise.positions.schemes",
+    "lengthwise.positions.encodings",
+    "lengthwise.positions.structure",
+    "lengthwise.models.config",
+    "lengthwise.training.config",
+    "lengthwise.evaluation.config",
+    "lengthwise.evaluation.score",
+    "lengthwise.experiments.experiment",
+    "lengthwise.experiments.recipes",
+    "lengthwise.experiments.run",
+    "lengthwise.languages",
+    "lengthwise.crasp",
+    "lengthwise.sparsity",
+)
+
+
+def test_import_contracts_hold():
+    """`import-linter` reads its contracts from pyproject.toml."""
+    run = subprocess.run(
+        [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"],
+        cwd=ROOT, capture_output=True, text=True, timeout=120,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert " 0 broken" in run.stdout
+
+
+@pytest.mark.parametrize("absent", ["torch", "matplotlib", "safetensors"])
+def test_specifications_import_nothing_heavy(absent: str):
+    """Listing, showing and deciding must start in well under a second; importing torch alone takes longer."""
+    code = f"import sys, {', '.join(TORCH_FREE)}\nassert {absent!r} not in sys.modules, 'imported'"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+
+
+def test_building_components_imports_no_torch():
+    """Registries build specifications from JSON without the modules behind them."""
+    code = (
+        "import sys\n"
+        "from lengthwise.experiments.experiment import Experiment\n"
+        "Experiment.from_json({'task': 'addition', 'scheme': 'predictive-coupling', 'encoding': 'fire'}).key(0)\n"
+        "assert 'torch' not in sys.modules"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
