@@ -15,6 +15,7 @@ from torch.nn import functional
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingShape
 from lengthwise.positions.encodings.base import FIXED_LEVEL_IDS
+from lengthwise.positions.encodings.modules import Scalars
 
 if TYPE_CHECKING:
     from lengthwise.models.transformer import Cache
@@ -39,8 +40,9 @@ class Classification(IdPrediction):
     logits: Float[Tensor, "B Q N"]
 
     def loss(self, target: Int[Tensor, "B Q"]) -> Float[Tensor, "B Q"]:
-        """Cross-entropy."""
-        return functional.cross_entropy(self.logits.flatten(0, 1), target.flatten(), reduction="none").view_as(target)
+        """Cross-entropy, in float32 whatever the logits are."""
+        logits = self.logits.float().flatten(0, 1)
+        return functional.cross_entropy(logits, target.flatten(), reduction="none").view_as(target)
 
     def best(self) -> Int[Tensor, "B Q"]:
         """The largest logit."""
@@ -55,12 +57,14 @@ class Pointer(IdPrediction):
     ids: Int[Tensor, "B T"]
 
     def loss(self, target: Int[Tensor, "B Q"]) -> Float[Tensor, "B Q"]:
-        """−ln of the attention on all tokens that carry the target id; a target that no token carries costs 0 ids.
+        """−ln of the attention on all tokens that carry the target id.
 
-        Such a target can't be pointed at: it raises nothing here, the task law on places excludes it.
+        A target that no token carries can't be pointed at: it costs a constant 10⁴ nats and has no gradient.
+        `build_model` refuses the tasks that have such targets.
         """
         right = self.ids[:, None, :] == target[:, :, None]
-        logp = torch.log_softmax(self.scores, dim=-1)
+        logp = torch.log_softmax(self.scores.float(), dim=-1)
+        # Not -inf: where nothing is right, a row of -inf only would have NaN as its gradient.
         return -torch.logsumexp(logp.masked_fill(~right, -1e4), dim=-1)
 
     def best(self) -> Int[Tensor, "B Q"]:
@@ -78,13 +82,13 @@ class PointerLevel(nn.Module):
         super().__init__()
         self.query = nn.Linear(width, width, bias=False)
         self.key = nn.Linear(width, width, bias=False)
-        self.gain = nn.Parameter(torch.tensor(1.0))
+        self.gain = Scalars(torch.tensor(1.0))
 
     def project(self, hidden: Float[Tensor, "B Q D"]) -> tuple[Tensor, Tensor]:
         """Normalized queries and keys."""
         width = hidden.shape[-1]
         return (
-            functional.rms_norm(self.query(hidden), (width,)) * self.gain,
+            functional.rms_norm(self.query(hidden), (width,)) * self.gain(hidden),
             functional.rms_norm(self.key(hidden), (width,)),
         )
 
@@ -94,7 +98,6 @@ class PositionHead(nn.Module):
 
     def __init__(self, config: ModelConfig, shape: EncodingShape) -> None:
         super().__init__()
-        self.kinds = shape.kinds
         self.pointing = config.id_head == "pointer"
         self.log_length = config.log_length
         levels: list[nn.Module] = []
@@ -105,6 +108,11 @@ class PositionHead(nn.Module):
                 size = shape.max_position + 1 if kind == "coupled" else FIXED_LEVEL_IDS
                 levels.append(nn.Linear(config.width, size, bias=False))
         self.levels = nn.ModuleList(levels)
+
+    @property
+    def points(self) -> bool:
+        """Whether a level attends to the tokens so far, and so needs the hidden states of all of them."""
+        return any(isinstance(level, PointerLevel) for level in self.levels)
 
     def tables(self) -> list[nn.Linear]:
         """The classification heads."""
@@ -120,20 +128,28 @@ class PositionHead(nn.Module):
         """One prediction per level after each asked position; keys are all tokens so far."""
         asked = hidden if at is None else hidden[:, at]
         result: list[IdPrediction] = []
-        for level, (module, kind) in enumerate(zip(self.levels, self.kinds, strict=True)):
+        pointers = 0
+        for level, module in enumerate(self.levels):
             if isinstance(module, PointerLevel):
-                result.append(self._point(module, hidden, key_ids[..., level], at, cache))
+                result.append(self._point(module, hidden, key_ids[..., level], at, cache, pointers))
+                pointers += 1
             else:
-                del kind
                 result.append(Classification(module(asked)))
         return tuple(result)
 
     def _point(
-        self, module: PointerLevel, hidden: Tensor, ids: Tensor, at: Tensor | slice | None, cache: Cache | None
+        self,
+        module: PointerLevel,
+        hidden: Tensor,
+        ids: Tensor,
+        at: Tensor | slice | None,
+        cache: Cache | None,
+        pointer: int,
     ) -> Pointer:
+        """Point on one level; ``pointer`` counts the pointing levels, each has keys of its own in the cache."""
         query, key = module.project(hidden)
         if cache is not None:
-            key = cache.extend("pointer", key, axis=1)
+            key = cache.extend("pointers", key, layer=pointer, axis=1)
         queries, keys = query.shape[1], key.shape[1]
         index = torch.arange(keys, device=hidden.device)
         last = index[keys - queries :]

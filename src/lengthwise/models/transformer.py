@@ -15,9 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.layers import Linear, TokenTable
 from lengthwise.models.position_head import IdPrediction, PositionHead
 from lengthwise.positions.encodings import EncodingShape, EncodingSpec
-from lengthwise.positions.encodings.modules import PositionEncoding
+from lengthwise.positions.encodings.modules import PositionEncoding, Scalars
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Cache:
     keys: list[Tensor] = field(default_factory=list)
     values: list[Tensor] = field(default_factory=list)
     ids: Tensor | None = None
-    pointer: Tensor | None = None
+    pointers: list[Tensor] = field(default_factory=list)
 
     def extend(self, name: str, new: Tensor, *, layer: int | None = None, axis: int) -> Tensor:
         """Write ``new`` behind what the buffer holds; returns all of it so far."""
@@ -65,18 +66,32 @@ class Cache:
         self.keys = [keys[rows] for keys in self.keys]
         self.values = [values[rows] for values in self.values]
         self.ids = None if self.ids is None else self.ids[rows]
-        self.pointer = None if self.pointer is None else self.pointer[rows]
+        self.pointers = [keys[rows] for keys in self.pointers]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Sight:
-    """What attention of this call may see: ids of queries and keys, the additive bias, the log-length factor."""
+    """What attention of this call may see: ids of new tokens and all keys, the additive bias, the log-length factor.
 
-    query_ids: Tensor
-    key_ids: Tensor
-    bias: Tensor | None
+    ``at`` limits the queries to some of the new tokens; ids are those of all new tokens still.
+    """
+
+    ids: Int[Tensor, "B Q L"]
+    key_ids: Int[Tensor, "B T L"]
+    bias: Float[Tensor, "*B Q T"] | None
     causal: bool
-    scale: Tensor | None
+    scale: Float[Tensor, "Q 1"] | None
+    at: Int[Tensor, " S"] | slice | None = None
+
+    def narrowed(self, at: Int[Tensor, " S"] | slice, dtype: torch.dtype) -> Sight:
+        """The same for the queries ``at`` only."""
+        bias = self.bias
+        if bias is None and self.causal:
+            bias = causal_mask(self.ids.shape[1], self.key_ids.shape[1], self.ids.device, dtype)
+        return Sight(
+            self.ids, self.key_ids, None if bias is None else bias[..., at, :], False,
+            None if self.scale is None else self.scale[at], at,
+        )
 
 
 class Attention(nn.Module):
@@ -85,20 +100,25 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.heads, self.head_width, self.dropout = config.heads, config.head_width, config.dropout
-        self.qkv = nn.Linear(config.width, 3 * config.width, bias=config.bias)
-        self.out = nn.Linear(config.width, config.width, bias=config.bias)
-        self.gain = nn.Parameter(torch.ones(config.heads, 1, 1)) if config.qk_norm else None
+        self.qkv = Linear(config.width, 3 * config.width, bias=config.bias)
+        self.out = Linear(config.width, config.width, bias=config.bias)
+        self.gain = Scalars(torch.ones(config.heads)) if config.qk_norm else None
 
     def forward(
         self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight, cache: Cache | None, layer: int
     ) -> Float[Tensor, "B Q D"]:
-        """Attend to everything visible."""
-        batch, length, width = x.shape
-        q, k, v = self.qkv(x).view(batch, length, 3, self.heads, self.head_width).permute(2, 0, 3, 1, 4).unbind(0)
+        """Attend to everything visible, from the queries that ``sight`` asks for."""
+        if sight.at is None:
+            q, k, v = self._heads(self.qkv(x), 3)
+            query_ids = sight.ids
+        else:
+            asked, rest = self.qkv.parted(x[:, sight.at], x, x.shape[2])
+            (q,), (k, v) = self._heads(asked, 1), self._heads(rest, 2)
+            query_ids = sight.ids[:, sight.at]
         if self.gain is not None:
-            q = functional.rms_norm(q, (self.head_width,)) * self.gain
+            q = functional.rms_norm(q, (self.head_width,)) * self.gain(q)
             k = functional.rms_norm(k, (self.head_width,))
-        q, k = encoding.rotate(q, sight.query_ids), encoding.rotate(k, sight.query_ids)
+        q, k = encoding.rotate(q, query_ids), encoding.rotate(k, sight.ids)
         if sight.scale is not None:
             q = q * sight.scale
         if cache is not None:
@@ -108,7 +128,20 @@ class Attention(nn.Module):
         mixed = functional.scaled_dot_product_attention(
             q, k, v, attn_mask=sight.bias, is_causal=sight.causal, dropout_p=dropout
         )
-        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+    def _heads(self, x: Float[Tensor, "B Q E"], parts: int) -> tuple[Tensor, ...]:
+        """Split into ``parts`` tensors of shape [B, heads, Q, head width]."""
+        return x.unflatten(2, (parts, self.heads, self.head_width)).permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def causal_mask(
+    queries: int, keys: int, device: torch.device, dtype: torch.dtype, bias: Tensor | None = None
+) -> Float[Tensor, "*B Q T"]:
+    """``bias`` (or zeros) with −∞ at keys behind the query, when the last key is the last query's own."""
+    index = torch.arange(keys, device=device)
+    base = torch.zeros(queries, keys, device=device, dtype=dtype) if bias is None else bias
+    return base.masked_fill(index[None, :] > index[keys - queries :, None], -math.inf)
 
 
 def attention_reference(
@@ -130,15 +163,16 @@ class Block(nn.Module):
         super().__init__()
         self.norm1, self.norm2 = make_norm(config), make_norm(config)
         self.attention = Attention(config)
-        self.up = nn.Linear(config.width, config.mlp_ratio * config.width, bias=config.bias)
-        self.down = nn.Linear(config.mlp_ratio * config.width, config.width, bias=config.bias)
+        self.up = Linear(config.width, config.mlp_ratio * config.width, bias=config.bias)
+        self.down = Linear(config.mlp_ratio * config.width, config.width, bias=config.bias)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight, cache: Cache | None, layer: int
     ) -> Float[Tensor, "B Q D"]:
-        """One layer."""
-        x = x + self.dropout(self.attention(self.norm1(x), encoding, sight, cache, layer))
+        """One layer; of the queries that ``sight`` asks for, where it does not ask for all."""
+        mixed = self.attention(self.norm1(x), encoding, sight, cache, layer)
+        x = (x if sight.at is None else x[:, sight.at]) + self.dropout(mixed)
         return x + self.dropout(self.down(functional.gelu(self.up(self.norm2(x)))))
 
 
@@ -150,11 +184,11 @@ class Transformer(nn.Module):
     ) -> None:
         super().__init__()
         self.config, self.shape = config, shape
-        self.table = nn.Embedding(vocab_size, config.width)
+        self.table = TokenTable(vocab_size, config.width)
         self.encoding = encoding.build(shape)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = make_norm(config)
-        self.head = None if config.tied else nn.Linear(config.width, vocab_size, bias=False)
+        self.head = None if config.tied else Linear(config.width, vocab_size, bias=False)
         self.position_head = PositionHead(config, shape) if predicts_ids else None
         self._init_weights()
 
@@ -175,11 +209,16 @@ class Transformer(nn.Module):
         positions = self.encoding.embed(position_ids)
         if positions is not None:
             x = x + positions
+        # Nothing reads the last layer's other positions but their keys and values (and a pointing id head).
+        narrow = at is not None and not (self.position_head is not None and self.position_head.points)
         for layer, block in enumerate(self.blocks):
+            if narrow and layer == len(self.blocks) - 1:
+                assert at is not None
+                sight, at = sight.narrowed(at, x.dtype), None
             x = block(x, self.encoding, sight, cache, layer)
         hidden = self.norm(x)
         asked = hidden if at is None else hidden[:, at]
-        logits = self.head(asked) if self.head is not None else asked @ self.table.weight.T
+        logits = self.table.scores(asked) if self.head is None else self.head(asked)
         position: tuple[IdPrediction, ...] = ()
         if self.position_head is not None:
             position = self.position_head(hidden, sight.key_ids, at, cache)
@@ -196,10 +235,7 @@ class Transformer(nn.Module):
         bias = self.encoding.bias(position_ids, key_ids)
         causal = queries > 1
         if causal and (bias is not None or past):
-            index = torch.arange(keys, device=device)
-            hidden = index[None, :] > index[past:, None]
-            base = torch.zeros(queries, keys, device=device, dtype=self.table.weight.dtype) if bias is None else bias
-            bias, causal = base.masked_fill(hidden, -math.inf), False
+            bias, causal = causal_mask(queries, keys, device, self.table.weight.dtype, bias), False
         scale = None
         if self.config.log_length is not None:
             visible = torch.arange(past + 1, keys + 1, device=device, dtype=self.table.weight.dtype)

@@ -8,6 +8,19 @@ from torch import Tensor, nn
 from lengthwise.positions.encodings.base import FIXED_LEVEL_IDS, EncodingShape
 
 
+class Scalars(nn.Module):
+    """Learned numbers that multiply or bound activations; a module, so that many runs can train as one stack."""
+
+    def __init__(self, values: Float[Tensor, "*N"]) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(values)
+
+    def forward(self, x: Float[Tensor, "B *rest"]) -> Float[Tensor, "..."]:
+        """The numbers, shaped to broadcast against ``x``: one per head along axis 1, or one for all."""
+        del x
+        return self.weight if self.weight.ndim == 0 else self.weight[:, None, None]
+
+
 class PositionEncoding(nn.Module):
     """Adds nothing, rotates nothing, biases nothing: NoPE."""
 
