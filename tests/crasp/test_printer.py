@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from lengthwise.crasp.builder import ProgramBuilder
 from lengthwise.crasp.operations import Linear, Symbol
 from lengthwise.crasp.parser import parse
-from lengthwise.crasp.printer import expression, to_text
+from lengthwise.crasp.printer import expressions, statements, to_text
 from lengthwise.crasp.program import Program
 
 from .random_programs import programs, random_program
@@ -65,4 +65,5 @@ def test_lines_are_printed_as_people_write_them(line: str) -> None:
 def test_an_operation_alone_is_printed_with_the_names_of_others() -> None:
     program = parse("alphabet: a b\nd := #a - #b\naccept := #[d < 0] = 0 and d = 0")
     assert program.accept is not None
-    assert expression(program, program.accept) == "#[d < 0] = 0 and d = 0"
+    assert expressions(program)[program.accept] == "#[d < 0] = 0 and d = 0"
+    assert [statement.head for statement in statements(program)] == ["d", "accept"]

@@ -8,6 +8,7 @@ own name or under a temporary one (``_7``) that the parser forgets.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 from lengthwise.core.vocab import BOS, EOS
 from lengthwise.crasp.operations import (
@@ -41,9 +42,24 @@ def to_text(program: Program) -> str:
     return _Printer(program).text()
 
 
-def expression(program: Program, index: int) -> str:
-    """One operation in terms of named ones, for tables and messages; deep parts are named by their number (``_7``)."""
-    return _Printer(program).body(index, top=True)[0]
+@dataclass(frozen=True)
+class Statement:
+    """One line of a program's text: what it defines (a name, ``accept``, ``NEXT a``), the operation, its expression."""
+
+    head: str
+    index: int
+    text: str
+
+
+def statements(program: Program) -> list[Statement]:
+    """The definitions and outputs of a program, as `to_text` writes them."""
+    return _Printer(program).statements()
+
+
+def expressions(program: Program) -> list[str]:
+    """Every operation in terms of those that have a line of their own, for tables and messages."""
+    printer = _Printer(program)
+    return [printer.body(index)[0] for index in range(len(program.operations))]
 
 
 class _Printer:
@@ -106,26 +122,37 @@ class _Printer:
         if program.eos:
             lines.append("eos: true")
         lines.append("")
-        uses = {operand for operation in self.operations for operand in operation.operands}
-        for index in sorted(self.own_line):
-            heads = list(self.names.get(index, ()))
-            if not heads and index not in uses and len(self.outputs.get(index, ())) == 1:
-                heads = self.outputs.pop(index)
-            first, *aliases = heads or [f"_{index}"]
-            lines.append(self._definition(first, index))
-            lines += [f"{alias} := {first}" for alias in aliases]
-        for index, heads in sorted(self.outputs.items()):
-            lines += [f"{head} := {self._operand(index, _CHOICE)}" for head in heads]
+        lines += [self._wrapped(statement) for statement in self.statements()]
         return "\n".join(lines) + "\n"
 
-    def _definition(self, head: str, index: int) -> str:
-        operation = self.operations[index]
-        line = f"{head} := {self.body(index, top=True)[0]}"
-        if len(line) > _WIDTH and isinstance(operation, And | Or):
-            word, level = ("and", _NOT) if isinstance(operation, And) else ("or", _AND)
-            parts = [self._operand(operand, level) for operand in operation.operands]
-            return f"{head} := {parts[0]}" + "".join(f"\n    {word} {part}" for part in parts[1:])
-        return line
+    def statements(self) -> list[Statement]:
+        outputs = dict(self.outputs)
+        uses = {operand for operation in self.operations for operand in operation.operands}
+        found: list[Statement] = []
+        for index in sorted(self.own_line):
+            heads = list(self.names.get(index, ()))
+            if not heads and index not in uses and len(outputs.get(index, ())) == 1:
+                heads = outputs.pop(index)
+            first, *aliases = heads or [f"_{index}"]
+            found.append(Statement(first, index, self.body(index)[0]))
+            found += [Statement(alias, index, first) for alias in aliases]
+        for index, heads in sorted(outputs.items()):
+            found += [Statement(head, index, self._operand(index, _CHOICE)) for head in heads]
+        return found
+
+    def _wrapped(self, statement: Statement) -> str:
+        """A line, or several where it is long and a conjunction or disjunction."""
+        line = f"{statement.head} := {statement.text}"
+        operation = self.operations[statement.index]
+        if (
+            len(line) <= _WIDTH
+            or not isinstance(operation, And | Or)
+            or statement.text != self.body(statement.index)[0]
+        ):
+            return line
+        word, level = ("and", _NOT) if isinstance(operation, And) else ("or", _AND)
+        parts = [self._operand(operand, level) for operand in operation.operands]
+        return f"{statement.head} := {parts[0]}" + "".join(f"\n    {word} {part}" for part in parts[1:])
 
     def _operand(self, index: int, level: int) -> str:
         """An operand, by its name if it has one, in parentheses if it binds less tightly than ``level``."""
@@ -136,7 +163,7 @@ class _Printer:
         text, binding = self.body(index)
         return text if binding >= level else f"({text})"
 
-    def body(self, index: int, *, top: bool = False) -> tuple[str, int]:
+    def body(self, index: int) -> tuple[str, int]:
         """The expression of an operation and how tightly it binds."""
         match self.operations[index]:
             case Symbol(symbol):

@@ -1,6 +1,7 @@
 """The obvious interpreter: one word, position by position, with a running count per counting operation.
 
-Linear in length times operations and written independently of the fast one, whose oracle it is.
+Linear in length times operations and written independently of the fast one, whose oracle it is. It also drives
+generation, where the next symbol is not known before the last one has been read.
 """
 
 from __future__ import annotations
@@ -16,56 +17,70 @@ from lengthwise.crasp.program import Program
 Value = bool | int
 
 
+class Stepper:
+    """Reads symbols one after another; `step` gives the value of every operation at the position just read."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.position = 0
+        self._running = [0] * len(program.operations)
+        self._recent: list[deque[bool]] = [deque() for _ in program.operations]
+
+    def step(self, symbol: str) -> list[Value]:
+        """The values at the next position, where ``symbol`` (or ``<bos>``, ``<eos>``) stands."""
+        self.position += 1
+        now: list[Value] = []
+        for index, operation in enumerate(self.program.operations):
+            now.append(self._value(index, operation, symbol, now))
+        return now
+
+    def _value(self, index: int, operation: op.Operation, symbol: str, now: list[Value]) -> Value:
+        if isinstance(operation, op.Symbol):
+            return symbol == operation.symbol
+        if isinstance(operation, op.Top):
+            return True
+        if isinstance(operation, op.Periodic):
+            return self.position % operation.modulus == operation.residue
+        if isinstance(operation, op.Not):
+            return not now[operation.operand]
+        if isinstance(operation, op.And):
+            return all(now[operand] for operand in operation.conjuncts)
+        if isinstance(operation, op.Or):
+            return any(now[operand] for operand in operation.disjuncts)
+        if isinstance(operation, op.Compare):
+            return _compare(now[operation.left], operation.relation, now[operation.right])
+        if isinstance(operation, op.Count):
+            if operation.differences is None:
+                self._running[index] += bool(now[operation.operand])
+                return self._running[index]
+            seen = self._recent[index]
+            seen.appendleft(bool(now[operation.operand]))
+            if len(seen) > operation.differences[-1] + 1:
+                seen.pop()
+            return sum(seen[back] for back in operation.differences if back < len(seen))
+        if isinstance(operation, op.Constant):
+            return operation.value
+        if isinstance(operation, op.Linear):
+            total = operation.constant
+            for factor, term in operation.terms:
+                total += factor * now[term]
+            return total
+        if isinstance(operation, op.Conditional):
+            return now[operation.then] if now[operation.condition] else now[operation.otherwise]
+        if isinstance(operation, op.Min):
+            return min(now[operation.left], now[operation.right])
+        if isinstance(operation, op.Max):
+            return max(now[operation.left], now[operation.right])
+        raise TypeError(f"unknown operation {operation!r}")
+
+
 def evaluate(program: Program, word: Sequence[str]) -> list[list[Value]]:
     """The value of every operation (first axis) at every position (second axis) of one word."""
     marked = [*([BOS] if program.bos else []), *word, *([EOS] if program.eos else [])]
     require(len(marked) > 0, "a program without BOS reads words of length >= 1")
-    running = [0] * len(program.operations)
-    recent: list[deque[bool]] = [deque() for _ in program.operations]
-    table: list[list[Value]] = [[] for _ in program.operations]
-    for position, symbol in enumerate(marked, start=1):
-        now: list[Value] = []
-        for index, operation in enumerate(program.operations):
-            if isinstance(operation, op.Symbol):
-                value: Value = symbol == operation.symbol
-            elif isinstance(operation, op.Top):
-                value = True
-            elif isinstance(operation, op.Periodic):
-                value = position % operation.modulus == operation.residue
-            elif isinstance(operation, op.Not):
-                value = not now[operation.operand]
-            elif isinstance(operation, op.And):
-                value = all(now[operand] for operand in operation.conjuncts)
-            elif isinstance(operation, op.Or):
-                value = any(now[operand] for operand in operation.disjuncts)
-            elif isinstance(operation, op.Compare):
-                value = _compare(now[operation.left], operation.relation, now[operation.right])
-            elif isinstance(operation, op.Count) and operation.differences is None:
-                running[index] += bool(now[operation.operand])
-                value = running[index]
-            elif isinstance(operation, op.Count):
-                seen = recent[index]
-                seen.appendleft(bool(now[operation.operand]))
-                if len(seen) > operation.differences[-1] + 1:  # type: ignore[index]
-                    seen.pop()
-                value = sum(seen[back] for back in operation.differences if back < len(seen))  # type: ignore[union-attr]
-            elif isinstance(operation, op.Constant):
-                value = operation.value
-            elif isinstance(operation, op.Linear):
-                value = operation.constant
-                for factor, term in operation.terms:
-                    value += factor * now[term]
-            elif isinstance(operation, op.Conditional):
-                value = now[operation.then] if now[operation.condition] else now[operation.otherwise]
-            elif isinstance(operation, op.Min):
-                value = min(now[operation.left], now[operation.right])
-            elif isinstance(operation, op.Max):
-                value = max(now[operation.left], now[operation.right])
-            else:
-                raise TypeError(f"unknown operation {operation!r}")
-            now.append(value)
-            table[index].append(value)
-    return table
+    stepper = Stepper(program)
+    columns = [stepper.step(symbol) for symbol in marked]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def accepts(program: Program, word: Sequence[str]) -> bool:

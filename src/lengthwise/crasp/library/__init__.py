@@ -1,0 +1,46 @@
+"""A library of C-RASP programs by name, each checked against an independent oracle on all words up to a length.
+
+>>> get("Tomita-4").window
+3
+"""
+
+from __future__ import annotations
+
+from lengthwise.core.errors import UnknownNameError
+from lengthwise.crasp.library import counting, regular, sequences
+from lengthwise.crasp.library.entry import Entry
+from lengthwise.crasp.program import Program
+
+__all__ = ["ENTRIES", "Entry", "entry", "get", "names", "text"]
+
+ENTRIES: dict[str, Entry] = {entry.name: entry for entry in (*counting.ENTRIES, *regular.ENTRIES, *sequences.ENTRIES)}
+
+
+def names() -> tuple[str, ...]:
+    """The names of all programs, family by family."""
+    return tuple(ENTRIES)
+
+
+def entry(name: str) -> Entry:
+    """What is known about one program; capitals, blanks, hyphens and underscores in the name do not matter.
+
+    Raises `UnknownNameError` with a suggestion.
+    """
+    for known, found in ENTRIES.items():
+        if _plain(known) == _plain(name):
+            return found
+    raise UnknownNameError("program", name, ENTRIES)
+
+
+def get(name: str) -> Program:
+    """The program of that name."""
+    return entry(name).program
+
+
+def text(name: str) -> str:
+    """The text of that program, comments included."""
+    return entry(name).text + "\n"
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace(" ", "").replace("-", "").replace("_", "")
