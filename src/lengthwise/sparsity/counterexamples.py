@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from lengthwise.sparsity.attention import TupleTypes
-from lengthwise.sparsity.placements import Offsets, offset_patterns
+from lengthwise.sparsity.placements import offset_patterns
 from lengthwise.sparsity.theorem import Setting, Strings, admissible
 
 

@@ -1,0 +1,111 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import toys
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.sparsity.coupling_rule import (
+    NoCouplingError,
+    agreement,
+    check_coupling,
+    propose_coupling,
+)
+from lengthwise.sparsity.coupling_search import PlaceFormula, linear
+from lengthwise.sparsity.dependence import Dependencies, estimate_dependencies
+
+
+def estimate(name, lengths, tasks=toys.TASKS):
+    oracle, sampler = tasks[name]
+    return {n: estimate_dependencies(oracle, sampler, n, stream(0, name, n)) for n in lengths}
+
+
+def handmade(name, n):
+    up = np.arange(1, n + 1)
+    prompt = {"reverse": up[::-1], "addition": np.concatenate([up, [0], up])}.get(name, up)
+    return np.concatenate([prompt, [0], up, [n + 1] * (name == "addition"), [0]])
+
+
+@pytest.mark.parametrize("name", toys.TASKS)
+def test_found_at_short_lengths_and_holds_at_longer_ones(name):
+    known = estimate(name, (4, 5, 6, 10))
+    rule = propose_coupling([known[n] for n in (4, 5, 6)])
+    report = check_coupling(rule, known, lengths=(5, 10))
+    print(name, rule.describe(), sep="\n")
+    assert report.holds, report.problems
+    assert report.tokens_per_place <= 4
+    assert [c.seen for c in report.checks] == [True, False]
+    symbols = np.array(known[10].varies)
+    assert agreement(rule.places(10), handmade(name, 10), known[10].prompt_length, symbols)
+    assert rule.places(10)[symbols].min() >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", toys.TASKS)
+def test_holds_up_to_length_forty(name):
+    known = estimate(name, (4, 5, 6, 7, 10, 20, 40))
+    rule = propose_coupling([known[n] for n in (4, 5, 6, 7)])
+    report = check_coupling(rule, known)
+    assert report.holds, report.problems
+
+
+def test_two_answer_tokens_per_prompt_token():
+    known = estimate("doubled", (4, 5, 6, 8), {"doubled": (toys.doubled, toys.sample_letters)})
+    rule = propose_coupling([known[n] for n in (4, 5, 6)])
+    assert check_coupling(rule, known, lengths=(5, 8)).holds
+    assert "floor(i / 2)" in rule.describe()
+
+
+@pytest.mark.parametrize(("oracle", "sampler"), [(toys.parity, toys.sample_bits), (toys.sort, toys.sample_letters)])
+def test_dense_tasks_are_refused_with_the_reason(oracle, sampler):
+    known = [estimate_dependencies(oracle, sampler, n, stream(0, n)) for n in (4, 5, 6)]
+    with pytest.raises(NoCouplingError, match=r"number of parents grows with length: 4, 5, 6 at lengths 4, 5, 6"):
+        propose_coupling(known)
+
+
+def line(n, parents, unresolved=()):
+    """A prompt of n symbols, one constant, n answer symbols with the given parents."""
+    return Dependencies(n, n + 1, tuple(parents), tuple([True] * n + [False] + [True] * n), unresolved)
+
+
+def test_no_affine_rule_is_reported():
+    far = [line(n, [((j * j) % n,) for j in range(n)]) for n in (7, 8, 9)]
+    with pytest.raises(NoCouplingError, match="no rule that is affine"):
+        propose_coupling(far)
+    with pytest.raises(NoCouplingError, match="answer token 2"):
+        propose_coupling([line(n, [(j,) for j in range(n)], unresolved=(1,)) for n in (4, 5)])
+    with pytest.raises(LengthwiseError, match="two lengths or more, got 1"):
+        propose_coupling([line(4, [(j,) for j in range(4)])])
+
+
+def test_the_check_finds_each_fault():
+    known = {n: line(n, [(j,) for j in range(n)]) for n in (4, 5, 6, 8)}
+    rule = propose_coupling([known[4], known[5], known[6]])
+    assert check_coupling(rule, known, (4, 8)).holds
+    flat = replace(rule, formulas=tuple(PlaceFormula(1, 0, 0) for _ in rule.formulas))
+    assert any("tokens per place grow" in p for p in check_coupling(flat, known, (4, 8)).problems)
+    assert any("does not grow linearly: 1, 1" in p for p in check_coupling(flat, known, (4, 8)).problems)
+    shifted = replace(rule, formulas=(replace(rule.formulas[0], shift=5), *rule.formulas[1:]))
+    assert any("spans 4 places" in p for p in check_coupling(shifted, known, (4, 8)).problems)
+    bare = replace(rule, formulas=(None, *rule.formulas[1:]))
+    assert any("no place" in p for p in check_coupling(bare, known, (4, 8)).problems)
+    assert any("not found from" in p for p in check_coupling(rule, known, (4, 5)).problems)
+    with pytest.raises(LengthwiseError, match="no dependencies at length 9"):
+        check_coupling(rule, known, (9,))
+
+
+def test_agreement_is_up_to_reversal_and_one_shift_of_the_answer():
+    reference = np.array([1, 2, 3, 0, 1, 2, 3])
+    compared = np.array([True] * 3 + [False] + [True] * 3)
+    assert agreement(reference + 5 * compared, reference, 3, compared)
+    assert agreement(4 - reference, reference, 3, compared)
+    assert agreement(reference + np.array([0, 0, 0, 9, 1, 1, 1]), reference, 3, compared)
+    assert not agreement(reference + np.array([0, 0, 0, 0, 2, 2, 2]), reference, 3, compared)
+    assert not agreement(np.array([1, 3, 2, 0, 1, 2, 3]), reference, 3, compared)
+
+
+def test_formulas_as_text():
+    assert linear(1, 2) == "2n + 1"
+    assert PlaceFormula(1, 1, -1).describe() == "place n + 1 - i"
+    assert PlaceFormula(2, 0, 1, 2, 1).describe() == "place 2 + floor((i + 1) / 2)"
