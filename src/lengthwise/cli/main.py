@@ -42,9 +42,9 @@ def _options(
 
 def _add_commands() -> None:
     from lengthwise.cli import list as list_command
-    from lengthwise.cli import show
+    from lengthwise.cli import run, show
 
-    for module in (list_command, show):
+    for module in (list_command, show, run):
         module.add_to(app)
 
 

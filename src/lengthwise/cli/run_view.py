@@ -1,0 +1,126 @@
+"""How a run looks: a progress bar with the time left on stderr, and a table of medians at the end."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from lengthwise.experiments.recipe import Recipe
+from lengthwise.experiments.sweep import Event, Sweep
+from lengthwise.report.chance import chance
+from lengthwise.report.result import Result
+from lengthwise.report.statistics import Estimate
+from lengthwise.report.summary import INTERVAL, SystemSummary, axes_text, panel_axes, panel_of
+
+
+class SweepProgress:
+    """Two bars, all seeds by training steps and the present seed, and a line for each seed that is done."""
+
+    def __init__(self, console: Console, recipe: Recipe) -> None:
+        self._console = console
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+        )
+        steps = sum(system.experiment.training.steps * len(system.seeds) for system in recipe.systems)
+        self._all = self._progress.add_task("all steps", total=steps, note="")
+        self._one = self._progress.add_task("", total=None, note="", visible=False)
+        self._before = 0
+
+    def __enter__(self) -> SweepProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def __call__(self, event: Event) -> None:
+        """Show one event of the sweep."""
+        if event.phase in ("train", "test"):
+            unit = "loss" if event.phase == "train" else "exact match"
+            self._progress.update(
+                self._one,
+                visible=True,
+                description=f"{event.system.name}, seed {event.seed}, {event.phase}",
+                completed=event.done,
+                total=event.total,
+                note=f"{unit} {event.number:.3f}",
+            )
+            if event.phase == "train":
+                self._progress.update(self._all, completed=self._before + event.done)
+            return
+        self._before += event.system.experiment.training.steps
+        self._progress.update(self._all, completed=self._before)
+        self._progress.reset(self._one, visible=False)
+        result = event.result or {}
+        state = "fitted" if result.get("fitted") else "not fitted"
+        how = "reused" if event.phase == "reused" else f"{result.get('seconds', 0):.0f} s"
+        line = f"{event.system.name}, seed {event.seed}: {state}, in distribution {event.number:.3f} ({how})"
+        self._console.print(Text(line))
+
+
+def draw_summary(console: Console, sweep: Sweep) -> None:
+    """Per system: fitted seeds, in distribution, and the median of the fitted seeds at each length."""
+    recipe = sweep.recipe
+    summaries = [
+        SystemSummary(recipe.name, system.name, tuple(Result.of(result) for result in results))
+        for system, results in zip(recipe.systems, sweep.results, strict=True)
+    ]
+    trained = sorted({f"1–{s.max_length}" if s.max_length > 1 else "1" for s in summaries})
+    head = Text(recipe.name, style="bold")
+    head.append(f"  trained on lengths up to {', '.join(t.removeprefix('1–') for t in trained)}", style="dim")
+    console.print()
+    console.print(head)
+    console.print()
+    cells = [cell for summary in summaries for cell in summary.cells]
+    keys = panel_axes(cells)
+    panels = list(dict.fromkeys(panel_of(cell.axes, keys) for cell in cells)) or [()]
+    for panel in panels:
+        lengths = sorted({cell.length for cell in cells if panel_of(cell.axes, keys) == panel})
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        table.add_column(axes_text(panel) or "exact match")
+        table.add_column("fitted", no_wrap=True)
+        table.add_column("in distr.", justify="right")
+        for length in lengths:
+            table.add_column(f"n = {length}", justify="right")
+        for summary in summaries:
+            fitted = f"{len(summary.fitted)} of {len(summary.results)}"
+            row = [Text(summary.name, style="bold"), fitted, f"{summary.in_distribution.median:.3f}"]
+            if not summary.fitted:
+                row.append(Text("not fitted", style="yellow"))
+            else:
+                found = {c.length: c.estimate() for c in summary.cells if panel_of(c.axes, keys) == panel}
+                row += [_estimate(found.get(length)) for length in lengths]
+            table.add_row(*row)
+        lines = {length: chance(summaries[0].experiment, length, panel) for length in lengths} if summaries else {}
+        if any(lines.values()):
+            table.add_row(
+                Text("chance", style="dim"), "", "", *[f"{value:.3f}" if value else "" for value in lines.values()]
+            )
+        console.print(table)
+        console.print()
+    console.print(Text(f"exact match: {INTERVAL}.", style="dim"))
+    if any(not summary.fitted for summary in summaries):
+        note = "not fitted: no seed reached the fit threshold in distribution, so it says nothing of longer lengths."
+        console.print(Text(note, style="dim"))
+
+
+def _estimate(value: Estimate | None) -> Text:
+    if value is None:
+        return Text("–", style="dim")
+    text = Text(f"{value.median:.3f}", style="bold")
+    text.append(f"\n{value.low:.2f}–{value.high:.2f}", style="dim")
+    return text

@@ -1,0 +1,130 @@
+"""All systems and seeds of a recipe: finished seeds are reused, an interrupted one goes on, the rest is run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.provenance import commit
+from lengthwise.experiments.recipe import Recipe, System
+from lengthwise.experiments.run import finished, run_directory, run_seed
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a sweep is doing: training step or tested cell ``done`` of ``total``; ``number`` is loss or accuracy.
+
+    ``reused`` and ``finished`` come once per seed, with the result; ``number`` is then the accuracy in distribution.
+    """
+
+    system: System
+    seed: int
+    phase: Literal["train", "test", "reused", "finished"]
+    done: int = 0
+    total: int = 0
+    number: float = 0.0
+    result: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The results of a recipe, one list of result files' contents per system, in the order of its seeds."""
+
+    recipe: Recipe
+    results: tuple[tuple[dict[str, Any], ...], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form that ``lengthwise run --json`` prints."""
+        systems = [_system_json(s, r) for s, r in zip(self.recipe.systems, self.results, strict=True)]
+        trains = [system["train"] for system in systems]
+        longest = max(trains, key=lambda train: train["max_length"])
+        if all(train == trains[0] for train in trains):
+            # The usual case: one training distribution, stated once.
+            systems = [{key: value for key, value in system.items() if key != "train"} for system in systems]
+        return {"recipe": self.recipe.name, "commit": commit(), "train": longest, "systems": systems}
+
+
+def selected(recipe: Recipe, only: Sequence[str]) -> Recipe:
+    """The recipe with the systems of these names only (all, if none is given); raises `UnknownNameError`."""
+    names = [system.name for system in recipe.systems]
+    for name in only:
+        if name not in names:
+            raise UnknownNameError(f"system of recipe {recipe.name!r}", name, names)
+    return dataclasses.replace(recipe, systems=tuple(s for s in recipe.systems if not only or s.name in only))
+
+
+def sweep(recipe: Recipe, out: Path, *, observe: Callable[[Event], None] | None = None) -> Sweep:
+    """Run what is not finished, system by system; each result is written as soon as it is there.
+
+    Raises `LengthwiseError` for a damaged file in ``out`` or the run of another configuration, before any training.
+    """
+    tell = observe or (lambda event: None)
+    if out.exists() and not out.is_dir():
+        raise LengthwiseError(f"--out {out} is a file; choose a folder")
+    known = {
+        (system.name, seed): finished(run_directory(out, recipe.name, system.experiment, seed))
+        for system in recipe.systems
+        for seed in system.seeds
+    }
+    results = []
+    for system in recipe.systems:
+        rows = []
+        for seed in system.seeds:
+            result = known[system.name, seed]
+            phase: Literal["reused", "finished"] = "reused"
+            if result is None:
+                result, phase = _run(recipe, system, seed, out, tell), "finished"
+            rows.append(result)
+            tell(Event(system, seed, phase, number=_in_distribution(result), result=result))
+        results.append(tuple(rows))
+    return Sweep(recipe, tuple(results))
+
+
+def _run(recipe: Recipe, system: System, seed: int, out: Path, tell: Callable[[Event], None]) -> dict[str, Any]:
+    def report(phase: str, done: int, total: int, number: float) -> None:
+        tell(Event(system, seed, "train" if phase == "train" else "test", done, total, number))
+
+    folder = run_directory(out, recipe.name, system.experiment, seed)
+    return run_seed(system.experiment, seed, folder, recipe=recipe.name, system=system.name, report=report)
+
+
+def _in_distribution(result: dict[str, Any]) -> float:
+    return float((result.get("in_distribution") or {}).get("exact_match", 0.0))
+
+
+def _system_json(system: System, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "name": system.name,
+        "claim": system.claim,
+        "train": training_distribution(system.experiment),
+        "seeds": [result["seed"] for result in results],
+        "fitted": [result["fitted"] for result in results],
+        "in_distribution": [_in_distribution(result) for result in results],
+        "seconds": [result.get("seconds") for result in results],
+        "commits": sorted({str(result.get("commit", "unknown")) for result in results}),
+        "scores": [_score_json(result["seed"], score) for result in results for score in result["scores"]],
+    }
+
+
+def _score_json(seed: int, score: dict[str, Any]) -> dict[str, Any]:
+    # Where each string goes wrong is long and stays in the result files.
+    return {"seed": seed, **{key: value for key, value in score.items() if key != "first_error_at"}}
+
+
+def training_distribution(experiment: Experiment) -> dict[str, Any]:
+    """Which lengths training draws, and how."""
+    training = experiment.training
+    lengths = experiment.task.lengths(training.min_length, training.max_length)
+    return {
+        "min_length": lengths[0] if lengths else training.min_length,
+        "max_length": lengths[-1] if lengths else training.max_length,
+        "lengths": lengths,
+        "distribution": "uniform",
+        "steps": training.steps,
+        "batch_size": training.batch_size,
+    }

@@ -1,0 +1,1 @@
+"""Tables, plots and one self-contained page; reads result files, never a model. No torch."""

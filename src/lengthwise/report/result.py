@@ -1,0 +1,111 @@
+"""A result file, read without trust: every field that the report uses is checked here, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import read_json
+
+FORMAT = 1
+"""The version of result files that this report reads."""
+
+Axes = tuple[tuple[str, int], ...]
+"""What a score is filed under beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Counts at one length and axes."""
+
+    length: int
+    axes: Axes
+    n: int
+    correct: Mapping[str, int]
+    first_error: Mapping[str, int]
+
+    def rate(self, metric: str = "exact_match") -> float | None:
+        """Share of strings that are right, or None where the metric was not counted."""
+        return self.correct[metric] / self.n if metric in self.correct else None
+
+
+@dataclass(frozen=True)
+class Result:
+    """One system trained with one seed."""
+
+    recipe: str
+    system: str
+    experiment: Mapping[str, Any]
+    seed: int
+    fitted: bool
+    in_distribution: Score
+    scores: tuple[Score, ...]
+    seconds: float | None
+    parameters: int | None
+    commit: str
+    machine: Mapping[str, Any]
+    time: str
+
+    @classmethod
+    def of(cls, values: Any, *, where: str = "result") -> Result:
+        """From the contents of a result file; raises `LengthwiseError` naming ``where`` if anything is amiss."""
+        try:
+            if values["format"] != FORMAT:
+                raise LengthwiseError(f"{where} has format {values['format']!r}, this report reads {FORMAT}; run again")
+            if not isinstance(values["experiment"]["task"]["name"], str):
+                raise TypeError
+            return cls(
+                recipe=str(values.get("recipe", "")),
+                system=str(values["system"]),
+                experiment=values["experiment"],
+                seed=int(values["seed"]),
+                fitted=values["fitted"] is True,
+                in_distribution=_score(values["in_distribution"]),
+                scores=tuple(_score(score) for score in values["scores"]),
+                seconds=values.get("seconds"),
+                parameters=values.get("parameters"),
+                commit=str(values.get("commit", "unknown")),
+                machine=dict(values.get("machine") or {}),
+                time=str(values.get("time", "")),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise LengthwiseError(f"{where} is damaged; delete it and run again") from None
+
+    @property
+    def max_length(self) -> int:
+        """The longest training length asked for."""
+        return int(self.experiment["training"]["max_length"])
+
+
+def _score(values: Any) -> Score:
+    score = Score(
+        length=int(values["length"]),
+        axes=tuple((str(key), int(value)) for key, value in values.get("axes", {}).items()),
+        n=int(values["n"]),
+        correct={str(metric): int(count) for metric, count in values["correct"].items()},
+        first_error={str(kind): int(count) for kind, count in values.get("first_error", {}).items()},
+    )
+    if score.n < 1 or "exact_match" not in score.correct or not all(0 <= c <= score.n for c in score.correct.values()):
+        raise ValueError("counts out of range")
+    return score
+
+
+def load(folders: Iterable[Path]) -> list[Result]:
+    """The results in ``result.json`` files in and under ``folders`` (or files given themselves), each once.
+
+    Raises `LengthwiseError` when there is none, or one is damaged.
+    """
+    files: dict[Path, Path] = {}
+    folders = list(folders)
+    for folder in folders:
+        if not folder.exists():
+            raise LengthwiseError(f"no results at {folder}; check the path, or make some with `lengthwise run`")
+        found = [folder] if folder.is_file() else sorted(folder.rglob("result.json"))
+        files.update((path.resolve(), path) for path in found)
+    if not files:
+        names = ", ".join(map(str, folders))
+        raise LengthwiseError(f"no result.json in or under {names}; make some with `lengthwise run`")
+    return [Result.of(read_json(path, what="result file"), where=f"result file {path}") for path in files.values()]
