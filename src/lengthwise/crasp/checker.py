@@ -24,11 +24,19 @@ class Automaton(Protocol):
     """What the checker reads of an automaton: start state 0."""
 
     @property
-    def alphabet(self) -> tuple[str, ...]: ...
+    def alphabet(self) -> tuple[str, ...]:
+        """The symbols."""
+        ...
+
     @property
-    def delta(self) -> tuple[tuple[int, ...], ...]: ...
+    def delta(self) -> tuple[tuple[int, ...], ...]:
+        """Successor per state and symbol."""
+        ...
+
     @property
-    def accepting(self) -> tuple[bool, ...]: ...
+    def accepting(self) -> tuple[bool, ...]:
+        """Acceptance per state."""
+        ...
 
 
 class _Machine:
@@ -245,7 +253,7 @@ def _product_graph(machine: _Machine, window: int, period: int) -> dict[Any, dic
     """All reachable nodes (state, last k−1 symbols or fewer at the start, phase) and their successors."""
     start = (0, (), 0)
     successors: dict[Any, dict[str, Any]] = {start: {}}
-    queue = [start]
+    queue: list[Any] = [start]
     for node in queue:
         state, seen, phase = node
         for symbol, target in machine.delta[state].items():

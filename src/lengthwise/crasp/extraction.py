@@ -33,8 +33,8 @@ def extract(dfa: Dfa, window: int, period: int, end: str, *, bos: bool = True) -
     """A program for the language of ``dfa`` with that window and period.
 
     ``eos`` programs are read at an appended end symbol, ``visible`` ones at the last symbol. Without ``bos`` a
-    ``visible`` program reads words of length >= 1 only. Raises `LengthwiseError` if potentials of this window and period
-    do not separate the states (then there is no such program).
+    ``visible`` program reads words of length >= 1 only. Raises `LengthwiseError` if potentials of this window and
+    period do not separate the states (then there is no such program).
     """
     build = ProgramBuilder(dfa.alphabet, bos=bos, eos=end == "eos")
     if end == "eos":

@@ -2,8 +2,8 @@
 
 A balanced potential on a strongly connected labelled graph assigns numbers V(node) and E(label) such that
 V(target) = V(source) + E(label) on every edge: a weighted count of labels that returns to zero on every cycle. Two
-nodes with equal values in every potential are merged; splitting labels by the class of their source and repeating gives the
-final classes (criterion after Yang et al., arXiv 2608.13433, appendix J; stated in docs/verdicts.md).
+nodes with equal values in every potential are merged; splitting labels by the class of their source and repeating
+gives the final classes (criterion after Yang et al., arXiv 2608.13433, appendix J; stated in docs/verdicts.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Automata in JSON files: an object with ``alphabet``, ``states``, ``start``, ``accepting`` and ``transitions``.
 
-The first two and ``accepting`` are lists; ``transitions`` maps each state to ``{symbol: state}``; missing transitions go to a sink. Reading is strict: an unknown
-key, state or symbol is one clear error.
+``alphabet``, ``states`` and ``accepting`` are lists; ``transitions`` maps each state to ``{symbol: state}``; missing
+transitions go to a sink. Reading is strict: an unknown key, state or symbol is one clear error.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def bounded_dyck(depth: int) -> str:
 
 @dataclass(frozen=True)
 class NamedLanguage:
-    """A published language: an expression over a declared alphabet, or an automaton where the expression is unwieldy."""
+    """A published language: an expression over a declared alphabet, or an automaton where it would be unwieldy."""
 
     name: str
     alphabet: str

@@ -1,8 +1,8 @@
 """Regular expressions over a declared alphabet: a small strict parser whose errors name the position.
 
 Syntax: a literal is any character without a special meaning; ``|`` union, juxtaposition, ``*``, ``+`` (one or more),
-``?``, ``( )``, sets ``[abc]`` or ``{a,b}``, ``ε`` or ``()`` for the empty word, ``∅`` for the empty language, ``\\`` before a
-special character for itself; spaces mean nothing.
+``?``, ``( )``, sets ``[abc]`` or ``{a,b}``, ``ε`` or ``()`` for the empty word, ``∅`` for the empty language, a
+backslash before a special character for itself; spaces mean nothing.
 """
 
 from __future__ import annotations
