@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import ClassVar, Literal, final
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
@@ -16,7 +17,12 @@ from lengthwise.tasks.outside import load_class
 LevelKind = Literal["coupled", "fixed"]
 """``coupled``: ids are redrawn per sequence; ``fixed``: the id is the place (such as the child/parent slot)."""
 PlaceRule = Literal["earlier", "next"]
-"""How a predicted token's place follows: the place of an earlier token, or else the current place plus one."""
+"""How the place of a predicted token follows on ``coupled`` levels; which of the choices is a function of the prefix.
+
+``earlier``: the place of some earlier token, 0 ("no place") included, since ``<bos>`` has it. Any drawing of ids keeps
+this. ``next``: the place of the token just before, or that plus one. Only drawings that keep neighbours next to each
+other allow to predict the id of a place that no earlier token has.
+"""
 
 
 class Task(ABC):
@@ -30,15 +36,18 @@ class Task(ABC):
     name: ClassVar[str]
     summary: ClassVar[str] = ""
     """One line for ``lengthwise list``."""
-    levels: ClassVar[tuple[LevelKind, ...]] = ("coupled",)
-    """The kinds of the place levels."""
     place_rule: ClassVar[PlaceRule] = "earlier"
     min_length: ClassVar[int] = 1
 
     @property
-    @abstractmethod
+    def levels(self) -> tuple[LevelKind, ...]:
+        """The kinds of the place levels; the first one is ``coupled``."""
+        return ("coupled",)
+
+    @cached_property
     def vocab(self) -> Vocab:
-        """The tokens."""
+        """The tokens; every task has its own."""
+        raise NotImplementedError(f"task {self.name!r} has no vocab")
 
     @abstractmethod
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -85,6 +94,8 @@ class Task(ABC):
             limit = f"{self.min_length} or more" if top is None else f"{self.min_length} to {top}"
             raise LengthwiseError(f"task {self.name!r} has no instances of length {length}; use {limit}")
         layout = layout or self.layout(length, rng)
+        if layout.length != length:
+            raise LengthwiseError(f"the layout is for length {layout.length}, not {length}; use a layout of {length}")
         seq = SequenceBuilder(self.vocab, size, levels=len(self.levels))
         self.write(seq, layout, rng)
         return seq.build(layout)

@@ -1,0 +1,58 @@
+"""Parity with the running parity as scratchpad (format and places after Golowich et al. 2025 and Cho et al. 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.config import config
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import BOS, EOS, Vocab
+from lengthwise.tasks.base import TASKS, Task
+
+
+@TASKS.register("parity-scratchpad")
+@config
+class ParityScratchpad(Task):
+    """``<bos> 1 0 1 1 = 1 1 0 1 <eos>``: after ``=`` the parity of the bits read so far; the last one is the answer.
+
+    Length = number of bits. Bit i and the running parity *before* it share a place (``=`` shares that of the first
+    bit), so the bit that the next token needs is always at the current place, and the place goes up by one per token.
+    """
+
+    summary = "running parity of n bits, one bit per step"
+    place_rule = "next"
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        """Bits and ``=``."""
+        return Vocab.of(["0", "1", "="])
+
+    def chance(self, layout: Layout) -> float:
+        """The last token is one of two; the whole trace is not guessed."""
+        del layout
+        return 0.5
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Bit i (from 1) has place i, ``=`` 1, running parity i place i + 1."""
+        n, zero = layout.length, self.vocab["0"]
+        bits = rng.integers(2, size=(n, seq.size), dtype=np.int64)
+        running = np.bitwise_xor.accumulate(bits, axis=0)
+        seq.bos()
+        given = [seq.given(bits[i] + zero, place=i + 1) for i in range(n)]
+        seq.given(self.vocab["="], place=1)
+        before: list[int] = []
+        for i in range(n):
+            parity = seq.predicted(running[i] + zero, i + 2, parents=[given[i], *before], answer=i == n - 1)
+            before = [parity]
+        seq.eos(place=n + 2)
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Count the ones of every prefix."""
+        bits = list(prompt[1:-1])
+        if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != "=" or not set(bits) <= {"0", "1"}:
+            raise ValueError("not a string of bits followed by =")
+        return [*(str(bits[: i + 1].count("1") % 2) for i in range(len(bits))), EOS]

@@ -1,0 +1,183 @@
+"""Variable assignment: follow a chain of names to its value (after Golowich et al. 2025 and Anil et al. 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+
+from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.config import config
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import BOS, EOS, Vocab
+from lengthwise.tasks.base import TASKS, LevelKind, Task
+from lengthwise.tasks.sampling import distinct, inverse, shuffles
+
+QUERY = "?"
+CHILD, PARENT = 1, 2
+
+
+@dataclass(frozen=True)
+class Chains(Layout):
+    """``depths[0]`` lines form the queried chain, the other numbers are the lines of the other chains."""
+
+    depths: tuple[int, ...]
+
+    @property
+    def axes(self) -> dict[str, int]:
+        """Number of chains and depth of the queried one."""
+        return {"chains": len(self.depths), "depth": self.depths[0]}
+
+
+@TASKS.register("variable-assignment")
+@config
+class VariableAssignment(Task):
+    """``<bos> b 7 c 2 a b ? a a b b 7 <eos>``: a is b, b is 7, so the queried a is 7; c is 2.
+
+    Length = number of lines ``child parent``. Every chain ends in a value of its own, and the lines of all chains are
+    shuffled together. The scratchpad copies the lines of the queried chain in order. Both tokens of a line share its
+    place, and so do the scratchpad's copies of them; ``?``, the queried name and ``<eos>`` share one more. The level
+    ``slots`` says child (1) or parent (2). Without ``scratchpad`` the answer is the value alone.
+
+    In training the queried depth is uniform in 1..n; the other lines are cut into chains at random, or, half of the
+    time, into chains of the queried depth. Tests hold 4 chains of equal depth, so that nothing short of following the
+    chain gives away which value it is; with scratchpad also one chain of all lines, where the whole trace is scored.
+    """
+
+    summary = "follow a chain of names through shuffled lines to its value"
+
+    scratchpad: bool = True
+    slots: bool = True
+    names: int = 600
+    values: int = 16
+    test_chains: int = 4
+
+    def __post_init__(self) -> None:
+        if self.names < 1:
+            raise ValueError(f"names must be 1 or more, got {self.names}")
+        if not 1 <= self.test_chains <= self.values:
+            raise ValueError(f"test_chains must be in 1..values = {self.values}, got {self.test_chains}")
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        """Names a, b, …, z, aa, …; values 0, 1, …; ``?``."""
+        return Vocab.of([*_names(self.names), *(str(value) for value in range(self.values)), QUERY])
+
+    @property
+    def levels(self) -> tuple[LevelKind, ...]:
+        """The line, and the slot within it."""
+        return ("coupled", "fixed") if self.slots else ("coupled",)
+
+    def max_length(self) -> int:
+        """Every line defines a name of its own."""
+        return self.names
+
+    def chance(self, layout: Layout) -> float:
+        """One of the values that the chains end in."""
+        return 1.0 / len(layout.depths) if isinstance(layout, Chains) else 1.0 / self.test_chains
+
+    def layout(self, length: int, rng: Rng) -> Chains:
+        """Draw the depths of the chains."""
+        depth = int(rng.integers(1, length + 1))
+        rest = length - depth
+        if rest == 0 or self.values == 1:
+            return Chains(length, (length,) if self.values == 1 else (depth,))
+        if rng.random() < 0.5:
+            equal = min(rest // depth, self.values - 1)
+            rest -= equal * depth
+            others = [depth] * equal
+            if rest and len(others) < self.values - 1:
+                others.append(rest)
+            elif rest:
+                others[-1] += rest
+            return Chains(length, (depth, *others))
+        cuts = int(rng.integers(min(rest, self.values - 1)))
+        places = np.sort(rng.permutation(rest - 1)[:cuts]) + 1
+        return Chains(length, (depth, *np.diff([0, *places, rest]).tolist()))
+
+    def test_layouts(self, length: int) -> list[Layout]:
+        """Chains of equal depth where the lines divide evenly; with scratchpad also one chain of all lines."""
+        if length % self.test_chains:
+            return []
+        layouts: list[Layout] = [Chains(length, (length // self.test_chains,) * self.test_chains)]
+        if self.scratchpad and self.test_chains > 1:
+            layouts.append(Chains(length, (length,)))
+        return layouts
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Line r (from 0) has place r + 1."""
+        assert isinstance(layout, Chains)
+        n, depth, rows = layout.length, layout.depths[0], seq.size
+        child = distinct(rng, self.names, n, rows) + self.vocab["a"]
+        value = distinct(rng, self.values, len(layout.depths), rows) + self.vocab["0"]
+        parent = np.roll(child, -1, axis=1)
+        parent[:, np.cumsum(layout.depths) - 1] = value
+        in_line = shuffles(rng, n, rows)
+        children = np.ascontiguousarray(np.take_along_axis(child, in_line, axis=1).T)
+        parents = np.ascontiguousarray(np.take_along_axis(parent, in_line, axis=1).T)
+        line = np.ascontiguousarray(inverse(in_line)[:, :depth].T)
+        chain, ends = np.ascontiguousarray(child[:, :depth].T), np.ascontiguousarray(parent[:, :depth].T)
+
+        def place(of: Any, slot: int = 0) -> Any:
+            return (of, slot) if self.slots else of
+
+        seq.bos()
+        for r in range(n):
+            seq.given(children[r], place(r + 1, CHILD))
+            seq.given(parents[r], place(r + 1, PARENT))
+        seq.given(self.vocab[QUERY], place(n + 1))
+        last = seq.given(chain[0], place(n + 1))
+        # Line r is tokens 2r + 1 and 2r + 2.
+        in_child, in_parent = 2 * line + 1, 2 * line + 2
+        if not self.scratchpad:
+            followed = [position for j in range(depth) for position in (in_child[j], in_parent[j])]
+            seq.predicted(
+                ends[-1], place(line[-1] + 1, PARENT), parents=[in_parent[-1]], selectors=[last, *followed[:-1]]
+            )
+            seq.eos(place(n + 1))
+            return
+        for j in range(depth):
+            name = seq.predicted(chain[j], place(line[j] + 1, CHILD), parents=[last], answer=False)
+            last = seq.predicted(
+                ends[j],
+                place(line[j] + 1, PARENT),
+                parents=[in_parent[j]],
+                selectors=[name, in_child[j]],
+                answer=j == depth - 1,
+            )
+        # The trace ends where it reached a value.
+        seq.eos(place(n + 1), selectors=[last])
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Look each name up in a dictionary."""
+        if len(prompt) < 5 or len(prompt) % 2 == 0 or prompt[0] != BOS or prompt[-2] != QUERY:
+            raise ValueError("not lines of two tokens followed by ? and a name")
+        children, parents = list(prompt[1:-2:2]), list(prompt[2:-2:2])
+        meaning = dict(zip(children, parents, strict=True))
+        first_value = self.vocab["0"]
+        if len(meaning) < len(children) or any(not 4 <= self.vocab[name] < first_value for name in children):
+            raise ValueError("every line defines a name of its own")
+        trace, name = [], prompt[-1]
+        while self.vocab[name] < first_value:
+            if name not in meaning or len(trace) > 2 * len(meaning):
+                raise ValueError(f"{name} leads to no value")
+            trace += [name, meaning[name]]
+            name = meaning[name]
+        if not trace or name == QUERY:
+            raise ValueError("the query is not a name that leads to a value")
+        return [*(trace if self.scratchpad else [name]), EOS]
+
+
+def _names(count: int) -> list[str]:
+    """The first names of a, b, …, z, aa, ab, …"""
+    names: list[str] = []
+    width = 1
+    while len(names) < count:
+        names += ["".join(letters) for letters in product(ascii_lowercase, repeat=width)]
+        width += 1
+    return names[:count]
