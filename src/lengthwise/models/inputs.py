@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,23 @@ class Inputs:
     def scored(self) -> int:
         """Number of scored tokens in the batch."""
         return self.targets.numel()
+
+    @classmethod
+    def gather(cls, parts: Sequence[tuple[Inputs, slice]], device: torch.device | str = "cpu") -> Inputs:
+        """Some rows of each of several batches of one layout, one below the other."""
+
+        def joined(name: str) -> Tensor:
+            return torch.cat([getattr(part, name)[rows] for part, rows in parts]).to(device)
+
+        first = parts[0][0]
+        return cls(
+            input_ids=joined("input_ids"),
+            position_ids=joined("position_ids"),
+            at=first.at if isinstance(first.at, slice) else first.at.to(device),
+            targets=joined("targets"),
+            target_ids=joined("target_ids"),
+            allowed=None if first.allowed is None else joined("allowed"),
+        )
 
     @classmethod
     def of(

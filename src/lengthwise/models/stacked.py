@@ -52,9 +52,14 @@ class TransformerStack(nn.Module):
         model.load_state_dict({name: value[run] for name, value in self.model.state_dict().items()})
         return model
 
+    def finite(self) -> list[bool]:
+        """For each run, whether all of its weights are finite."""
+        fine = [torch.isfinite(parameter).reshape(self.runs, -1).all(dim=1) for parameter in self.parameters()]
+        return torch.stack(fine).all(dim=0).tolist()
+
     def select(self, kept: Sequence[int]) -> None:
         """Drop all runs but ``kept``; parameters become new tensors."""
-        index = torch.tensor(kept, device=next(self.parameters()).device)
+        index = torch.tensor(kept, dtype=torch.long, device=next(self.parameters()).device)
         for module in self.modules():
             for name, parameter in module.named_parameters(recurse=False):
                 setattr(module, name, nn.Parameter(parameter.detach()[index]))
@@ -89,7 +94,7 @@ class StackedEmbedding(nn.Module):
         super().__init__()
         self.weight = _stacked(runs, plain.weight)
 
-    def forward(self, ids: Int[Tensor, "SB *rest"]) -> Float[Tensor, "SB *rest D"]:
+    def forward(self, ids: Int[Tensor, "SB ..."]) -> Float[Tensor, "SB *rest D"]:
         """The rows of each run's own table."""
         runs, size, width = self.weight.shape
         offsets = torch.arange(0, runs * size, size, device=ids.device)
@@ -114,6 +119,7 @@ class StackedNorm(nn.Module):
     def forward(self, x: Float[Tensor, "SB T D"]) -> Float[Tensor, "SB T D"]:
         """Normalize, then scale (and shift) by each run's own weights."""
         if self.centred:
+            assert self.eps is not None
             x = functional.layer_norm(x, self.shape, eps=self.eps)
         else:
             x = functional.rms_norm(x, self.shape, eps=self.eps)
@@ -131,7 +137,7 @@ class StackedScalars(nn.Module):
         super().__init__()
         self.weight = _stacked(runs, plain.weight)
 
-    def forward(self, x: Float[Tensor, "SB *rest"]) -> Float[Tensor, "SB ..."]:
+    def forward(self, x: Float[Tensor, "SB ..."]) -> Float[Tensor, "SB ..."]:
         """Each row's numbers, shaped to broadcast against ``x``."""
         runs = self.weight.shape[0]
         by_row = self.weight.repeat_interleave(x.shape[0] // runs, dim=0)

@@ -73,14 +73,14 @@ class Cache:
 class Sight:
     """What attention of this call may see: ids of new tokens and all keys, the additive bias, the log-length factor.
 
-    ``at`` limits the queries to some of the new tokens; ids are those of all new tokens still.
+    ``at`` limits the queries to A of the new tokens; ids are those of all new tokens still.
     """
 
     ids: Int[Tensor, "B Q L"]
     key_ids: Int[Tensor, "B T L"]
-    bias: Float[Tensor, "*B Q T"] | None
+    bias: Float[Tensor, "*rows A T"] | None
     causal: bool
-    scale: Float[Tensor, "Q 1"] | None
+    scale: Float[Tensor, "A 1"] | None
     at: Int[Tensor, " S"] | slice | None = None
 
     def narrowed(self, at: Int[Tensor, " S"] | slice, dtype: torch.dtype) -> Sight:
@@ -106,7 +106,7 @@ class Attention(nn.Module):
 
     def forward(
         self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight, cache: Cache | None, layer: int
-    ) -> Float[Tensor, "B Q D"]:
+    ) -> Float[Tensor, "B A D"]:
         """Attend to everything visible, from the queries that ``sight`` asks for."""
         if sight.at is None:
             q, k, v = self._heads(self.qkv(x), 3)
@@ -137,7 +137,7 @@ class Attention(nn.Module):
 
 def causal_mask(
     queries: int, keys: int, device: torch.device, dtype: torch.dtype, bias: Tensor | None = None
-) -> Float[Tensor, "*B Q T"]:
+) -> Float[Tensor, "*rows Q T"]:
     """``bias`` (or zeros) with −∞ at keys behind the query, when the last key is the last query's own."""
     index = torch.arange(keys, device=device)
     base = torch.zeros(queries, keys, device=device, dtype=dtype) if bias is None else bias
@@ -169,7 +169,7 @@ class Block(nn.Module):
 
     def forward(
         self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight, cache: Cache | None, layer: int
-    ) -> Float[Tensor, "B Q D"]:
+    ) -> Float[Tensor, "B A D"]:
         """One layer; of the queries that ``sight`` asks for, where it does not ask for all."""
         mixed = self.attention(self.norm1(x), encoding, sight, cache, layer)
         x = (x if sight.at is None else x[:, sight.at]) + self.dropout(mixed)

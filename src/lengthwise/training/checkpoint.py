@@ -32,18 +32,27 @@ class Progress:
 def save(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
     """Write the run's state; one file, so parameters and progress can't disagree after a crash.
 
-    Raises `LengthwiseError` when the disk is full, the folder can't be written, or the weights are not finite: the
-    last good checkpoint then stays as it is.
+    Raises `LengthwiseError` as `write` does.
     """
     tensors: dict[str, Tensor] = {f"model.{name}": value.detach() for name, value in model.state_dict().items()}
     for index, parameter in enumerate(_parameters(optimizer)):
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"optimizer.{index}.{key}"] = value
-    tensors = {name: value.contiguous().cpu() for name, value in tensors.items()}
+    write(folder / FILE, tensors, vars(progress))
+
+
+def write(path: Path, tensors: dict[str, Tensor], progress: dict[str, Any]) -> None:
+    """Write tensors and progress (which has a ``step``), whole or not at all.
+
+    Raises `LengthwiseError` when the disk is full, the folder can't be written, or the weights are not finite: the
+    last good checkpoint then stays as it is.
+    """
+    tensors = {name: value.detach().contiguous().cpu() for name, value in tensors.items()}
     if not _finite(tensors):
-        raise LengthwiseError(f"training diverged: weights are not finite at step {progress.step}; lower training.lr")
-    metadata = {"progress": json.dumps(vars(progress)), "digest": _digest(tensors)}
-    with replacing(folder / FILE) as temporary:
+        step = progress["step"]
+        raise LengthwiseError(f"training diverged: weights are not finite at step {step}; lower training.lr")
+    metadata = {"progress": json.dumps(progress), "digest": _digest(tensors)}
+    with replacing(path) as temporary:
         try:
             save_file(tensors, temporary, metadata=metadata)
         except SafetensorError as error:
@@ -59,19 +68,13 @@ def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer | None
     path = folder / FILE
     if not path.exists():
         return None
-    damaged = LengthwiseError(f"checkpoint {path} is damaged or of another model; delete it and run again")
+    tensors, values = read(path)
+    damaged = damage(path)
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            progress = Progress(**json.loads(metadata["progress"]))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if metadata["digest"] != _digest(tensors):
-            raise damaged
+        progress = Progress(**values)
         model.load_state_dict({k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")})
-    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError):
+    except (KeyError, TypeError, ValueError, RuntimeError):
         raise damaged from None
-    if not _finite(tensors):
-        raise LengthwiseError(f"checkpoint {path} holds NaN or infinite weights; delete it and run again")
     if optimizer is not None:
         for index, parameter in enumerate(_parameters(optimizer)):
             prefix = f"optimizer.{index}."
@@ -82,6 +85,27 @@ def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer | None
                 # The step counter stays on the CPU unless the optimizer is fused on a GPU.
                 optimizer.state[parameter] = {key: value.to(parameter.device) for key, value in state.items()}
     return progress
+
+
+def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and progress, as `write` got them; raises `LengthwiseError` if the file is damaged or not finite."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            progress = json.loads(metadata["progress"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if metadata["digest"] != _digest(tensors) or not isinstance(progress, dict):
+            raise damage(path)
+    except (SafetensorError, KeyError, ValueError, RuntimeError, OSError):
+        raise damage(path) from None
+    if not _finite(tensors):
+        raise LengthwiseError(f"checkpoint {path} holds NaN or infinite weights; delete it and run again")
+    return tensors, progress
+
+
+def damage(path: Path) -> LengthwiseError:
+    """The error of a checkpoint that can't be used."""
+    return LengthwiseError(f"checkpoint {path} is damaged or of another model; delete it and run again")
 
 
 def _finite(tensors: dict[str, Tensor]) -> bool:

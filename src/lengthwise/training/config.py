@@ -35,6 +35,8 @@ class TrainingConfig:
     precision: Literal["float32", "bf16"] = "float32"
     probe_every: int = 250
     """Steps between measurements in distribution (never at long lengths) and checkpoints."""
+    stacked: bool = False
+    """All seeds share one schedule of lengths and layouts, so that they can train as one stack (see `parallel`)."""
     stop_when_fitted: bool = False
     """Stop at the first probe that meets the fit threshold, instead of after ``steps``."""
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import torch
 
+from lengthwise.core.batch import Layout
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.rng import stream
+from lengthwise.core.rng import Rng, stream
 from lengthwise.models.inputs import Inputs
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.tasks import Task
 from lengthwise.training.config import TrainingConfig
+
+BLOCK = 8
+"""Seeds that draw their sequences together in stacked training."""
 
 
 def training_lengths(task: Task, config: TrainingConfig) -> list[int]:
@@ -30,21 +36,53 @@ def training_groups(
     seed: int,
     step: int,
     *,
-    schedule: int | None = None,
     device: torch.device | str = "cpu",
 ) -> list[Inputs]:
-    """The groups of one step: lengths, strings and position ids.
+    """The groups of one step: lengths, strings and position ids; each seed draws its own.
 
-    Lengths and layouts come from a stream of their own, keyed by ``schedule`` (default: the seed): runs that train
-    stacked share the schedule, while the strings and ids are each seed's own.
+    With ``config.stacked`` the lengths and layouts are the same for all seeds; see `stacked_groups`.
     """
-    layouts = stream(seed if schedule is None else schedule, "train", "layout", step)
+    if config.stacked:
+        return stacked_groups(task, scheme, config, (seed,), step, device=device)
+    layouts = stream(seed, "train", "layout", step)
     rng = stream(seed, "train", "data", step)
-    lengths = training_lengths(task, config)
     result = []
-    for _ in range(config.groups):
-        length = lengths[int(layouts.integers(len(lengths)))]
-        layout = task.layout(length, layouts)
-        batch = task.batch(length, config.batch_size // config.groups, rng, layout)
+    for layout in _layouts(task, config, layouts):
+        batch = task.batch(layout.length, config.batch_size // config.groups, rng, layout)
         result.append(Inputs.of(batch, scheme, task.levels, rng, device))
     return result
+
+
+def stacked_groups(
+    task: Task,
+    scheme: PositionScheme,
+    config: TrainingConfig,
+    seeds: Sequence[int],
+    step: int,
+    *,
+    device: torch.device | str = "cpu",
+) -> list[Inputs]:
+    """The groups of one step of a stack: the rows of ``seeds``, seed by seed, under a schedule that all seeds share.
+
+    Seeds 8b to 8b + 7 draw their sequences in one go and own disjoint rows of what is drawn: rows are independent
+    draws, so each seed has data of its own at an eighth of the cost. What a seed gets depends on no other seed.
+    """
+    schedule = stream(0, "train", "schedule", step)
+    rows = config.batch_size // config.groups
+    blocks = {seed // BLOCK: stream(seed // BLOCK, "train", "block", step) for seed in seeds}
+    result = []
+    for layout in _layouts(task, config, schedule):
+        drawn = {
+            block: Inputs.of(task.batch(layout.length, BLOCK * rows, rng, layout), scheme, task.levels, rng)
+            for block, rng in blocks.items()
+        }
+        own = [(drawn[seed // BLOCK], slice(seed % BLOCK * rows, (seed % BLOCK + 1) * rows)) for seed in seeds]
+        result.append(Inputs.gather(own, device))
+    return result
+
+
+def _layouts(task: Task, config: TrainingConfig, rng: Rng) -> Iterator[Layout]:
+    """One layout for each group of a step."""
+    lengths = training_lengths(task, config)
+    for _ in range(config.groups):
+        yield task.layout(lengths[int(rng.integers(len(lengths)))], rng)

@@ -19,21 +19,27 @@ FIRST_SYMBOL = SPECIALS.index(EOS)
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums over scored positions, in nats."""
+    """Sums over scored positions, in nats: of the batch, or of each of its runs."""
 
-    token: Float[Tensor, ""]
-    position: Float[Tensor, ""]
+    token: Float[Tensor, "*runs"]
+    position: Float[Tensor, "*runs"]
 
 
 def next_token_loss(output: TransformerOutput, inputs: Inputs) -> Loss:
     """Cross-entropy of tokens (binary cross-entropy per symbol for sets) and of ids, summed over scored positions."""
+    loss = run_losses(output, inputs, 1)
+    return Loss(loss.token[0], loss.position[0])
+
+
+def run_losses(output: TransformerOutput, inputs: Inputs, runs: int) -> Loss:
+    """`next_token_loss` of each run of a stack, whose rows are ordered by run."""
     logits = output.logits.float()
     if inputs.allowed is not None:
         wanted = inputs.allowed[..., FIRST_SYMBOL:].to(logits.dtype)
-        token = functional.binary_cross_entropy_with_logits(logits[..., FIRST_SYMBOL:], wanted, reduction="sum")
+        token = functional.binary_cross_entropy_with_logits(logits[..., FIRST_SYMBOL:], wanted, reduction="none")
     else:
-        token = functional.cross_entropy(logits.flatten(0, 1), inputs.targets.flatten(), reduction="sum")
-    position = torch.zeros((), device=token.device)
+        token = functional.cross_entropy(logits.flatten(0, 1), inputs.targets.flatten(), reduction="none")
+    position = torch.zeros(runs, device=token.device)
     for level, prediction in enumerate(output.position):
-        position = position + prediction.loss(inputs.target_ids[..., level]).sum()
-    return Loss(token, position)
+        position = position + prediction.loss(inputs.target_ids[..., level]).view(runs, -1).sum(1)
+    return Loss(token.view(runs, -1).sum(1), position)

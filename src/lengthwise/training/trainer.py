@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import write_text
 from lengthwise.core.rng import stream
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
@@ -92,9 +93,7 @@ class Trainer:
         self.progress.probes.append(record)
         self.progress.done = last or (self.config.stop_when_fitted and bool(record.get("fitted")))
         if self.folder is not None:
-            # The log repeats the checkpoint's probes in full, so a killed run can't leave a gap or a double line.
-            lines = "".join(json.dumps(probe) + "\n" for probe in self.progress.probes)
-            (self.folder / "log.jsonl").write_text(lines)
+            write_log(self.folder, self.progress)
 
     def step(self, step: int) -> float:
         """One optimizer step; returns the loss in nats per scored token."""
@@ -120,6 +119,11 @@ class Trainer:
             parameters["lr"] = learning_rate(config, step)
         self.optimizer.step()
         return reported
+
+
+def write_log(folder: Path, progress: Progress) -> None:
+    """Write ``log.jsonl``: all probes in full each time, so a killed run can't leave a gap or a double line."""
+    write_text(folder / "log.jsonl", "".join(json.dumps(probe) + "\n" for probe in progress.probes))
 
 
 def make_optimizer(model: torch.nn.Module, config: TrainingConfig) -> torch.optim.AdamW:

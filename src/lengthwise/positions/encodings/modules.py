@@ -15,7 +15,7 @@ class Scalars(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(values)
 
-    def forward(self, x: Float[Tensor, "B *rest"]) -> Float[Tensor, "..."]:
+    def forward(self, x: Tensor) -> Tensor:
         """The numbers, shaped to broadcast against ``x``: one per head along axis 1, or one for all."""
         del x
         return self.weight if self.weight.ndim == 0 else self.weight[:, None, None]
