@@ -1,0 +1,153 @@
+"""Pass 4: heads. Uniform attention counts, a local φ fetches, one content head brings the phase of BOS.
+
+A head that fetches from distance δ has logit 4 there and logit 2 on BOS, where its values are 0: at positions i <= δ
+attention falls back on BOS and the answer is "false" rather than an average. Multiplied by ln(i), the weight that
+goes astray is at most 1/5 at every position, and the MLP rounds it away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from lengthwise.core.vocab import BOS
+from lengthwise.models.compile.allocate import (
+    ONE,
+    UNIT,
+    Allocation,
+    bos_phase_name,
+    phase_name,
+    raw_name,
+    symbol_name,
+)
+from lengthwise.models.compile.circuit import Circuit, Form, PhaseBit, Shift, Tally
+from lengthwise.models.compile.schedule import Schedule
+from lengthwise.models.limit_parts import LimitHead
+
+NEAR_LOGIT, BOS_LOGIT, PHASE_LOGIT = 4.0, 2.0, 4.0
+
+
+def embeddings(circuit: Circuit, allocation: Allocation) -> Tensor:
+    """E: the constant 1 and one coordinate per symbol that is read."""
+    table = torch.zeros(len(circuit.alphabet), allocation.width, dtype=torch.float64)
+    table[:, allocation.index[ONE]] = 1
+    for row, symbol in enumerate(circuit.alphabet):
+        if symbol_name(symbol) in allocation.index:
+            table[row, allocation.index[symbol_name(symbol)]] = 1
+    return table
+
+
+def position_vectors(circuit: Circuit, allocation: Allocation) -> Tensor:
+    """p_1 … p_Δ: the phase of i for every modulus, one-hot."""
+    moduli = _moduli(circuit)
+    table = torch.zeros(math.lcm(*moduli), allocation.width, dtype=torch.float64)
+    for row in range(len(table)):
+        for modulus in moduli:
+            table[row, allocation.index[phase_name(modulus, (row + 1) % modulus)]] = 1
+    return table
+
+
+def heads_of(layer: int, circuit: Circuit, plan: Schedule, allocation: Allocation) -> list[LimitHead]:
+    """The heads of a layer, numbered from 1."""
+    time = 2 * layer - 1
+    tallies = [
+        index for index, node in enumerate(circuit.nodes) if isinstance(node, Tally) and plan.time[index] == time
+    ]
+    made = []
+    if tallies or layer == 1:
+        made.append(_uniform(tallies, circuit, allocation, unit=layer == 1))
+    shifts: dict[int, list[int]] = {}
+    for index, node in enumerate(circuit.nodes):
+        if isinstance(node, Shift) and plan.time[index] == time + 1:
+            shifts.setdefault(node.distance, []).append(index)
+    made += [_local(distance, indices, circuit, allocation) for distance, indices in sorted(shifts.items())]
+    if layer == 1 and any(isinstance(node, PhaseBit) for node in circuit.nodes):
+        made.append(_phase_of_bos(circuit, allocation))
+    return made
+
+
+def form_row(form: Form, allocation: Allocation, *, constant: str = ONE) -> Tensor:
+    """A form as a linear functional on the residual stream; its constant is read off the given coordinate."""
+    row = torch.zeros(allocation.width, dtype=torch.float64)
+    row[allocation.index[constant]] = form.constant
+    for weight, node in form.terms:
+        row[allocation.nodes[node]] += weight
+    return row
+
+
+def _uniform(tallies: list[int], circuit: Circuit, allocation: Allocation, *, unit: bool) -> LimitHead:
+    """All counts of a layer as fractions; the value of BOS is taken away where it is not a position of the program."""
+    bos = allocation.index[symbol_name(BOS)]
+    rows, targets = [], []
+    for index in tallies:
+        node = circuit.nodes[index]
+        assert isinstance(node, Tally)
+        row = form_row(node.form, allocation)
+        if not circuit.counts_bos:
+            row[bos] -= circuit.value_at_bos(node.form)
+        rows.append(row)
+        targets.append(allocation.nodes[index])
+    if unit:
+        rows.append(_basis([bos], allocation)[0])
+        targets.append(allocation.index[UNIT])
+    return _head("count", [], [], rows, targets, allocation)
+
+
+def _local(distance: int, shifts: list[int], circuit: Circuit, allocation: Allocation) -> LimitHead:
+    rows = []
+    bos = allocation.index[symbol_name(BOS)]
+    for index in shifts:
+        node = circuit.nodes[index]
+        assert isinstance(node, Shift)
+        row = form_row(node.form, allocation)
+        row[bos] -= circuit.value_at_bos(node.form)
+        rows.append(row)
+    phi = torch.zeros(distance + 1, dtype=torch.float64)
+    phi[distance] = NEAR_LOGIT
+    targets = [allocation.index[raw_name(index)] for index in shifts]
+    return _head(f"distance {distance}", [bos], [BOS_LOGIT], rows, targets, allocation, phi)
+
+
+def _phase_of_bos(circuit: Circuit, allocation: Allocation) -> LimitHead:
+    pairs = [
+        (allocation.index[phase_name(modulus, residue)], allocation.index[bos_phase_name(modulus, residue)])
+        for modulus in _moduli(circuit)
+        for residue in range(modulus)
+    ]
+    rows = list(_basis([source for source, _ in pairs], allocation))
+    targets = [target for _, target in pairs]
+    return _head("phase of BOS", [allocation.index[symbol_name(BOS)]], [PHASE_LOGIT], rows, targets, allocation)
+
+
+def _head(
+    name: str,
+    keys: list[int],
+    logits: list[float],
+    rows: list[Tensor],
+    targets: list[int],
+    allocation: Allocation,
+    phi: Tensor | None = None,
+) -> LimitHead:
+    one = _basis([allocation.index[ONE]] * len(keys), allocation)
+    return LimitHead(
+        name,
+        key=_basis(keys, allocation),
+        query=one * torch.tensor(logits, dtype=torch.float64)[:, None],
+        value_in=torch.stack(rows),
+        value_out=_basis(targets, allocation).T.contiguous(),
+        phi=phi,
+    )
+
+
+def _basis(coordinates: Iterable[int], allocation: Allocation) -> Tensor:
+    coordinates = list(coordinates)
+    rows = torch.zeros(len(coordinates), allocation.width, dtype=torch.float64)
+    rows[range(len(coordinates)), coordinates] = 1
+    return rows
+
+
+def _moduli(circuit: Circuit) -> list[int]:
+    return sorted({node.modulus for node in circuit.nodes if isinstance(node, PhaseBit)})

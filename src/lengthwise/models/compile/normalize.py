@@ -1,0 +1,281 @@
+"""Pass 1: a program to a circuit. Every operation becomes a `Form`; only what needs a channel becomes a node.
+
+Negation and sums cost nothing, connectives are flattened, comparisons of bounded sums of bits need no fractions,
+min, max and conditionals of counts become ReLU units on fractions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lengthwise.core.vocab import BOS
+from lengthwise.crasp import operations as op
+from lengthwise.crasp.program import Program
+from lengthwise.models.compile.circuit import (
+    Circuit,
+    Form,
+    Gate,
+    Gated,
+    Node,
+    PhaseBit,
+    Ramp,
+    Shift,
+    Sign,
+    SymbolBit,
+    Tally,
+    Threshold,
+    bounds_of,
+)
+
+TRUE, FALSE = Form(constant=1), Form()
+
+LARGEST_FORM = 1 << 28
+"""Forms over fractions may reach this: then float64 decides comparisons exactly up to length 2²⁰ and beyond."""
+
+LARGEST_MODULUS = 4096
+LARGEST_WINDOW = 4096
+"""A window of k needs k heads, a modulus m needs 2m coordinates: larger ones are refused rather than attempted."""
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """An operation that cannot be compiled, and why."""
+
+    index: int
+    operation: op.Operation
+    reason: str
+
+    def __str__(self) -> str:
+        return f"operation {self.index} ({type(self.operation).__name__}): {self.reason}"
+
+
+class CannotCompile(Exception):
+    """Carries the reason out of the recursion; never leaves `normalize`."""
+
+
+def normalize(program: Program) -> tuple[Circuit | None, tuple[Unsupported, ...]]:
+    """The circuit of a program, or the operations that stand in the way."""
+    builder = _Normalizer(program)
+    forms: list[Form] = []
+    unsupported: list[Unsupported] = []
+    needed = _needed(program)
+    for index, operation in enumerate(program.operations):
+        form = FALSE
+        if index in needed:
+            builder.current = index
+            try:
+                form = builder.lower(operation, forms)
+            except CannotCompile as error:
+                unsupported.append(Unsupported(index, operation, str(error)))
+        forms.append(form)
+    if unsupported:
+        return None, tuple(unsupported)
+    names = [symbol for symbol, _ in program.next_token] if program.is_next_token else ["accept"]
+    outputs = tuple((name, forms[index]) for name, index in zip(names, program.outputs, strict=True))
+    symbols = (
+        *program.alphabet,
+        BOS,
+        *(symbol for symbol in program.symbols[len(program.alphabet) :] if symbol != BOS),
+    )
+    return (
+        Circuit(
+            tuple(builder.nodes), tuple(builder.at_bos), tuple(builder.bounds), tuple(builder.origin),
+            tuple(forms), outputs, symbols, program.bos,
+        ),
+        (),
+    )  # fmt: skip
+
+
+def _needed(program: Program) -> set[int]:
+    needed = set(program.outputs)
+    for index in range(len(program.operations) - 1, -1, -1):
+        if index in needed:
+            needed.update(program.operations[index].operands)
+    return needed
+
+
+class _Normalizer:
+    """Builds nodes, never the same one twice, and keeps their values at BOS and their bounds."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.nodes: list[Gate] = []
+        self.at_bos: list[int] = []
+        self.bounds: list[tuple[int, int]] = []
+        self.origin: list[int] = []
+        self.current = 0
+        self._known: dict[Gate, Node] = {}
+        self._conjuncts: dict[Node, tuple[Form, ...]] = {}
+
+    def lower(self, operation: op.Operation, forms: list[Form]) -> Form:
+        """The form of an operation whose operands are lowered already."""
+        match operation:
+            case op.Symbol(symbol):
+                return self.node(SymbolBit(symbol))
+            case op.Top():
+                return TRUE
+            case op.Periodic(residue, modulus):
+                return self.phase(residue, modulus)
+            case op.Not(operand):
+                return forms[operand].negation
+            case op.And(operands):
+                return self.conjunction([forms[index] for index in operands])
+            case op.Or(operands):
+                return self.conjunction([forms[index].negation for index in operands]).negation
+            case op.Compare(left, relation, right):
+                return self.comparison(forms[left], relation, forms[right])
+            case op.Count(operand, None):
+                return FALSE if forms[operand] == FALSE else self.node(Tally(forms[operand]))
+            case op.Count(operand, differences):
+                return Form.of(*((1, self.shift(forms[operand], distance)) for distance in differences or ()))
+            case op.Constant(value):
+                return Form(constant=value)
+            case op.Linear(terms, constant):
+                return Form.of(*((factor, forms[index]) for factor, index in terms), constant=constant)
+            case op.Conditional(condition, then, otherwise):
+                return self.choice(forms[condition], forms[then], forms[otherwise])
+            case op.Min(left, right):
+                return Form.of((1, forms[left]), (-1, self.positive_part(forms[left], forms[right])))
+            case op.Max(left, right):
+                return Form.of((1, forms[right]), (1, self.positive_part(forms[left], forms[right])))
+            case _:
+                raise CannotCompile("the compiler does not know this kind of operation")
+
+    def node(self, gate: Gate) -> Form:
+        """The form 1 · gate, a new node if it is new."""
+        index = self._known.get(gate)
+        if index is None:
+            index = self._known[gate] = len(self.nodes)
+            at_bos, bounds = self._at_bos(gate), self._bounds(gate)
+            if max(abs(end) for end in bounds) > LARGEST_FORM:
+                raise CannotCompile(_too_large(max(abs(end) for end in bounds)))
+            self.nodes.append(gate)
+            self.at_bos.append(at_bos)
+            self.bounds.append(bounds)
+            self.origin.append(self.current)
+        return Form(((1, index),))
+
+    def phase(self, residue: int, modulus: int) -> Form:
+        """Positions count from 1 with BOS at 1 if it is declared, so BOS is at distance 0 from position 1 or 0."""
+        if modulus > LARGEST_MODULUS:
+            raise CannotCompile(f"the modulus {modulus} exceeds {LARGEST_MODULUS}")
+        first = 1 if self.program.bos else 0
+        return TRUE if modulus == 1 else self.node(PhaseBit((residue - first) % modulus, modulus))
+
+    def shift(self, form: Form, distance: int) -> Form:
+        """The bit some positions ago."""
+        if distance > LARGEST_WINDOW:
+            raise CannotCompile(f"the distance {distance} exceeds {LARGEST_WINDOW}: it would need as many heads")
+        return form if distance == 0 or form == FALSE else self.node(Shift(form, distance))
+
+    def conjunction(self, forms: list[Form]) -> Form:
+        """∧, with conjunctions inside it taken apart."""
+        flat: dict[Form, None] = {}
+        for form in forms:
+            inner = self._conjuncts.get(form.terms[0][1]) if form.constant == 0 and len(form.terms) == 1 else None
+            flat.update(dict.fromkeys(inner or (form,)))
+        flat.pop(TRUE, None)
+        if FALSE in flat or any(form.negation in flat for form in flat):
+            return FALSE
+        if len(flat) <= 1:
+            return next(iter(flat), TRUE)
+        whole = Form.of(*((1, form) for form in flat), constant=-len(flat))
+        made = self.node(Threshold(whole))
+        self._conjuncts[made.nodes[0]] = tuple(flat)
+        return made
+
+    def comparison(self, left: Form, relation: op.Relation, right: Form) -> Form:
+        """C₁ ~ C₂ as the sign of one form."""
+        if relation in (">=", ">"):
+            left, relation, right = right, "<=" if relation == ">=" else "<", left
+        form = Form.of((1, right), (-1, left), constant=-1 if relation == "<" else 0)
+        exact = relation == "="
+        if all(self.nodes[node].bit for node in form.nodes):
+            return self._threshold(form, exact)
+        form = self.as_fractions(form)
+        reach = max(abs(end) for end in bounds_of(form, self.bounds, fractions=True))
+        if reach > LARGEST_FORM:
+            raise CannotCompile(_too_large(reach))
+        return self.node(Sign(form, exact))
+
+    def _threshold(self, form: Form, exact: bool) -> Form:
+        low, high = bounds_of(form, self.bounds, fractions=False)
+        if low > 0 or high < 0:
+            return TRUE if low > 0 and not exact else FALSE
+        if low >= 0 and not exact:
+            return TRUE
+        if not form.terms:
+            return TRUE  # 0 = 0
+        if max(abs(low), abs(high)) > LARGEST_FORM:
+            raise CannotCompile(_too_large(max(abs(low), abs(high))))
+        if len(form.terms) == 1:
+            # One bit: the values at 0 and at 1 decide which of constant, bit and negated bit it is.
+            weight, node = form.terms[0]
+            held = [value == 0 if exact else value >= 0 for value in (form.constant, form.constant + weight)]
+            bit = Form(((1, node),))
+            return {(False, False): FALSE, (False, True): bit, (True, False): bit.negation, (True, True): TRUE}[
+                held[0], held[1]
+            ]
+        return self.node(Threshold(form, exact))
+
+    def choice(self, condition: Form, then: Form, otherwise: Form) -> Form:
+        """P ? C₁ : C₂ = C₂ + [P] (C₁ − C₂)."""
+        difference = Form.of((1, then), (-1, otherwise))
+        if condition in (TRUE, FALSE) or difference == FALSE:
+            return then if condition == TRUE else otherwise
+        if all(self.nodes[node].bit for node in difference.nodes):
+            kept = [(weight, self.conjunction([condition, Form(((1, node),))])) for weight, node in difference.terms]
+            return Form.of((1, otherwise), *kept, (difference.constant, condition))
+        return Form.of((1, otherwise), (1, self.node(Gated(condition, self.as_fractions(difference)))))
+
+    def positive_part(self, left: Form, right: Form) -> Form:
+        """max(C₁ − C₂, 0)."""
+        difference = Form.of((1, left), (-1, right))
+        if not difference.terms:
+            return Form(constant=max(0, difference.constant))
+        return self.node(Ramp(self.as_fractions(difference)))
+
+    def as_fractions(self, form: Form) -> Form:
+        """The same number with every bit b replaced by the fraction b / i, so that bits and counts add up."""
+        parts = []
+        for weight, node in form.terms:
+            bit = Form(((1, node),))
+            parts.append((weight, self.node(Gated(bit, TRUE)) if self.nodes[node].bit else bit))
+        return Form.of(*parts, constant=form.constant)
+
+    def _at_bos(self, gate: Gate) -> int:
+        def value(form: Form) -> int:
+            return sum(weight * self.at_bos[node] for weight, node in form.terms) + form.constant
+
+        match gate:
+            case SymbolBit(symbol):
+                return int(symbol == BOS)
+            case PhaseBit(residue):
+                return int(residue == 0)
+            case Threshold(form, exact) | Sign(form, exact):
+                return int(value(form) == 0 if exact else value(form) >= 0)
+            case Tally(form):
+                return value(form) if self.program.bos else 0
+            case Gated(condition, form):
+                return value(form) if value(condition) else 0
+            case Ramp(form):
+                return max(0, value(form))
+            case _:
+                return 0  # a Shift: nothing precedes BOS
+
+    def _bounds(self, gate: Gate) -> tuple[int, int]:
+        match gate:
+            case Gated(_, form):
+                low, high = bounds_of(form, self.bounds, fractions=True)
+                return min(0, low), max(0, high)
+            case Ramp(form):
+                return 0, max(0, bounds_of(form, self.bounds, fractions=True)[1])
+            case _:
+                return 0, 1
+
+
+def _too_large(reach: int) -> str:
+    return (
+        f"its numbers reach {reach} (per position), and beyond {LARGEST_FORM} a float64 comparison is no longer "
+        "exact at length 1,000,000"
+    )

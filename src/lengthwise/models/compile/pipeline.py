@@ -1,0 +1,122 @@
+"""The compiler: all passes in order, and a report of what each operation became."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.crasp.program import Program
+from lengthwise.models.compile.allocate import allocate
+from lengthwise.models.compile.circuit import Circuit, PhaseBit, Shift
+from lengthwise.models.compile.heads import embeddings, heads_of, position_vectors
+from lengthwise.models.compile.mlps import mlp_of
+from lengthwise.models.compile.normalize import Unsupported, normalize
+from lengthwise.models.compile.readout import readout
+from lengthwise.models.compile.schedule import Schedule, schedule
+from lengthwise.models.limit import LimitTransformer
+from lengthwise.models.limit_parts import LimitLayer
+
+
+@dataclass(frozen=True)
+class OperationCost:
+    """What one operation of the program became: coordinates and hidden units of its own, ready after ``layer``.
+
+    An operation without any is an integer combination of others and costs nothing.
+    """
+
+    index: int
+    kind: str
+    layer: int
+    coordinates: int
+    units: int
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """A compiled program, or with ``model`` None the operations that cannot be compiled."""
+
+    program: Program
+    model: LimitTransformer | None
+    unsupported: tuple[Unsupported, ...] = ()
+    operations: tuple[OperationCost, ...] = ()
+    heads: tuple[tuple[str, ...], ...] = ()
+    """Names of the heads, layer by layer."""
+    added_bos: bool = False
+    """Whether BOS was put in front because the program declares none; then it is not a position of the program."""
+
+    @property
+    def layers(self) -> int:
+        """Number of layers, those with an MLP only included."""
+        return len(self.heads)
+
+    @property
+    def width(self) -> int:
+        """d."""
+        return 0 if self.model is None else self.model.width
+
+    def required(self) -> LimitTransformer:
+        """The model; raises `LengthwiseError` that names the first operation that cannot be compiled."""
+        if self.model is None:
+            raise LengthwiseError(f"cannot compile {self.unsupported[0]}")
+        return self.model
+
+
+def compile_program(program: Program, *, precision: int | None = None) -> Compilation:
+    """Compile to a Limit Transformer that agrees with the interpreter at every position of every word.
+
+    Its input is BOS and then the word (then EOS, if declared); see `encode_for` in ``verify.py``. Exact in float64 as
+    long as length times the largest form stays below 2⁴⁸. With ``precision`` logits and exponentials are rounded.
+    """
+    circuit, unsupported = normalize(program)
+    if circuit is None:
+        return Compilation(program, None, unsupported)
+    plan, allocation = schedule(circuit), allocate(circuit)
+    layers, units = [], {}
+    for number in range(1, plan.layers + 1):
+        mlp, spent = mlp_of(number, circuit, plan, allocation)
+        layers.append(LimitLayer(heads_of(number, circuit, plan, allocation), mlp))
+        units.update(spent)
+    model = LimitTransformer(
+        circuit.alphabet,
+        tuple(name for name, _ in circuit.outputs),
+        embeddings=embeddings(circuit, allocation),
+        positions=position_vectors(circuit, allocation),
+        layers=layers,
+        readout=readout(circuit, allocation),
+        dimensions=allocation.names,
+        precision=precision,
+    )
+    return Compilation(
+        program,
+        model,
+        operations=_costs(program, circuit, plan, units),
+        heads=tuple(tuple(head.name for head in layer.heads) for layer in layers),  # type: ignore[union-attr,misc]
+        added_bos=not program.bos,
+    )
+
+
+def _costs(program: Program, circuit: Circuit, plan: Schedule, units: dict[int, int]) -> tuple[OperationCost, ...]:
+    costs = []
+    for index, operation in enumerate(program.operations):
+        own = [node for node, origin in enumerate(circuit.origin) if origin == index]
+        form = circuit.forms[index]
+        costs.append(
+            OperationCost(
+                index,
+                type(operation).__name__,
+                max(((plan.time[node] + 1) // 2 for node in form.nodes), default=0),
+                sum(_coordinates(circuit, node) for node in own),
+                sum(units.get(node, 0) for node in own),
+            )
+        )
+    return tuple(costs)
+
+
+def _coordinates(circuit: Circuit, node: int) -> int:
+    match circuit.nodes[node]:
+        case Shift():
+            return 2
+        case PhaseBit(_, modulus):
+            return 1 + 2 * modulus
+        case _:
+            return 1

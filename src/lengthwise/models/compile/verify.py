@@ -1,0 +1,128 @@
+"""Verification: compiled model against interpreter, at every position and for every output."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from numpy import ndarray
+from torch import Tensor
+
+from lengthwise.core.rng import stream
+from lengthwise.core.vocab import BOS, EOS
+from lengthwise.crasp.interpreter import evaluate_all
+from lengthwise.crasp.program import Program
+from lengthwise.models.limit import TheoryTransformer
+
+_SAMPLED = 2000
+"""Words per length that are drawn where all would be more than `_EXHAUSTIVE`."""
+
+_EXHAUSTIVE = 3**8
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """One place where model and interpreter differ."""
+
+    word: str
+    offset: int
+    position: int
+    output: str
+    expected: bool
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Counts of what was compared; ``mismatches`` holds the first ten."""
+
+    words: int
+    values: int
+    wrong: int
+    mismatches: tuple[Mismatch, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing differed."""
+        return self.wrong == 0
+
+    def __add__(self, other: Verification) -> Verification:
+        return Verification(
+            self.words + other.words,
+            self.values + other.values,
+            self.wrong + other.wrong,
+            (self.mismatches + other.mismatches)[:10],
+        )
+
+
+def encode_for(program: Program, model: TheoryTransformer, words: Int[ndarray, "B n"]) -> Int[Tensor, "B T"]:
+    """The model's input for words given as places in the program's alphabet: BOS, the word, EOS if declared."""
+    rows = len(words)
+    parts = [np.full((rows, 1), model.symbols.index(BOS)), words]
+    if program.eos:
+        parts.append(np.full((rows, 1), model.symbols.index(EOS)))
+    return torch.from_numpy(np.concatenate(parts, axis=1).astype(np.int64))
+
+
+def compare(program: Program, model: TheoryTransformer, words: Int[ndarray, "B n"], offset: int = 0) -> Verification:
+    """Compare all outputs at all positions of the program on words of one length, shifted by an offset."""
+    if not words.shape[1] and not (program.bos or program.eos):
+        return Verification(0, 0, 0)  # the program has no position to read
+    ids = encode_for(program, model, words)
+    positions = torch.arange(1, ids.shape[1] + 1).expand(len(ids), -1) + offset
+    got = (model(ids, positions).logits > 0).numpy()[:, 0 if program.bos else 1 :]
+    values = evaluate_all(program, words)
+    expected = np.stack([values[index] for index in program.outputs], axis=-1)
+    wrong = np.argwhere(got != expected)
+    mismatches = tuple(
+        Mismatch(
+            " ".join(program.alphabet[symbol] for symbol in words[row]),
+            offset, int(position) + 1, model.outputs[output], bool(expected[row, position, output]),
+        )
+        for row, position, output in wrong[:10]
+    )  # fmt: skip
+    return Verification(len(words), expected.size, len(wrong), mismatches)
+
+
+def short_words(program: Program, longest: int, seed: int = 0) -> Iterator[Int[ndarray, "B n"]]:
+    """All words of each length up to ``longest``, or a sample of each length that has too many."""
+    letters = len(program.alphabet)
+    for length in range(longest + 1):
+        if letters**length <= _EXHAUSTIVE:
+            yield np.array(list(itertools.product(range(letters), repeat=length)), dtype=np.int64).reshape(
+                letters**length, length
+            )
+        else:
+            yield stream(seed, "verify", length).integers(letters, size=(_SAMPLED, length))
+
+
+def random_words(program: Program, length: int, count: int, seed: int = 0) -> Int[ndarray, "B n"]:
+    """Random words: half uniform, half with a letter distribution of their own, so that long runs and rare letters
+    occur too."""
+    rng = stream(seed, "verify", "random", length)
+    letters = len(program.alphabet)
+    weights = rng.dirichlet(np.full(letters, 0.3), size=count)
+    weights[: count // 2] = 1 / letters
+    draws = rng.random((count, length, 1))
+    return np.minimum((draws > weights.cumsum(1)[:, None, :]).sum(-1), letters - 1)
+
+
+def verify(
+    program: Program,
+    model: TheoryTransformer,
+    *,
+    words: int = 1000,
+    lengths: tuple[int, ...] = (100, 1000),
+    longest_exhaustive: int = 8,
+    seed: int = 0,
+) -> Verification:
+    """All short words and ``words`` random ones at each length."""
+    total = Verification(0, 0, 0)
+    for batch in short_words(program, longest_exhaustive, seed):
+        total += compare(program, model, batch)
+    for length in lengths:
+        total += compare(program, model, random_words(program, length, words, seed))
+    return total
