@@ -42,9 +42,9 @@ def _options(
 
 def _add_commands() -> None:
     from lengthwise.cli import list as list_command
-    from lengthwise.cli import run, show
+    from lengthwise.cli import report, run, show
 
-    for module in (list_command, show, run):
+    for module in (list_command, show, run, report):
         module.add_to(app)
 
 

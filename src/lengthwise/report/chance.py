@@ -12,7 +12,7 @@ from lengthwise.tasks import TASKS, Task
 
 
 def known_task(experiment: Mapping[str, Any]) -> Task | None:
-    """The registered task of a configuration; None for a file of the user's, which would run code, or an unknown one."""
+    """The registered task of a configuration; None for an unknown one or a file of the user's, which would run code."""
     spec = experiment["task"]
     if spec["name"] not in TASKS:
         return None

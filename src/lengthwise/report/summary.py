@@ -144,3 +144,14 @@ def panel_of(axes: Axes, chosen: Sequence[str]) -> Axes:
 def axes_text(axes: Axes) -> str:
     """``4 chains · depth 20``-like text: ``chains 4, depth 20``."""
     return ", ".join(f"{name} {value}" for name, value in axes)
+
+
+def differing_settings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
+    """Settings that are not the same in all systems: ``{"key", "values"}``, one value per system, None if absent."""
+    flat = [_flat(system.experiment) for system in systems]
+    keys = sorted({key for values in flat for key in values})
+    return [
+        {"key": key, "values": [values.get(key) for values in flat]}
+        for key in keys
+        if len({repr(values.get(key)) for values in flat}) > 1
+    ]

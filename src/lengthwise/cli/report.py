@@ -1,0 +1,26 @@
+"""``lengthwise report``: one self-contained page of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lengthwise.cli.console import err
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the command."""
+    app.command("report")(report)
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Folders that are searched for result.json files.")],
+    target: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+) -> None:
+    """Write one page: accuracy against length, the structure that explains it, errors, and every setting."""
+    from lengthwise.report.page import write_report
+
+    count = write_report(runs, target)
+    err().print(f"wrote {target} from {count} result file{'s' if count != 1 else ''}")
