@@ -1,0 +1,149 @@
+"""Laws of every position encoding inside the model, under every scheme."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from oracle import SMALL, rough_model, slow_logits, some_inputs
+from small import ENCODING_NAMES, SCHEME_VARIANTS, Echo, fitting_scheme
+
+from lengthwise.core.rng import stream
+from lengthwise.evaluation.accuracy import score_layout
+from lengthwise.models.config import ModelConfig
+from lengthwise.models.transformer import Cache
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
+from lengthwise.tasks import TASKS, Task
+from lengthwise.training.config import TrainingConfig
+from lengthwise.training.trainer import Trainer
+
+encodings = pytest.mark.parametrize("encoding", ENCODING_NAMES)
+tasks = pytest.mark.parametrize("task", [TASKS.build("addition"), Echo()], ids=["addition", "echo"])
+
+TINY = ModelConfig(layers=1, heads=2, width=16, mlp_ratio=1)
+COMBINATIONS = [
+    pytest.param(scheme, encoding, id=f"{name}-{encoding}")
+    for name, scheme in SCHEME_VARIANTS.items()
+    for encoding in ENCODING_NAMES
+    if name in SCHEMES or encoding == "learned"
+]
+
+
+@tasks
+@pytest.mark.parametrize(("scheme", "encoding"), COMBINATIONS)
+def test_every_scheme_with_every_encoding_trains_and_generates(task: Task, scheme, encoding: str):
+    scheme = fitting_scheme(scheme, task)
+    training = TrainingConfig(max_length=4, steps=1, batch_size=8, warmup=1)
+    trainer = Trainer(task, scheme, ENCODINGS.build(encoding), TINY, training, seed=0)
+    before = {name: value.clone() for name, value in trainer.model.state_dict().items()}
+    loss = trainer.step(0)
+    assert np.isfinite(loss)
+    after = trainer.model.state_dict()
+    assert all(torch.isfinite(value).all() for value in after.values())
+    still = {name for name, value in after.items() if torch.equal(value, before[name])}
+    assert not still, "one step moves every parameter"
+    trainer.model.eval()
+    score = score_layout(trainer.model, task, scheme, 3, None, 8, stream(0, "test"))
+    assert score.n == 8
+    assert score.tokens_total == 8 * (5 if task.name == "addition" else 6)
+
+
+@encodings
+@tasks
+def test_the_fast_model_equals_the_slow_one(encoding: str, task: Task):
+    """SDPA, masks, QK-norm, log-length scaling and biases against one token and one head at a time."""
+    scheme = Coupled(max_position=20)
+    model = rough_model(task, scheme, encoding)
+    inputs = some_inputs(task, scheme)
+    fast = model(inputs.input_ids, inputs.position_ids).logits
+    slow = slow_logits(model, inputs.input_ids, inputs.position_ids)
+    assert torch.allclose(fast, slow, atol=1e-4, rtol=1e-4)
+    asked = model(inputs.input_ids, inputs.position_ids, at=inputs.at).logits
+    assert torch.allclose(asked, slow[:, inputs.at], atol=1e-4, rtol=1e-4)
+    some = torch.tensor([0, 2, 5])
+    asked = model(inputs.input_ids, inputs.position_ids, at=some).logits
+    assert torch.allclose(asked, slow[:, some], atol=1e-4, rtol=1e-4)
+
+
+@encodings
+@tasks
+def test_later_tokens_and_ids_change_nothing_earlier(encoding: str, task: Task):
+    scheme = Coupled(max_position=20)
+    model = rough_model(task, scheme, encoding)
+    inputs = some_inputs(task, scheme)
+    before = model(inputs.input_ids, inputs.position_ids).logits
+    last = inputs.input_ids.shape[1] - 1
+    for t in range(1, last + 1):
+        tokens, ids = inputs.input_ids.clone(), inputs.position_ids.clone()
+        tokens[:, t:] = 4 + (tokens[:, t:] - 3) % 4
+        ids[:, t:] = 1 + (ids[:, t:] + 6) % 14
+        after = model(tokens, ids).logits
+        assert torch.allclose(before[:, :t], after[:, :t], atol=1e-5)
+        assert not torch.allclose(before[:, t], after[:, t], atol=1e-3), "the token itself is heard"
+
+
+@encodings
+def test_ids_are_heard_by_all_but_nope(encoding: str):
+    scheme = Coupled(max_position=60)
+    model = rough_model("addition", scheme, encoding)
+    inputs = some_inputs("addition", scheme)
+    before = model(inputs.input_ids, inputs.position_ids).logits
+    after = model(inputs.input_ids, inputs.position_ids.flip(1)).logits
+    assert torch.allclose(before, after, atol=1e-4) == (encoding == "nope")
+
+
+@encodings
+def test_translation_invariance_holds_exactly_where_it_is_claimed(encoding: str):
+    scheme = Coupled(max_position=60)
+    model = rough_model("addition", scheme, encoding)
+    inputs = some_inputs("addition", Coupled(max_position=20))
+    before = model(inputs.input_ids, inputs.position_ids).logits
+    same = []
+    for shift in (1, 7, 40):
+        after = model(inputs.input_ids, inputs.position_ids + shift).logits
+        same.append(torch.allclose(before, after, atol=1e-3))
+    if ENCODINGS.get(encoding).translation_invariant:
+        assert all(same)
+    else:
+        # FIRE is invariant below its threshold, so only the farthest shift has to be heard.
+        assert not same[-1]
+
+
+@encodings
+@tasks
+@pytest.mark.parametrize("chunks", [[1] * 9, [4, 1, 1, 1, 1, 1], [3, 4, 2], [1, 8], [9]], ids=str)
+def test_cached_logits_equal_teacher_forced_ones(encoding: str, task: Task, chunks: list[int]):
+    """Keys may come token by token or in chunks, on one level of ids or several."""
+    scheme = PredictiveCoupling(max_position=20, draw="contiguous")
+    model = rough_model(task, scheme, encoding)
+    inputs = some_inputs(task, scheme)
+    tokens, ids = inputs.input_ids[:, :9], inputs.position_ids[:, :9]
+    whole = model(tokens, ids)
+    cache = Cache(capacity=9)
+    at = 0
+    for size in chunks:
+        output = model(tokens[:, at : at + size], ids[:, at : at + size], cache=cache)
+        assert torch.allclose(output.logits, whole.logits[:, at : at + size], atol=1e-4)
+        for level, full in zip(output.position, whole.position, strict=True):
+            assert torch.allclose(level.logits, full.logits[:, at : at + size], atol=1e-4)  # type: ignore[attr-defined]
+        at += size
+    assert cache.length == 9
+
+
+@encodings
+def test_half_precision_stays_near(encoding: str):
+    """bf16 autocast keeps the loss finite and close: biases and norms must not be made in 8 bits of mantissa."""
+    training = TrainingConfig(max_length=4, steps=3, batch_size=8, warmup=1, precision="bf16")
+    scheme = SCHEMES.build("coupled", max_position=20)
+    losses = []
+    for precision in ("float32", "bf16"):
+        config = TrainingConfig(**{**vars_of(training), "precision": precision})
+        trainer = Trainer(TASKS.build("addition"), scheme, ENCODINGS.build(encoding), SMALL, config, seed=0)
+        losses.append([trainer.step(step) for step in range(3)])
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+
+
+def vars_of(config: TrainingConfig) -> dict:
+    return {name: getattr(config, name) for name in config.__dataclass_fields__}
