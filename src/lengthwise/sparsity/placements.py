@@ -137,6 +137,35 @@ class FixedOffsets(Placement):
         return tuple(shape for shape in self.shapes if shape[-1] < length)
 
 
+@PLACEMENTS.register("strided")
+@config
+class Strided(Placement):
+    """The same place in each of k equal blocks: offsets ℓ/k, 2ℓ/k, …, so the span grows with the length.
+
+    Far apart in positions, yet one place under the coupling that numbers every block alike.
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ValueError(f"k must be at least 1, got {self.k}")
+
+    def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
+        """A uniform place in the block."""
+        (shape,) = self.patterns(length)
+        return rng.integers(length // self.k, size=size)[:, None] + np.array(shape)
+
+    def patterns(self, length: int) -> tuple[Offsets, ...]:
+        """The one shape at this length, which must be a multiple of k."""
+        require(length >= self.k and length % self.k == 0, f"strided S* needs a multiple of {self.k}, got {length}")
+        return (tuple(range(0, length, length // self.k)),)
+
+    def places(self, length: int) -> Int[ndarray, " T"]:
+        """The coupling: 1..ℓ/k in every block."""
+        return np.tile(np.arange(1, length // self.k + 1), self.k)
+
+
 @dataclass(frozen=True)
 class Given(Placement):
     """S* as the user says: an array ``[N, k]`` to draw rows from, or ``f(size, length, rng) -> [size, k]``.
