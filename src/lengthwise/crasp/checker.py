@@ -56,13 +56,16 @@ def check(certificate: dict[str, Any], language: Automaton) -> None:
     accepting = [state for state, flag in enumerate(language.accepting) if flag]
     whole = _Machine(language.alphabet, language.delta, accepting)
     try:
+        for key in ("windows", "periods"):
+            size = certificate[key]
+            _require(size == "all" or (type(size) is int and size >= 1), f"{key} must be a number >= 1 or 'all'")
         if certificate["answer"] == "yes":
             _check_yes(certificate, whole)
         elif certificate["answer"] == "no":
             _check_no(certificate, whole)
         else:
             _fail(f"answer {certificate['answer']!r} needs no certificate")
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, ArithmeticError) as error:
         raise CertificateError(f"the certificate is incomplete or malformed: {error!r}") from None
 
 
@@ -195,7 +198,7 @@ def _local_system(machine: _Machine, certificate: dict[str, Any], nodes: list[An
         _require(windows == 1 and loop is None, "one window with all periods is shown for window 1 only")
     if periods == "all":
         stable = certificate["stable"]
-        _require(type(stable) is int and stable >= 1, "all periods need the stable index")
+        _require(type(stable) is int and 1 <= stable <= MAX_STABLE, "all periods need the stable index")
         _require(_maps_of_length(machine, stable) == _maps_of_length(machine, 2 * stable), "S_s differs from S_2s")
     else:
         stable = periods

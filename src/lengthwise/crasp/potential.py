@@ -156,16 +156,14 @@ class System:
                 elif v == u0 and u == v0:
                     pair = (v, u)  # 2 V(v) = 2 V(u)
                 else:
-                    left = (v, u0) if v < u0 else (u0, v)
-                    right = (u, v0) if u < v0 else (v0, u)
-                    kept.add((*left, *right) if left < right else (*right, *left))
+                    kept.add(_ordered(v, u, v0, u0))
                     continue
                 if pair[0] != pair[1]:
                     self._parent[pair[1]] = pair[0]
                     merged = True
             pending = kept
             if not merged:
-                return [_row(*sides) for sides in sorted(pending)]
+                return [_row(*equation) for equation in sorted(pending)]
 
     def _eliminate(self, row: Row) -> None:
         for node in [node for node in row if node in self._pivots]:
@@ -185,12 +183,18 @@ class System:
         return frozenset((node, Fraction(-weight, row[root])) for node, weight in row.items() if node != root)
 
 
-def _row(a: int, b: int, c: int, d: int) -> Row:
+def _ordered(v: int, u: int, v0: int, u0: int) -> tuple[int, int, int, int]:
+    """One spelling of V(v) + V(u₀) = V(u) + V(v₀), so that equal equations are equal tuples."""
+    left, right = sorted((sorted((v, u0)), sorted((u, v0))))
+    return left[0], right[0], right[1], left[1]
+
+
+def _row(v: int, u: int, v0: int, u0: int) -> Row:
     row: Row = defaultdict(int)
-    row[a] += 1
-    row[b] += 1
-    row[c] -= 1
-    row[d] -= 1
+    row[v] += 1
+    row[u0] += 1
+    row[u] -= 1
+    row[v0] -= 1
     return {node: weight for node, weight in row.items() if weight}
 
 

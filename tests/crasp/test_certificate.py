@@ -1,0 +1,160 @@
+import copy
+import json
+
+import pytest
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.crasp.certificate import certificate, no_for
+from lengthwise.crasp.checker import CertificateError, check
+from lengthwise.crasp.decision import decide
+from lengthwise.crasp.explanation import access_with_equal_counts, explain, witness
+from lengthwise.languages.construction import language
+
+CASES = [
+    ("(ab)*", "none", "eos"),
+    ("(baa|ab|b)*", "local", "visible"),
+    ("(abab)*", "periodic", "eos"),
+    ("(aa)*", "none", "eos"),
+    ("(aa)*", "local", "visible"),
+    ("(ab|a)*", "periodic", "visible"),
+    ("{0,1,2}*02*", "ape", "visible"),
+    ("(a|b)*a(bb)*", "ape", "eos"),
+]
+
+
+def made(regex, fragment, end):
+    decision = decide(regex)
+    return decision, json.loads(json.dumps(certificate(decision, fragment, end)))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_certificates_are_accepted_for_their_language_only(case):
+    decision, reason = made(*case)
+    check(reason, decision.dfa)
+    with pytest.raises(CertificateError):
+        check(reason, decision.dfa.complement() if decision.dfa.size > 1 else decision.dfa)
+    other = language("(a|b|c)*a(a|b|c)*")
+    with pytest.raises(CertificateError):
+        check(reason, other)
+
+
+def leaves(value, path=()):
+    """Paths to all numbers, words and flags of a JSON value."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in ("regex", "fragment"):
+                yield from leaves(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from leaves(inner, (*path, index))
+    else:
+        yield path
+
+
+def changed(value, path, rng):
+    value = copy.deepcopy(value)
+    node = value
+    for key in path[:-1]:
+        node = node[key]
+    old = node[path[-1]]
+    if isinstance(old, int):
+        node[path[-1]] = old + int(rng.integers(1, 3)) * (1 if rng.random() < 0.5 else -1)
+    else:
+        node[path[-1]] = {"yes": "no", "no": "yes"}.get(old, "?")
+    return value
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_change_is_refused_or_harmless_but_never_an_error_of_ours(case):
+    """Most changes of one leaf break a certificate; none may crash the checker."""
+    decision, reason = made(*case)
+    rng = stream(32, *case)
+    refused = total = 0
+    for path in leaves(reason):
+        total += 1
+        try:
+            check(changed(reason, path, rng), decision.dfa)
+        except CertificateError:
+            refused += 1
+    assert refused >= 0.6 * total
+
+
+def test_a_yes_cannot_be_dressed_up_as_a_no():
+    """(ab)* is in every fragment: a system for (aa)* does not transfer, whatever the classes say."""
+    reason = made("(ab)*", "none", "eos")[1]
+    dfa = decide("(ab)*").dfa
+    forged = {
+        "answer": "no",
+        "end": "eos",
+        "letter": None,
+        "automaton": reason["parts"][0]["automaton"],
+        "windows": 1,
+        "periods": 1,
+        "stable": None,
+        "loop": None,
+        "letters": [["a"], ["b"]],
+        "nodes": [[0, [], 0], [1, [], 0]],
+        "classes": [0, 0],
+        "pair": [0, 1],
+        "access": [[], ["a"]],
+        "suffix": [],
+    }
+    for terms in ([], [[[0, 0], [1, 1], [1, 2]]], [[[0, 0], [0, 0], [1, 1]]]):
+        with pytest.raises(CertificateError):
+            check({**forged, "combinations": [{"pair": [1, 0], "terms": terms}]}, dfa)
+    with pytest.raises(CertificateError, match="no combination"):
+        check({**forged, "combinations": []}, dfa)
+
+
+def test_a_visible_no_needs_a_letter_or_a_loop():
+    decision, reason = made("(a|b)*a", "none", "eos")
+    check(reason, decision.dfa)
+    with pytest.raises(CertificateError, match="last symbol"):
+        check({**reason, "end": "visible"}, decision.dfa)
+
+
+def test_every_pair_below_the_smallest_window_is_a_certified_no():
+    decision = decide("(baa|ab|b)*")
+    for window in range(1, 6):
+        for period in (1, 2, 3):
+            for end in ("eos", "visible"):
+                check(no_for(decision, window, period, end), decision.dfa)
+    with pytest.raises(LengthwiseError, match="every pair of states is told apart"):
+        no_for(decision, 6, 1, "eos")
+
+
+def test_unknown_has_no_certificate():
+    assert certificate(decide("(baa|ab|b)*", max_window=3, max_period=1), "local", "eos") is None
+
+
+@pytest.mark.parametrize(
+    "broken", [{}, {"answer": "no"}, {"answer": "yes", "parts": 3, "end": "eos"}, {"answer": "maybe"}]
+)
+def test_incomplete_certificates_are_refused(broken):
+    with pytest.raises(CertificateError):
+        check(broken, decide("(aa)*").dfa)
+
+
+def test_explanations():
+    no = explain(made("{0,1,2}*02*", "ape", "visible")[1])
+    assert no.startswith(
+        "no guarantee: no program exists whatever the window and the period (the last symbol is visible)"
+    )
+    assert "2 loops on both states" in no
+    assert "cannot learn" not in no
+    nope = explain(made("(aa)*", "none", "eos")[1])
+    assert "without windows and periods (the answer is read at an end mark)" in nope
+    assert "one of them is accepted as it is, the other is not" in nope.replace("\n", " ")
+    assert explain(made("(ab)*", "none", "eos")[1]).startswith("yes: a program exists without windows and periods")
+
+
+def test_witnesses_have_equal_counts_where_such_words_exist():
+    decision, reason = made("{0,1,2}*02*", "ape", "visible")
+    first, second = access_with_equal_counts(reason)
+    assert sorted(first) == sorted(second)
+    pair = witness(reason, 300)
+    assert 250 < len(pair.first) <= 301
+    assert decision.dfa.accepts(pair.first) != decision.dfa.accepts(pair.second)
+    with pytest.raises(LengthwiseError, match="has a loop"):
+        witness(made("(aa)*", "none", "eos")[1], 50)

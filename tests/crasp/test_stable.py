@@ -1,0 +1,90 @@
+"""The sound tests for "no, whatever the window and the period" never contradict the exact test for given (k, m)."""
+
+from __future__ import annotations
+
+import pytest
+
+from languages.oracles import random_dfa
+from lengthwise.core.rng import stream
+from lengthwise.crasp.product import separated
+from lengthwise.crasp.stable import no_for_all, no_for_all_periods, no_for_all_windows
+from lengthwise.languages.automaton import Dfa
+from lengthwise.languages.minimize import minimize
+from lengthwise.languages.monoid import transition_semigroup
+
+LIMIT = 100_000
+
+
+def contradictions(dfa: Dfa, windows: int, periods: int) -> list[str]:
+    semigroup = transition_semigroup(dfa)
+    yes = {(k, m): separated(dfa, k, m, max_nodes=LIMIT) for k in range(1, windows + 1) for m in range(1, periods + 1)}
+    found = []
+    if no_for_all(semigroup) is not None and any(yes.values()):
+        found.append("all")
+    for m in range(1, periods + 1):
+        if no_for_all_windows(semigroup, m) is not None and any(yes[k, m] for k in range(1, windows + 1)):
+            found.append(f"all windows, period {m}")
+    if no_for_all_periods(semigroup) is not None and any(yes[1, m] for m in range(1, periods + 1)):
+        found.append("all periods")
+    # A richer fragment never loses a language.
+    for (k, m), answer in yes.items():
+        bigger = [other for (k2, m2), other in yes.items() if k2 >= k and m2 % m == 0]
+        if answer and not all(bigger):
+            found.append(f"not monotone at {k}, {m}")
+    if no_for_all(semigroup) is not None:
+        if no_for_all_windows(semigroup, 1) is None:
+            found.append("all without all windows")
+        if no_for_all_periods(semigroup) is None:
+            found.append("all without all periods")
+    return found
+
+
+def check_random_automata(count: int, seed: int, windows: int, periods: int) -> dict[str, int]:
+    rng = stream(seed, "stable")
+    silent = {"windows": 0, "periods": 0}
+    seen: set[Dfa] = set()
+    while len(seen) < count:
+        dfa = minimize(random_dfa(int(rng.integers(3, 6)), "ab", rng))
+        if dfa in seen or dfa.size < 3:
+            continue
+        seen.add(dfa)
+        assert contradictions(dfa, windows, periods) == [], dfa
+        semigroup = transition_semigroup(dfa)
+        yes_local = any(separated(dfa, k, 1, max_nodes=LIMIT) for k in range(1, windows + 1))
+        yes_periodic = any(separated(dfa, 1, m, max_nodes=LIMIT) for m in range(1, periods + 1))
+        silent["windows"] += not yes_local and no_for_all_windows(semigroup, 1) is None
+        silent["periods"] += not yes_periodic and no_for_all_periods(semigroup) is None
+    return silent
+
+
+def test_no_contradiction_on_random_automata():
+    silent = check_random_automata(400, seed=26, windows=4, periods=6)
+    # The tests are sound, not known to be complete; yet they leave little open.
+    assert silent["windows"] <= 20
+    assert silent["periods"] <= 20
+
+
+@pytest.mark.slow
+def test_no_contradiction_on_thousands_of_random_automata():
+    silent = check_random_automata(5_000, seed=27, windows=5, periods=6)
+    assert silent["windows"] <= 250
+    assert silent["periods"] <= 250
+
+
+def test_a_local_system_names_merged_states_that_its_idempotent_fixes():
+    rng = stream(28, "systems")
+    found = 0
+    for _ in range(200):
+        dfa = minimize(random_dfa(5, "ab", rng))
+        semigroup = transition_semigroup(dfa)
+        system = no_for_all(semigroup)
+        if system is None:
+            continue
+        found += 1
+        assert system.idempotent is not None
+        e = semigroup.maps[system.idempotent]
+        assert all(e[e[state]] == e[state] for state in range(dfa.size))
+        assert all(e[state] == state for state in system.states)
+        assert system.merged_pairs()
+        assert all(p != q for p, q in system.merged_pairs())
+    assert found > 20

@@ -1,0 +1,1 @@
+"""Tests of regular languages, counting, sampling and adversarial words."""

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.languages.adversarial import boundary_words, near_misses, pumped_words, window_pairs
+from lengthwise.languages.construction import language
+from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.languages.labels import allowed_next
+from lengthwise.languages.named import LANGUAGES
+from lengthwise.languages.sampling import sample_words
+
+LAST_RELEVANT = LANGUAGES["{0,1,2}*02*"].dfa()
+
+
+@pytest.mark.parametrize("name", ["{0,1,2}*02*", "Tomita-3", "Tomita-5", "Tomita-7", "D-3"])
+@pytest.mark.parametrize("window", [1, 8, 20])
+def test_pairs_agree_on_the_window_and_need_different_answers(name, window):
+    dfa = LANGUAGES[name].dfa()
+    pairs = window_pairs(dfa, window, 60, 40, stream(13, name, window))
+    assert dfa.accepts_batch(pairs.left).all()
+    assert dfa.accepts_batch(pairs.right).all()
+    labels = allowed_next(dfa, pairs.left), allowed_next(dfa, pairs.right)
+    for row, place in enumerate(pairs.places):
+        assert np.array_equal(pairs.left[row, place - window : place], pairs.right[row, place - window : place])
+        assert not np.array_equal(labels[0][row, place], labels[1][row, place])
+
+
+def test_every_window_model_errs_on_half_of_the_pairs_but_not_on_random_words():
+    window = 8
+
+    def model(words):  # the best rule on 8 symbols: the last 0 or 1 seen, else 1
+        recent = words[:, -window:]
+        relevant = recent != 2
+        last = window - 1 - np.argmax(relevant[:, ::-1], axis=1)
+        return relevant.any(axis=1) & (recent[np.arange(len(words)), last] == 0)
+
+    rng = stream(14, "window model")
+    pairs = window_pairs(LAST_RELEVANT, window, 100, 200, rng, answer="member")
+    assert LAST_RELEVANT.accepts_batch(pairs.left).all()
+    assert not LAST_RELEVANT.accepts_batch(pairs.right).any()
+    right = (model(pairs.left)).sum() + (~model(pairs.right)).sum()
+    assert right == 200
+    random = sample_words(language("(0|1|2)*"), 100, 2000, rng)
+    assert (model(random) == LAST_RELEVANT.accepts_batch(random)).mean() > 0.97
+
+
+def test_windows_that_tell_everything_are_said():
+    with pytest.raises(LengthwiseError, match="determine the answer"):
+        window_pairs(LANGUAGES["Tomita-4"].dfa(), 3, 50, 10, stream(1))
+    with pytest.raises(LengthwiseError, match="needs a length"):
+        window_pairs(LAST_RELEVANT, 10, 5, 1, stream(1))
+
+
+@pytest.mark.parametrize("name", ["D-4", "Tomita-3", "(abab)*", "{a,b}*d{b,c}*", "(aa)*"])
+def test_pumped_words_are_mostly_one_loop(name):
+    dfa = LANGUAGES[name].dfa()
+    words = pumped_words(dfa, 120, 30, stream(15, name))
+    assert dfa.accepts_batch(words).all()
+    for word in words.tolist():
+        middle = word[20:100]
+        assert any(middle[period:] == middle[:-period] for period in (1, 2, 3, 4))
+    if dfa.complement() != dfa and name != "(aa)*":
+        assert not dfa.accepts_batch(pumped_words(dfa, 120, 30, stream(16, name), member=False)).any()
+
+
+def test_no_loop_fits():
+    with pytest.raises(LengthwiseError, match="no loop"):
+        pumped_words(language("(aa)*"), 7, 5, stream(1))
+
+
+def test_boundary_words_reach_the_boundary():
+    for depth in (2, 4, 12):
+        words = boundary_words(LANGUAGES[f"D-{depth}"].dfa(), 60, 50, stream(17, depth))
+        levels = np.cumsum(1 - 2 * words, axis=1)
+        assert (levels.max(axis=1) == depth).all()
+        assert (levels[:, -1] == 0).all()
+        assert levels.min() >= 0
+    deepest = boundary_words(COUNTER_LANGUAGES["Dyck-1"].up_to(40), 40, 5, stream(18))
+    assert (np.cumsum(1 - 2 * deepest, axis=1).max(axis=1) == 20).all()
+    with pytest.raises(LengthwiseError, match="no word"):
+        boundary_words(language("(aa)*"), 3, 1, stream(1))
+
+
+@pytest.mark.parametrize("name", ["D-4", "Tomita-4", "{0,1,2}*02*", "(abab)*", "aa*bb*cc*dd*ee*"])
+def test_near_misses_are_one_edit_away(name):
+    dfa = LANGUAGES[name].dfa()
+    words = near_misses(dfa, 24, 40, stream(19, name))
+    assert words.shape == (40, 24)
+    assert not dfa.accepts_batch(words).any()
+    symbols = range(len(dfa.alphabet))
+    for word in words.tolist():
+        replaced = [[*word[:i], s, *word[i + 1 :]] for i in range(24) for s in symbols]
+        longer = [[*word[:i], s, *word[i:]] for i in range(25) for s in symbols]
+        shorter = [[*word[:i], *word[i + 1 :]] for i in range(24)]
+        assert any(dfa.accepting[dfa.run(candidate)] for candidate in replaced + longer + shorter)
+
+
+def test_languages_without_near_misses():
+    with pytest.raises(LengthwiseError, match="one edit outside"):
+        near_misses(language("(a|b)*"), 10, 5, stream(1))
