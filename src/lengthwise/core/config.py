@@ -72,7 +72,8 @@ def apply_edits(values: dict[str, Any], edits: list[str]) -> dict[str, Any]:
         *parents, last = path.split(".")
         for depth, key in enumerate(parents):
             if not isinstance(node, dict) or key not in node:
-                raise UnknownNameError("setting", ".".join(parents[: depth + 1]), node if isinstance(node, dict) else ())
+                known = node if isinstance(node, dict) else ()
+                raise UnknownNameError("setting", ".".join(parents[: depth + 1]), known)
             node = node[key]
         if not isinstance(node, dict) or last not in node:
             raise UnknownNameError("setting", path, node if isinstance(node, dict) else ())

@@ -23,6 +23,7 @@ class Registry(Generic[T]):
     def __init__(self, kind: str, *, outside: Callable[[str], type[T]] | None = None) -> None:
         self.kind = kind
         self._classes: dict[str, type[T]] = {}
+        self._aliases: dict[str, dict[str, Any]] = {}
         self._outside = outside
 
     def register(self, name: str) -> Callable[[C], C]:
@@ -37,22 +38,31 @@ class Registry(Generic[T]):
 
         return enter
 
+    def alias(self, name: str, spec: dict[str, Any]) -> None:
+        """Enter a configured component under a name of its own; `describe` gives its class's name and its fields."""
+        if name in self:
+            raise ValueError(f"{self.kind} {name!r} is registered twice")
+        self._aliases[name] = spec
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self._classes)
+        yield from self._classes
+        yield from self._aliases
 
     def __len__(self) -> int:
-        return len(self._classes)
+        return len(self._classes) + len(self._aliases)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._classes
+        return name in self._classes or name in self._aliases
 
     def get(self, name: str) -> type[T]:
         """The class under ``name``; raises `UnknownNameError` with a suggestion."""
         if name in self._classes:
             return self._classes[name]
+        if name in self._aliases:
+            return self._classes[self._aliases[name]["name"]]
         if self._outside is not None and ":" in name:
             return self._outside(name)
-        raise UnknownNameError(self.kind, name, self._classes)
+        raise UnknownNameError(self.kind, name, self)
 
     def build(self, spec: Any, **fields: Any) -> T:
         """A component from itself, its name, or ``{"name": ..., **fields}``."""
@@ -62,7 +72,8 @@ class Registry(Generic[T]):
             return spec
         if "name" not in spec:
             raise LengthwiseError(f"a {self.kind} needs a name; write {{'name': ...}} with one of: {', '.join(self)}")
-        values = {key: value for key, value in spec.items() if key != "name"}
+        values = {**self._aliases.get(spec["name"], {}), **spec}
+        del values["name"]
         return from_fields(self.get(spec["name"]), values, where=f"{self.kind} {spec['name']!r}")
 
     def describe(self, component: T) -> dict[str, Any]:

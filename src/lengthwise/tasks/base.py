@@ -90,15 +90,21 @@ class Task(ABC):
         if size < 1:
             raise LengthwiseError(f"a batch needs at least one sequence, got size {size}; use size 1 or more")
         if length not in self.lengths(length, length):
-            top = self.max_length()
-            limit = f"{self.min_length} or more" if top is None else f"{self.min_length} to {top}"
-            raise LengthwiseError(f"task {self.name!r} has no instances of length {length}; use {limit}")
+            raise LengthwiseError(f"task {self.name!r} has no instances of length {length}; use {self._near(length)}")
         layout = layout or self.layout(length, rng)
         if layout.length != length:
             raise LengthwiseError(f"the layout is for length {layout.length}, not {length}; use a layout of {length}")
         seq = SequenceBuilder(self.vocab, size, levels=len(self.levels))
         self.write(seq, layout, rng)
         return seq.build(layout)
+
+    def _near(self, length: int) -> str:
+        """Words for the lengths with instances around ``length``."""
+        top = self.max_length()
+        if top is not None and length > top:
+            return f"{top} or less"
+        below, above = self.lengths(max(length - 50, 0), length), self.lengths(length, max(length, 0) + 50)
+        return " or ".join(str(near) for near in (*below[-1:], *above[:1])) or "another length"
 
 
 TASKS: Registry[Task] = Registry("task", outside=lambda target: load_class(target, Task, kind="task"))

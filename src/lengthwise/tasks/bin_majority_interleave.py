@@ -1,0 +1,67 @@
+"""Interleaved binary majorities: one answer per residue of the position (the format of Huang et al. 2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.config import config
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import EOS, Vocab
+from lengthwise.tasks.base import TASKS, Task
+from lengthwise.tasks.copy import read
+from lengthwise.tasks.majority import bits_without_tie, leader
+
+
+@TASKS.register("bin-majority-interleave")
+@config
+class BinMajorityInterleave(Task):
+    """``<bos> 1 0 0 <sep> 1 0 0 <eos>``: ``period`` streams of bits take turns; the answer is the majority of each.
+
+    Length = bits in total, a multiple of the period. In each stream the number of zeros is uniform among those without
+    a tie.
+    """
+
+    summary = "bits of several streams take turns; the majority of each stream"
+
+    period: int = 3
+
+    def __post_init__(self) -> None:
+        if self.period < 1:
+            raise ValueError(f"period must be 1 or more, got {self.period}")
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        """Bits."""
+        return Vocab.of(["0", "1"])
+
+    def lengths(self, low: int, high: int) -> list[int]:
+        """Multiples of the period."""
+        return [length for length in range(max(low, 1), high + 1) if length % self.period == 0]
+
+    def chance(self, layout: Layout) -> float:
+        """One of two for every stream."""
+        del layout
+        return 0.5**self.period
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Stream r (from 0) has place r + 2, its answer too; ``<sep>`` has 1."""
+        n, period = layout.length, self.period
+        streams = [bits_without_tie(rng, n // period, seq.size) for _ in range(period)]
+        seq.bos()
+        given = [seq.given(streams[i % period][:, i // period] + 4, place=i % period + 2) for i in range(n)]
+        seq.sep(place=1)
+        for r, stream in enumerate(streams):
+            ahead = (2 * stream.sum(axis=1) > n // period).astype(np.int64)
+            seq.predicted(ahead + 4, place=r + 2, parents=given[r::period])
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Python's slices."""
+        bits = read("repeats", self.vocab, prompt)
+        if len(bits) % self.period:
+            raise ValueError(f"the number of bits is not a multiple of {self.period}")
+        return [*(leader(bits[r :: self.period]) for r in range(self.period)), EOS]

@@ -1,0 +1,62 @@
+"""Sort distinct symbols (the format of Huang et al. 2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.config import config
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import EOS, Vocab
+from lengthwise.tasks.base import TASKS, Task
+from lengthwise.tasks.copy import draw, read
+from lengthwise.tasks.sampling import symbol_names
+
+
+@TASKS.register("sort")
+@config
+class Sort(Task):
+    """``<bos> 7 2 5 <sep> 2 5 7 <eos>``: distinct symbols in ascending order.
+
+    Length = number of symbols. The next symbol is the smallest one above the current one: one parent, chosen by all
+    symbols. A symbol and its copy share a place.
+    """
+
+    summary = "distinct symbols, then the same in ascending order"
+
+    letters: int = 150
+
+    def __post_init__(self) -> None:
+        if self.letters < 1:
+            raise ValueError(f"letters must be 1 or more, got {self.letters}")
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        """The symbols, in their order."""
+        return Vocab.of(symbol_names(self.letters))
+
+    def max_length(self) -> int:
+        """Symbols are distinct."""
+        return self.letters
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Symbol i (from 0) and its copy have place i + 2, ``<sep>`` has 1."""
+        n = layout.length
+        x = draw("distinct", self.vocab, n, seq.size, rng)
+        order = np.argsort(x, axis=0)
+        ascending = np.take_along_axis(x, order, axis=0)
+        seq.bos()
+        given = [seq.given(x[i], place=i + 2) for i in range(n)]
+        last = seq.sep(place=1)
+        for i in range(n):
+            last = seq.predicted(
+                ascending[i], place=order[i] + 2, parents=[order[i] + given[0]], selectors=[*given, last]
+            )
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Python's sort, by place in the alphabet."""
+        return [*sorted(read("distinct", self.vocab, prompt), key=self.vocab.tokens.index), EOS]
