@@ -21,7 +21,9 @@ def estimate(name, length, seed=0):
     return dependencies_from_data(rows, prompt, length, rng)
 
 
-@pytest.mark.parametrize(("name", "length"), [("copy", 9), ("reverse", 9), ("parity with scratchpad", 9), ("addition", 5)])
+@pytest.mark.parametrize(
+    ("name", "length"), [("copy", 9), ("reverse", 9), ("parity with scratchpad", 9), ("addition", 5)]
+)
 def test_finds_the_parents_of_every_token(name, length):
     found = estimate(name, length)
     assert not found.unresolved

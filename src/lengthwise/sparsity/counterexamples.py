@@ -235,7 +235,7 @@ def _exact(counts: ndarray, labels: ndarray, votes: ndarray) -> ndarray:
 def _rows(counts: ndarray, labels: ndarray, votes: ndarray) -> ndarray:
     """Whether heads (rows of ``votes``, weight 1 everywhere) are exact on each string; half-integers, so exact."""
     total = counts.sum(axis=1)
-    return (total > 0) & (votes @ counts.T == total * labels)
+    return np.logical_and(total > 0, votes @ counts.T == total * labels)
 
 
 def _number(value: float) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Int
@@ -71,7 +72,7 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
                 f"{d.unresolved[0] + 1}; give more examples or query the task"
             )
     sparsity = [d.sparsity for d in known]
-    if len(known) > 2 and all(b > a for a, b in zip(sparsity[:-1], sparsity[1:], strict=True)):
+    if len(known) > 2 and all(b > a for a, b in pairwise(sparsity)):
         raise NoCouplingError(
             f"the number of parents grows with length: {_list(sparsity)} at lengths {_list(lengths)}; "
             "a coupling needs a fixed number, so give the task a scratchpad"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from math import comb
 
 import numpy as np
@@ -120,7 +121,7 @@ def pose_covers(pattern: Offsets, length: int, target: int, chunks: int) -> bool
     At most chunks - 1 gaps can be inflated; each still takes one position, the others take their full width. Inflating
     the largest gaps leaves the most room.
     """
-    gaps = sorted(b - a for a, b in zip(pattern[:-1], pattern[1:], strict=True))
+    gaps = sorted(b - a for a, b in pairwise(pattern))
     inflated = min(chunks - 1, len(gaps))
     kept = gaps[: len(gaps) - inflated]
     return pattern[-1] < target and sum(kept) + inflated <= length - 1
@@ -147,7 +148,7 @@ class Coverage:
 def pose_coverage(
     k: int, length: int, target: int, chunks: int, rng: Rng | None = None, samples: int = 20_000
 ) -> Coverage:
-    """Count the covered patterns of k tokens at ``target``: all C(target - 1, k - 1) of them, or ``samples`` random ones.
+    """Count the covered patterns of k tokens at ``target``: of all C(target - 1, k - 1), or of ``samples`` random ones.
 
     Without ``rng`` the count is exact and refused beyond 500,000 patterns. One chunk is training without PoSE.
     """

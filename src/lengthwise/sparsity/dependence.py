@@ -1,10 +1,10 @@
 """Which earlier tokens does each predicted token depend on? Estimated by querying the task.
 
 A set D of earlier tokens (of the prompt and of the answer so far) *determines* a predicted token if no two runs of the
-task agree on D and differ in that token. We look for a smallest such D by refutation: a pair of runs that differ in the
-token must differ somewhere in D, so every pair is a constraint "D meets this set of positions". Take a smallest set that
-meets all constraints found so far; resample everything that it does not fix; if a pair agrees on D and differs in the
-token, shrink the difference of that pair to a minimal one, add it, and repeat. No structure of the task is used.
+task agree on D and differ in that token. We look for a smallest such D by refutation: a pair of runs that differ in
+the token must differ somewhere in D, so every pair is a constraint "D meets this set of positions". Take a smallest set
+that meets all constraints found so far; resample everything that it does not fix; if a pair agrees on D and differs in
+the token, shrink the difference of that pair to a minimal one, add it, and repeat. No structure of the task is used.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def estimate_dependencies(
 
     ``bases`` random prompts say which columns vary. A set counts as determining when ``groups`` groups of
     ``resamples`` + 1 runs that share its prompt tokens hold no refutation, nor do all runs made so far taken together;
-    so a dependence that shows in a fraction q of prompts is missed with probability about (1 - q)^groups. Prompts are of
-    the first prompt's number of tokens; others are passed over. Raises `LengthwiseError` if the task answers hardly any
-    prompt.
+    so a dependence that shows in a fraction q of prompts is missed with probability at most about (1 - q)^groups.
+    Prompts of another number of tokens than the first are passed over. Raises `LengthwiseError` if the task answers
+    hardly any prompt.
     """
     runs = _Runs(oracle, sampler, length, rng)
     table = runs.bases(bases)

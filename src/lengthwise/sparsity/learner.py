@@ -98,16 +98,17 @@ class VersionSpace:
 
     @classmethod
     def of_counts(cls, types: TupleTypes, counts: ndarray, labels: ndarray, classes: int) -> VersionSpace:
-        """The same from counts of tuple types ``[M, N]``."""
+        """The same from counts of tuple types ``[M, N]``; only whether they are positive matters, so bools do too."""
         occurs = np.stack([(counts[labels == y] > 0).any(axis=0) for y in range(classes)])
         number = occurs.sum(axis=0)
         label = np.where(number == 0, -1, np.where(number > 1, -2, occurs.argmax(axis=0)))
-        covers = np.unique((counts > 0) & (label >= 0), axis=0)
-        require(bool(covers.any(axis=1).all()), "no head of the class is exact on these strings; use a richer class")
-        # A row that contains another one is met whenever that one is.
-        small = covers[covers.sum(axis=1) == 1]
-        alone = small.any(axis=0)
-        return cls(types, classes, label, np.concatenate([small, covers[~(covers & alone).any(axis=1)]]))
+        covers = (counts > 0) & (label >= 0)
+        size = covers.sum(axis=1)
+        require(bool((size > 0).all()), "no head of the class is exact on these strings; use a richer class")
+        # Rows of one entry come first: rows that contain one of these are met whenever they are, and need not be kept.
+        alone = covers[size == 1].any(axis=0)
+        rest = np.unique(covers[~covers[:, alone].any(axis=1)], axis=0)
+        return cls(types, classes, label, np.concatenate([np.eye(len(label), dtype=bool)[alone], rest]))
 
     @property
     def unseen(self) -> int:

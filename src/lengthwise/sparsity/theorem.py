@@ -1,8 +1,8 @@
 """Theorem A, executable: exact at one length L ≥ 2(λ + 1) means exact at every longer length.
 
 The theorem and its proof are the project's own (``docs/sparsity.md``). Nothing here assumes it: exactness at a length
-is decided by brute force over *all* admissible strings of that length. Over a finite alphabet a local head sees a string
-only through its counts of tuple types, so checking many heads at once is a product of two matrices.
+is decided by brute force over *all* admissible strings of that length. Over a finite alphabet a local head sees a
+string only through its counts of tuple types, so checking many heads at once is a product of two matrices.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def admissible(setting: Setting, length: int) -> Strings:
 
     There are at most |O|·ℓ·|words|·|B|^(ℓ-k) of them; raises `LengthwiseError` beyond two million.
     """
-    k, free = setting.k, length - setting.k
+    free = length - setting.k
     number = len(setting.patterns) * length * len(setting.words) * len(setting.background) ** max(free, 0)
     require(number <= 2_000_000, f"{number} strings of length {length} are too many; shorten it or shrink the alphabet")
     filling = np.array(list(product(setting.background, repeat=max(free, 0))), dtype=np.int64)
