@@ -30,7 +30,7 @@ from lengthwise.crasp.operations import (
 from lengthwise.crasp.program import Program
 from lengthwise.crasp.spelling import quote
 
-_MOST_NESTED = 6
+_MOST_NESTED = 12
 _WIDTH = 100
 
 # How tightly the outermost operator of an expression binds.

@@ -1,0 +1,168 @@
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.crasp.enumeration import Enumeration, enumerate_programs
+from lengthwise.crasp.interpreter import encode, run
+from lengthwise.crasp.parser import parse
+from lengthwise.crasp.prefix_tree import PrefixTree
+from lengthwise.crasp.printer import to_text
+from lengthwise.crasp.reference import accepts, evaluate
+from lengthwise.crasp.synthesis import synthesize
+
+
+def nested(deepest: int) -> Callable[[tuple[str, ...]], bool]:
+    def inside(word: tuple[str, ...]) -> bool:
+        depth = 0
+        for symbol in word:
+            depth += 1 if symbol == "a" else -1
+            if not 0 <= depth <= deepest:
+                return False
+        return depth == 0
+
+    return inside
+
+
+def words_up_to(alphabet: str, longest: int, shortest: int = 0) -> list[tuple[str, ...]]:
+    return [word for n in range(shortest, longest + 1) for word in itertools.product(alphabet, repeat=n)]
+
+
+SLOW = pytest.mark.slow
+TARGETS = {
+    "binary majority": ("01", lambda word: word.count("1") > word.count("0"), 1),
+    "contains ab": ("ab", lambda word: "ab" in "".join(word), 3),
+    "D_2": ("ab", nested(2), 5),
+    "(ab)*": ("ab", nested(1), 7),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "bos"),
+    [*itertools.product(list(TARGETS)[:3], [True, False]), ("(ab)*", True), pytest.param("(ab)*", False, marks=SLOW)],
+)
+def test_small_programs_are_found(name: str, bos: bool) -> None:
+    alphabet, inside, size = TARGETS[name]
+    found = synthesize(inside, alphabet, bos=bos)
+    assert found.program is not None
+    assert (found.size, found.smallest, found.program.fragment) == (size, True, "none")
+    for word in words_up_to(alphabet, 11, 0 if bos else 1):
+        assert accepts(found.program, word) == inside(word)
+    for n in (30, 80):
+        for word in (tuple("ab" * n), tuple("aabb" * n), (*"ab" * n, "b", "a"), tuple("a" * n + "b" * n)):
+            if set(word) <= set(alphabet):
+                assert accepts(found.program, word) == inside(word)
+    assert parse(to_text(found.program)) == found.program
+
+
+def test_no_smaller_program_agrees() -> None:
+    """The claim of being smallest, checked by running every enumerated program."""
+    found = synthesize(nested(2), "ab", bos=True)
+    assert found.size == 5
+    words = [encode(parse("alphabet: a b\naccept := true"), words_up_to("ab", n, n)) for n in (4, 6)]
+    wanted = [[nested(2)(tuple("ab"[symbol] for symbol in word)) for word in batch] for batch in words]
+    checked = 0
+    for size, program in enumerate_programs("ab", 3, length=6):
+        assert size < 5
+        assert any(run(program, batch).tolist() != labels for batch, labels in zip(words, wanted, strict=True))
+        checked += 1
+    assert checked > 5000
+
+
+def test_counterexamples_refine_the_search() -> None:
+    def inside(word: tuple[str, ...]) -> bool:
+        return not (word.count("a") >= 3 and word.count("b") >= 3)
+
+    found = synthesize(inside, "abc")
+    # On all words of length 5 or less this is always true, so only a longer word shows that more is needed.
+    assert found.counterexamples
+    assert all(len(word) >= 6 for word in found.counterexamples)
+    assert found.size == 3
+    assert found.program is not None
+    assert all(accepts(found.program, word) == inside(word) for word in words_up_to("abc", 7))
+
+
+def test_examples_instead_of_a_function() -> None:
+    examples = {"aab": True, "ab": False, "": False, "b": False, "a": True, "abab": False, "aaabb": True, "ba": False}
+    found = synthesize(examples, "ab")
+    assert found.program is not None
+    assert found.checked == len(examples)
+    assert all(accepts(found.program, word) == label for word, label in examples.items())
+    assert found.size == 1
+
+
+def test_periods_and_distances_extend_the_space() -> None:
+    even = synthesize(lambda word: "b" not in word and len(word) % 2 == 0, "ab", periods=[2])
+    assert even.program is not None
+    assert (even.size, even.program.fragment) == (3, "periodic")
+    suffix = synthesize(lambda word: "".join(word).endswith("ab"), "ab", distances=[1], max_size=5)
+    assert suffix.program is not None
+    assert (suffix.size, suffix.program.fragment) == (5, "local")
+    for word in words_up_to("ab", 9):
+        assert accepts(even.program, word) == ("b" not in word and len(word) % 2 == 0)
+        assert accepts(suffix.program, word) == ("".join(word).endswith("ab"))
+
+
+def test_nothing_found_is_said_with_the_bound() -> None:
+    found = synthesize(lambda word: word.count("a") % 2 == 0, "ab", max_size=4)
+    assert found.program is None
+    assert found.size is None
+    assert not found.smallest
+    assert found.exhausted_size == 4
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(LengthwiseError, match="has 'c', which is not in the alphabet"):
+        synthesize({"ac": True}, "ab")
+    with pytest.raises(LengthwiseError, match="has two labels"):
+        synthesize({("a",): True, "a": False}, "ab")
+    with pytest.raises(LengthwiseError, match="no empty word"):
+        synthesize({"": True}, "ab", bos=False)
+    with pytest.raises(LengthwiseError, match="at least one example"):
+        synthesize({}, "ab")
+    with pytest.raises(LengthwiseError, match="max_size has to be at least 1"):
+        synthesize({"a": True}, "ab", max_size=0)
+
+
+@pytest.mark.parametrize("bos", [True, False])
+def test_enumerated_programs_are_distinct_and_do_what_their_row_says(bos: bool) -> None:
+    tree = PrefixTree(2, 4, bos=bos)
+    enumeration = Enumeration("ab", tree, periods=[2], distances=[1, 2])
+    words = [tuple("ab"[symbol] for symbol in word) for word in tree.words]
+    behaviours: set[bytes] = set()
+    for size in (1, 2, 3):
+        level = enumeration.add_level()
+        values = tree.unpack(level.rows)
+        for place in range(0, len(level.rows), 1 if size < 3 else 37):
+            program = enumeration.program(level.origins[place])
+            expected = [(bos or bool(word)) and accepts(program, word) for word in words]
+            assert values[place].tolist() == expected, to_text(program)
+        behaviours |= {row.tobytes() for row in level.rows}
+        assert len(behaviours) == enumeration.total
+
+
+def test_smaller_sizes_come_first_and_sizes_are_those_of_the_formulas() -> None:
+    sizes = []
+    for size, program in enumerate_programs("ab", 3, length=4):
+        sizes.append(size)
+        # Symbol counts are free, but every comparison costs one.
+        assert sum(type(operation).__name__ == "Compare" for operation in program.operations) <= size
+    assert sizes == sorted(sizes)
+    assert {1, 2, 3} == set(sizes)
+
+
+def test_tree_counting_agrees_with_the_interpreter() -> None:
+    tree = PrefixTree(2, 3, [(1, 0, 1, 1, 0, 1)], bos=True)
+    values = np.random.default_rng(0).random((1, len(tree))) < 0.5
+    counts = tree.count(values)[0]
+    for node, word in enumerate(tree.words):
+        assert counts[node] == sum(values[0, tree.node[word[:end]]] for end in range(len(word) + 1))
+    assert (tree.unpack(tree.pack(values)) == values).all()
+    back = tree.before(values, 2)[0]
+    assert all(
+        back[node] == (len(word) >= 2 and values[0, tree.node[word[:-2]]]) for node, word in enumerate(tree.words)
+    )
+    program = parse("alphabet: a b\nc := #b\naccept := c = 0")
+    assert evaluate(program, "bab")[1] == [0, 1, 1, 2]
