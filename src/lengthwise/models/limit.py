@@ -25,7 +25,8 @@ _ELEMENTS = 1 << 21
 class TheoryTransformer(nn.Module, ABC):
     """What Limit and finite transformers share: layers without norms between an embedding and a readout.
 
-    A logit above 0 means that the output holds. ``symbols`` names the input ids, ``outputs`` the logits,
+    ``embeddings`` is ``[symbols, d]``, ``positions`` ``[P, d]``, ``readout`` ``[outputs, d]``. A logit above 0 means
+    that the output holds. ``symbols`` names the input ids, ``outputs`` the logits,
     ``dimensions`` the coordinates of the residual stream; ``precision`` rounds logits and exponentials to that many
     fractional bits. Raises `LengthwiseError` for weights that are NaN, not float64 or of the wrong shape.
     """
@@ -39,10 +40,10 @@ class TheoryTransformer(nn.Module, ABC):
         symbols: Sequence[str],
         outputs: Sequence[str],
         *,
-        embeddings: Float[Tensor, "S d"],
-        positions: Float[Tensor, "P d"],
+        embeddings: Tensor,
+        positions: Tensor,
         layers: Iterable[LimitLayer],
-        readout: Float[Tensor, "O d"],
+        readout: Tensor,
         dimensions: Sequence[str] = (),
         precision: int | None = None,
     ) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, require
@@ -18,7 +18,7 @@ from lengthwise.models.limit_attention import attend
 
 
 class LimitHead(nn.Module):
-    """One head. K and Q are ``[r, d]`` (r may be 0: no content logits), V = ``value_out`` @ ``value_in``.
+    """One head. K and Q are ``[r, d]`` (r may be 0: no content logits), V = ``value_out [d, v]`` @ ``value_in [v, d]``.
 
     ``phi`` holds φ(0), …, φ(τ) by distance i − j and is zero beyond: LOCAL and translation invariant by construction.
     `local_function` makes it from an arbitrary table φ(j, i), or says what violates the two properties.
@@ -34,11 +34,11 @@ class LimitHead(nn.Module):
         self,
         name: str,
         *,
-        key: Float[Tensor, "r d"],
-        query: Float[Tensor, "r d"],
-        value_in: Float[Tensor, "v d"],
-        value_out: Float[Tensor, "d v"],
-        phi: Float[Tensor, " window"] | None = None,
+        key: Tensor,
+        query: Tensor,
+        value_in: Tensor,
+        value_out: Tensor,
+        phi: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.name = name
@@ -50,7 +50,8 @@ class LimitHead(nn.Module):
 
     def forward(self, y: Float[Tensor, "B T d"], precision: int | None) -> Float[Tensor, "B T d"]:
         """What the head adds to the residual stream."""
-        mixed = attend(y @ self.key.T, y @ self.query.T, self.phi, y @ self.value_in.T, precision)
+        keys, queries, values = (_product(y, matrix) for matrix in (self.key, self.query, self.value_in))
+        mixed = attend(keys, queries, self.phi, values, precision)
         return mixed @ self.value_out.T
 
     def check(self, width: int, where: str) -> None:
@@ -65,29 +66,26 @@ class LimitHead(nn.Module):
 
 
 class LimitMlp(nn.Module):
-    """B ψ(A y + b): ψ is a Heaviside step (x > 0) for the units where ``step`` holds, else ReLU."""
+    """B ψ(A y + b): ψ is a Heaviside step (x > 0) for the units where ``step`` holds, else ReLU.
+
+    A is ``weight_in [m, d]``, b is ``bias [m]``, B is ``weight_out [d, m]``.
+    """
 
     weight_in: Tensor
     bias: Tensor
     step: Tensor
     weight_out: Tensor
 
-    def __init__(
-        self,
-        weight_in: Float[Tensor, "m d"],
-        bias: Float[Tensor, " m"],
-        step: Bool[Tensor, " m"],
-        weight_out: Float[Tensor, "d m"],
-    ) -> None:
+    def __init__(self, weight_in: Tensor, bias: Tensor, step: Tensor, weight_out: Tensor) -> None:
         super().__init__()
         for field, tensor in (("weight_in", weight_in), ("bias", bias), ("step", step), ("weight_out", weight_out)):
             self.register_buffer(field, tensor)
 
     def forward(self, y: Float[Tensor, "B T d"]) -> Float[Tensor, "B T d"]:
         """What the MLP adds to the residual stream."""
-        before = torch.addmm(self.bias, y.flatten(0, 1), self.weight_in.T)
+        before = _product(y, self.weight_in) + self.bias
         after = torch.where(self.step, (before > 0).to(y.dtype), before.relu())
-        return (after @ self.weight_out.T).view_as(y)
+        return after @ self.weight_out.T
 
     def check(self, width: int, where: str) -> None:
         """Raise `LengthwiseError` for NaN or infinite weights and for shapes that do not fit."""
@@ -161,6 +159,12 @@ def periodic_vectors(table: Float[Tensor, "N d"], period: int, *, name: str = "p
             f"{row + 1} and {table[row + period, column]:g} at position {row + 1 + period}"
         )
     return table[:period].clone()
+
+
+def _product(y: Float[Tensor, "B T d"], matrix: Float[Tensor, "r d"]) -> Float[Tensor, "B T r"]:
+    """y @ matrixᵀ over the coordinates that the matrix reads; compiled matrices read few."""
+    used = matrix.any(0).nonzero().flatten()
+    return y @ matrix.T if 2 * len(used) > len(matrix.T) else y[..., used] @ matrix[:, used].T
 
 
 def check_finite(where: str, **tensors: Tensor) -> None:

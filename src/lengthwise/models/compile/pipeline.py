@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp.program import Program
-from lengthwise.models.compile.allocate import allocate
+from lengthwise.models.compile.allocate import Allocation, allocate
 from lengthwise.models.compile.circuit import Circuit, PhaseBit, Shift
 from lengthwise.models.compile.heads import embeddings, heads_of, position_vectors
 from lengthwise.models.compile.mlps import mlp_of
@@ -41,6 +41,8 @@ class Compilation:
     operations: tuple[OperationCost, ...] = ()
     heads: tuple[tuple[str, ...], ...] = ()
     """Names of the heads, layer by layer."""
+    circuit: Circuit | None = None
+    allocation: Allocation | None = None
     added_bos: bool = False
     """Whether BOS was put in front because the program declares none; then it is not a position of the program."""
 
@@ -50,9 +52,22 @@ class Compilation:
         return len(self.heads)
 
     @property
+    def attention_layers(self) -> int:
+        """How many layers have heads; the others only carry on a Boolean combination."""
+        return sum(1 for heads in self.heads if heads)
+
+    @property
     def width(self) -> int:
         """d."""
         return 0 if self.model is None else self.model.width
+
+    def compiled_operations(self) -> tuple[int, ...]:
+        """The operations that the outputs need; others are left out of the network."""
+        needed = set(self.program.outputs)
+        for index in range(len(self.program.operations) - 1, -1, -1):
+            if index in needed:
+                needed.update(self.program.operations[index].operands)
+        return tuple(sorted(needed))
 
     def required(self) -> LimitTransformer:
         """The model; raises `LengthwiseError` that names the first operation that cannot be compiled."""
@@ -91,6 +106,8 @@ def compile_program(program: Program, *, precision: int | None = None) -> Compil
         model,
         operations=_costs(program, circuit, plan, units),
         heads=tuple(tuple(head.name for head in layer.heads) for layer in layers),  # type: ignore[union-attr,misc]
+        circuit=circuit,
+        allocation=allocation,
         added_bos=not program.bos,
     )
 

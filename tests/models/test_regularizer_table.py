@@ -1,0 +1,107 @@
+"""R(T): bounded along the finite versions of a program, growing along networks for parity."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from lengthwise.crasp import library
+from lengthwise.models.build import build_model
+from lengthwise.models.compile.pipeline import compile_program
+from lengthwise.models.compile.verify import compare, random_words
+from lengthwise.models.config import ModelConfig
+from lengthwise.models.finite import finite_version
+from lengthwise.models.limit_parts import LimitHead
+from lengthwise.models.parity_networks import parity_by_counting, parity_by_looking_back
+from lengthwise.models.regularizer_table import positional_products, regularizer_table
+from lengthwise.positions.encodings.specs import Learned, NoPE
+from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.tasks.addition import Addition
+from lengthwise.training.regularizer import positional_products as trained_products
+from lengthwise.training.regularizer import positional_regularizer
+
+CONTEXTS = (16, 32, 64, 128, 256, 512)
+
+
+@pytest.mark.parametrize("name", ["bin_majority", "D-2", "contains_ab", "(abab)*", "Tomita-4"])
+def test_r_is_bounded_as_the_context_grows(name):
+    limit = compile_program(library.get(name)).required()
+    values = [regularizer_table(finite_version(limit, context)).total for context in CONTEXTS]
+    assert max(values) - min(values) < 1e-6 * max(values)
+
+
+@pytest.mark.parametrize("network", [parity_by_counting, parity_by_looking_back])
+def test_r_grows_for_networks_for_parity(network):
+    values = []
+    for context in (8, 16, 32):
+        program = network(context)
+        finite = finite_version(compile_program(program).required(), context)
+        words = random_words(program, context - 1, 50)
+        assert compare(program, finite, words).agrees
+        model_says = finite(torch.from_numpy(_with_bos(finite, words))).logits[:, -1, 0] > 0
+        assert model_says.tolist() == [int(word.sum()) % 2 == 0 for word in words]  # it is parity
+        values.append(regularizer_table(finite).total)
+    assert values[1] > 1.5 * values[0]
+    assert values[2] > 1.5 * values[1]
+
+
+def _with_bos(model, words):
+    return np.concatenate([np.full((len(words), 1), model.symbols.index("<bos>")), words], axis=1)
+
+
+def test_each_term_by_hand():
+    """Tomita-4: two fetching heads in one layer, each with φ = 4 at one distance and 2 on BOS."""
+    model = compile_program(library.get("Tomita-4")).required()
+    terms = {(term.number, term.name): term.value for term in regularizer_table(model).terms}
+    assert terms[1, "layers + heads per layer"] == 3 + 3
+    assert terms[4, "‖KᵀQ‖"] == pytest.approx(2.0)
+    assert terms[5, "‖E_σ‖"] == pytest.approx(math.sqrt(2))
+    assert terms[6, "Σ |p_1ᵀKᵀQ p_j|²"] == pytest.approx(2 * 16.0)
+    assert terms[3, "rank of V"] == 1
+
+
+def test_norms_and_ranks_are_those_of_the_whole_product():
+    model = compile_program(library.get("contains_ab")).required()
+    heads = [head for layer in model.layers for head in layer.heads]
+    terms = {term.name: term.value for term in regularizer_table(model).terms}
+    assert terms["‖V‖"] == pytest.approx(max(float(torch.linalg.norm(h.value_out @ h.value_in, 2)) for h in heads))
+    assert terms["‖KᵀQ‖"] == pytest.approx(max(float(torch.linalg.norm(h.key.T @ h.query, 2)) for h in heads))
+    assert terms["rank of V"] == max(int(torch.linalg.matrix_rank(h.value_out @ h.value_in)) for h in heads)
+
+
+def test_a_periodic_product_is_not_summable():
+    model = compile_program(library.get("(aa)*")).required()
+    phase = model.dimensions.index("i mod 2 = 1")
+    head = next(head for head in model.layers[0].heads if head.name == "phase of BOS")
+    assert isinstance(head, LimitHead)
+    head.key[0, phase] = 1.0
+    head.query[0, phase] = 1.0
+    assert regularizer_table(model).terms[-1].value == math.inf
+    sums = [regularizer_table(finite_version(model, context)).terms[-1].value for context in (16, 32, 64)]
+    assert sums[0] < sums[1] < sums[2]
+
+
+def trained(encoding, **model):
+    config = ModelConfig(layers=2, heads=2, width=16, **model)
+    return build_model(Addition(), Sequential(max_position=20), encoding, config, seed=0)
+
+
+def test_trained_models_have_a_table_with_undefined_rows():
+    rows = regularizer_table(trained(NoPE())).rows()
+    undefined = {name for _, name, value, _ in rows if value == "not defined"}
+    assert undefined == {"bits per parameter", "‖KᵀQ‖", "‖p_i‖", "Σ |p_1ᵀKᵀQ p_j|²"}
+    learned = regularizer_table(trained(Learned(), qk_norm=False))
+    assert [term.name for term in learned.terms if term.value is None] == ["bits per parameter"]
+
+
+def test_the_positional_term_is_the_trained_one():
+    model = trained(Learned())
+    products = positional_products(model)
+    torch.testing.assert_close(products, trained_products(model).detach())
+    by_hand = 0.0
+    size = products.shape[-1]
+    for query in range(size):
+        for key in range(query + 1):
+            by_hand += float(products[..., query, key].square().sum()) / size
+    assert positional_regularizer(model).item() == pytest.approx(by_hand, rel=1e-4)
