@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.vocab import BOS, EOS
 from lengthwise.crasp.program import Program
-from lengthwise.crasp.reference import Stepper
+from lengthwise.crasp.reference import Stepper, Value
 
 
 def generate(program: Program, prompt: Sequence[str], *, limit: int = 10_000) -> list[str]:
@@ -16,7 +16,9 @@ def generate(program: Program, prompt: Sequence[str], *, limit: int = 10_000) ->
     Raises `LengthwiseError` when not exactly one symbol may come next, or when ``limit`` symbols did not suffice.
     """
     require(program.is_next_token, "this program accepts or rejects; only a program with NEXT lines can generate")
-    stepper, written = Stepper(program), []
+    stepper = Stepper(program)
+    values: list[Value] = []
+    written: list[str] = []
     read = [*([BOS] if program.bos else []), *prompt]
     require(len(read) > 0, "a program without BOS needs a prompt of length >= 1")
     for symbol in read:
@@ -24,7 +26,7 @@ def generate(program: Program, prompt: Sequence[str], *, limit: int = 10_000) ->
             raise LengthwiseError(f"{symbol!r} is not in the program's alphabet ({' '.join(program.alphabet)})")
         values = stepper.step(symbol)
     while len(written) <= limit:
-        allowed = [symbol for symbol, index in program.next_token if values[index]]  # pyright: ignore[reportPossiblyUnboundVariable]
+        allowed = [symbol for symbol, index in program.next_token if values[index]]
         if len(allowed) != 1:
             found = " and ".join(allowed) or "no symbol"
             so_far = " ".join([*read, *written])

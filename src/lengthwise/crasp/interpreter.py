@@ -39,6 +39,19 @@ _CACHE_ELEMENTS = 1 << 16
 _RELATIONS = {"<=": np.less_equal, "<": np.less, "=": np.equal, ">=": np.greater_equal, ">": np.greater}
 
 
+def read_word(program: Program, text: str) -> tuple[str, ...]:
+    """A word as people type it: symbols with blanks between them, or without where all symbols are single characters.
+
+    >>> from lengthwise.crasp import library
+    >>> read_word(library.get("D-2"), "aab"), read_word(library.get("sort"), "c a <sep>")
+    (('a', 'a', 'b'), ('c', 'a', '<sep>'))
+    """
+    parts = text.split()
+    if len(parts) == 1 and parts[0] not in program.alphabet and all(len(symbol) == 1 for symbol in program.alphabet):
+        return tuple(parts[0])
+    return tuple(parts)
+
+
 def encode(program: Program, words: Sequence[Sequence[str]]) -> Int[ndarray, "B n"]:
     """Words of one length as ids: the places of their symbols in the alphabet. End marks are not written."""
     ids = {symbol: index for index, symbol in enumerate(program.alphabet)}
