@@ -37,7 +37,7 @@ def test_programs_of_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [builder, enumeration, library, parser, spelling], ids=lambda module: module.__name__
+    "module", [builder, interpreter, library, parser, spelling], ids=lambda module: module.__name__
 )
 def test_docstring_examples(module: object) -> None:
     result = doctest.testmod(module)  # type: ignore[arg-type]
