@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lengthwise.crasp import builder, library, parser, spelling
+from lengthwise.crasp import builder, interpreter, library, parser, spelling
 from lengthwise.crasp.generation import generate
 from lengthwise.crasp.parser import load_program, parse
 from lengthwise.crasp.printer import to_text
