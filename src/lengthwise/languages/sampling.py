@@ -35,17 +35,20 @@ class UniformSampler:
         """``size`` independent words ``[size, length]`` as symbol numbers; raises if the length has no words."""
         if counts(self.dfa).words(length) == 0:
             raise LengthwiseError(f"the language has no word of length {length}; choose among lengths_with_words")
-        words = np.empty((size, length), dtype=np.int64)
+        words = np.empty((length, size), dtype=np.int64)
         state = np.zeros(size, dtype=np.int64)
+        delta = self.dfa.delta_array.astype(np.int64)
+        draws = rng.integers(1 << self.bits, size=(length, size), dtype=np.int64)
         for step in range(length):
-            words[:, step] = self._draw(state, length - 1 - step, rng)
-            state = self.dfa.delta_array[state, words[:, step]].astype(np.int64)
-        return words
+            words[step] = self._next(state, length - 1 - step, draws[step], rng)
+            state = delta[state, words[step]]
+        return np.ascontiguousarray(words.T)
 
-    def _draw(self, state: npt.NDArray[np.int64], remaining: int, rng: Rng) -> npt.NDArray[np.int64]:
+    def _next(
+        self, state: npt.NDArray[np.int64], remaining: int, drawn: npt.NDArray[np.int64], rng: Rng
+    ) -> npt.NDArray[np.int64]:
         """The next symbol of every word, with ``remaining`` symbols to follow it."""
         thresholds, inexact = self._table(remaining)
-        drawn = rng.integers(1 << self.bits, size=len(state), dtype=np.int64)
         own = thresholds[state]
         symbols = (drawn[:, None] >= own).sum(axis=1)
         tied = drawn[:, None] == own
