@@ -13,7 +13,7 @@ from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
 from lengthwise.tasks.copy import read
-from lengthwise.tasks.majority import bits_without_tie, leader
+from lengthwise.tasks.majority import bits_without_tie, deciding, leader
 
 
 @TASKS.register("bin-majority-interleave")
@@ -56,7 +56,7 @@ class BinMajorityInterleave(Task):
         seq.sep(place=1)
         for r, stream in enumerate(streams):
             ahead = (2 * stream.sum(axis=1) > n // period).astype(np.int64)
-            seq.predicted(ahead + 4, place=r + 2, parents=given[r::period])
+            seq.predicted(ahead + 4, place=r + 2, parents=deciding(given[r::period], letters=2))
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:

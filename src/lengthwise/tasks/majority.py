@@ -22,7 +22,8 @@ class Majority(Task):
     """``<bos> b a b <sep> b <eos>``: the letter that occurs most often, which is always one.
 
     Length = number of letters. Letters are iid, drawn again until one letter leads; with ``letters=2`` they are 0 and
-    1, and the number of zeros is uniform among those without a tie. The answer depends on every letter.
+    1, and the number of zeros is uniform among those without a tie. The answer depends on
+    every letter (but one, where the number of bits is even).
     """
 
     summary = "the most frequent letter"
@@ -52,7 +53,7 @@ class Majority(Task):
         seq.bos()
         given = [seq.given(x[:, i] + 4, place=1) for i in range(n)]
         seq.sep(place=2)
-        seq.predicted(counts(x, self.letters).argmax(axis=1) + 4, place=1, parents=given)
+        seq.predicted(counts(x, self.letters).argmax(axis=1) + 4, place=1, parents=deciding(given, self.letters))
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
@@ -66,6 +67,14 @@ def leader(string: Sequence[str]) -> str:
     if len(ranked) > 1 and ranked[-1][0] == ranked[-2][0]:
         raise ValueError("no letter leads")
     return ranked[-1][1]
+
+
+def deciding(given: list[int], letters: int) -> list[int]:
+    """The letters that settle which one leads, given that one does.
+
+    An even number of bits without tie has a lead of two, so the last bit can't turn it; nor can one of two letters.
+    """
+    return given[:-1] if len(given) == 2 or (letters == 2 and len(given) % 2 == 0) else given
 
 
 def counts(x: np.ndarray, letters: int) -> np.ndarray:
