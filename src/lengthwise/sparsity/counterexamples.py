@@ -229,13 +229,13 @@ def _solvable(counts: ndarray, labels: ndarray) -> bool:
 
 
 def _exact(counts: ndarray, labels: ndarray, votes: ndarray) -> ndarray:
-    return _rows(counts, labels, votes).all(axis=1)
+    return np.all(_rows(counts, labels, votes), axis=1)
 
 
 def _rows(counts: ndarray, labels: ndarray, votes: ndarray) -> ndarray:
     """Whether heads (rows of ``votes``, weight 1 everywhere) are exact on each string; half-integers, so exact."""
     total = counts.sum(axis=1)
-    return np.logical_and(total > 0, votes @ counts.T == total * labels)
+    return np.asarray((total > 0) & (votes @ counts.T == total * labels))
 
 
 def _number(value: float) -> str:

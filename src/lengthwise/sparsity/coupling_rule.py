@@ -75,7 +75,8 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
     if len(known) > 2 and all(b > a for a, b in pairwise(sparsity)):
         raise NoCouplingError(
             f"the number of parents grows with length: {_list(sparsity)} at lengths {_list(lengths)}; "
-            "a coupling needs a fixed number, so give the task a scratchpad"
+            "a coupling fixed in advance needs a constant number (a scratchpad may give one; where the content chooses "
+            "what matters, predict the places)"
         )
     segments = find_segments(known)
     if segments is None:
@@ -84,7 +85,10 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
         )
     formulas = search_formulas(segments, known)
     if formulas is None:
-        raise NoCouplingError("no rule that is affine in the index keeps every parent within one place")
+        raise NoCouplingError(
+            f"no rule that is affine in the index keeps every parent within one place "
+            f"({_list(sparsity)} parents at lengths {_list(lengths)})"
+        )
     return CouplingRule(segments, formulas, lengths)
 
 
