@@ -60,24 +60,7 @@ def run_seed(
 
     device = os.environ.get("LENGTHWISE_DEVICE", "cpu")
     training, evaluation, task = experiment.training, experiment.evaluation, experiment.task
-    for length, layout in accuracy.evaluation_layouts(task, evaluation.lengths):
-        # A position table that is too short must be known before the training, not after it.
-        probe = task.batch(length, 1, stream(seed, "check"), layout)
-        experiment.scheme.for_evaluation().assign(probe.places, task.levels, stream(seed, "check"))
-
-    def fit(model: Transformer, samples: int, *names: int | str) -> LengthScore:
-        lengths = accuracy.fit_lengths(task, training.min_length, training.max_length)
-        return total(
-            accuracy.score_layout(
-                model, task, experiment.scheme, length, None, -(-samples // len(lengths)),
-                stream(seed, *names, length), answers=False,
-            )
-            for length in lengths
-        )
-
-    def probe(model: Transformer, step: int) -> dict[str, Any]:
-        rate = fit(model, evaluation.probe_samples, "probe", step).rate()
-        return {"in_distribution": rate, "fitted": rate >= evaluation.fit_threshold}
+    check_ids(experiment, seed)
 
     def on_step(step: int, loss: float) -> None:
         if report is not None:
@@ -85,10 +68,10 @@ def run_seed(
 
     trainer = Trainer(
         task, experiment.scheme, experiment.encoding, experiment.model, training, seed,
-        probe=probe, folder=folder, device=device, on_step=on_step,
+        probe=lambda model, step: probe(experiment, model, step, seed), folder=folder, device=device, on_step=on_step,
     )
     progress = trainer.run()
-    in_distribution = fit(trainer.model, evaluation.fit_samples, "fit")
+    in_distribution = fit(experiment, trainer.model, evaluation.fit_samples, seed, "fit")
     fitted = in_distribution.rate() >= evaluation.fit_threshold
     # An unfitted model proves nothing about long lengths, so it is not measured there.
     lengths = evaluation.lengths if fitted else tuple(n for n in evaluation.lengths if n <= training.max_length)
@@ -119,6 +102,39 @@ def run_seed(
     }
     write_json(folder / "result.json", result)
     return result
+
+
+def check_ids(experiment: Experiment, seed: int) -> None:
+    """Raise a `LengthwiseError` now, not after the training, if the ids do not reach to the longest test."""
+    from lengthwise.evaluation import accuracy
+
+    task = experiment.task
+    for length, layout in accuracy.evaluation_layouts(task, experiment.evaluation.lengths):
+        batch = task.batch(length, 1, stream(seed, "check"), layout)
+        experiment.scheme.for_evaluation().assign(batch.places, task.levels, stream(seed, "check"))
+
+
+def fit(experiment: Experiment, model: Transformer, samples: int, seed: int, *names: int | str) -> LengthScore:
+    """Accuracy at lengths spread over those of the training, on strings from the stream (seed, names, length)."""
+    from lengthwise.evaluation import accuracy
+
+    task, training = experiment.task, experiment.training
+    lengths = accuracy.fit_lengths(task, training.min_length, training.max_length)
+    return total(
+        accuracy.score_layout(
+            model, task, experiment.scheme, length, None, -(-samples // len(lengths)),
+            stream(seed, *names, length), answers=False,
+        )
+        for length in lengths
+    )
+
+
+def probe(experiment: Experiment, model: Transformer, step: int, seed: int) -> dict[str, Any]:
+    """What a training run notes down about itself: accuracy in distribution, never at long lengths."""
+    evaluation = experiment.evaluation
+    rate = fit(experiment, model, evaluation.probe_samples, seed, "probe", step).rate()
+    # Half way from the threshold to 1: a probe is small, and training that stops by luck would be "not fitted".
+    return {"in_distribution": rate, "fitted": rate >= (1 + evaluation.fit_threshold) / 2}
 
 
 def claim(folder: Path, experiment: Experiment, seed: int) -> None:

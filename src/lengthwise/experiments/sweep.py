@@ -13,6 +13,7 @@ from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.provenance import commit
 from lengthwise.experiments.recipe import Recipe, System
 from lengthwise.experiments.run import finished, run_directory, run_seed
+from lengthwise.experiments.stack import train_seeds
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,9 @@ def sweep(recipe: Recipe, out: Path, *, observe: Callable[[Event], None] | None 
     results = []
     for system in recipe.systems:
         rows = []
+        pending = [seed for seed in system.seeds if known[system.name, seed] is None]
+        if system.experiment.training.stacked and len(pending) > 1:
+            _train_stack(recipe, system, pending, out, tell)
         for seed in system.seeds:
             result = known[system.name, seed]
             phase: Literal["reused", "finished"] = "reused"
@@ -91,6 +95,17 @@ def _run(recipe: Recipe, system: System, seed: int, out: Path, tell: Callable[[E
 
     folder = run_directory(out, recipe.name, system.experiment, seed)
     return run_seed(system.experiment, seed, folder, recipe=recipe.name, system=system.name, report=report)
+
+
+def _train_stack(
+    recipe: Recipe, system: System, seeds: list[int], out: Path, tell: Callable[[Event], None]
+) -> None:
+    """Train the seeds as one stack; `_run` then finds each of them trained, and measures it."""
+
+    def report(phase: str, done: int, total: int, number: float) -> None:
+        tell(Event(system, seeds[0], "train", done, total, number))
+
+    train_seeds(system.experiment, seeds, out, recipe=recipe.name, report=report)
 
 
 def _in_distribution(result: dict[str, Any]) -> float:

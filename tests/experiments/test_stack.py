@@ -1,0 +1,90 @@
+"""Stacked seeds end in the run directories that separate runs would have made, and are never trained twice."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import read_json
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import Recipe, System
+from lengthwise.experiments.run import run_directory, run_seed
+from lengthwise.experiments.stack import run_seeds, train_seeds
+from lengthwise.experiments.sweep import Event, sweep
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings.specs import NoPE
+from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.tasks.addition import Addition
+from lengthwise.training.config import TrainingConfig
+
+TINY = Experiment(
+    Addition(),
+    Sequential(),
+    NoPE(),
+    ModelConfig(width=16, heads=2),
+    TrainingConfig(max_length=3, steps=4, batch_size=8, groups=2, probe_every=2, stacked=True),
+    EvaluationConfig(lengths=(2, 3), samples=8, fit_samples=8, probe_samples=8),
+)
+
+
+def test_stacked_seeds_leave_the_results_of_separate_runs(tmp_path: Path) -> None:
+    together = run_seeds(TINY, [0, 5], tmp_path / "stack", recipe="r", system="s")
+    for seed, result in zip([0, 5], together, strict=True):
+        alone = run_seed(TINY, seed, run_directory(tmp_path / "alone", "r", TINY, seed), recipe="r", system="s")
+        assert result["seed"] == seed
+        for mine, other in zip(result["probes"], alone["probes"], strict=True):
+            assert mine["loss"] == pytest.approx(other["loss"], rel=1e-4)
+        assert result["steps"] == alone["steps"] == 4
+        folder = run_directory(tmp_path / "stack", "r", TINY, seed)
+        assert read_json(folder / "config.json")["seed"] == seed
+        assert (folder / "log.jsonl").exists()
+    assert not list((tmp_path / "stack" / "r").glob("stack-*"))
+
+
+def test_finished_seeds_are_not_trained_again(tmp_path: Path) -> None:
+    first = run_seeds(TINY, [0, 1], tmp_path, recipe="r", system="s")
+    steps: list[str] = []
+    again = run_seeds(
+        TINY, [0, 1, 2], tmp_path, recipe="r", system="s", report=lambda phase, *rest: steps.append(phase)
+    )
+    assert again[:2] == first
+    assert steps.count("train") == 4
+
+
+def test_a_sweep_trains_a_stacked_system_at_once(tmp_path: Path) -> None:
+    events: list[Event] = []
+    recipe = Recipe("r", "", (System("s", TINY, (0, 1, 2)),))
+    result = sweep(recipe, tmp_path, observe=events.append)
+    assert [row["seed"] for row in result.results[0]] == [0, 1, 2]
+    assert sum(event.phase == "train" for event in events) == 4
+    assert sum(event.phase == "finished" for event in events) == 3
+
+
+def test_seeds_without_a_common_schedule_are_refused(tmp_path: Path) -> None:
+    plain = dataclasses.replace(TINY, training=dataclasses.replace(TINY.training, stacked=False))
+    with pytest.raises(LengthwiseError, match=r"set training\.stacked to true"):
+        train_seeds(plain, [0], tmp_path, recipe="r")
+
+
+def test_a_seed_that_diverges_is_named_and_the_others_are_safe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lengthwise.training import parallel
+
+    original = parallel.run_losses
+
+    def diverging(output, inputs, runs):  # type: ignore[no-untyped-def]
+        loss = original(output, inputs, runs)
+        if runs == 2:
+            loss.token[1] *= float("nan")
+        return loss
+
+    monkeypatch.setattr(parallel, "run_losses", diverging)
+    with pytest.raises(LengthwiseError, match="seed 7: training diverged"):
+        train_seeds(TINY, [0, 7], tmp_path, recipe="r")
+    assert (run_directory(tmp_path, "r", TINY, 0) / "checkpoint.safetensors").exists()
+    assert not (run_directory(tmp_path, "r", TINY, 7) / "checkpoint.safetensors").exists()
