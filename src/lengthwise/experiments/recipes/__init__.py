@@ -1,3 +1,4 @@
 """The recipes, one file per published figure or table; this page is the list."""
 
 from lengthwise.experiments.recipes import addition as addition
+from lengthwise.experiments.recipes import variable_assignment as variable_assignment

@@ -1,0 +1,66 @@
+"""Variable assignment with four systems (after Golowich et al. 2025, Figure 3; lengths and sizes are ours)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings.specs import Learned, RoPE
+from lengthwise.positions.schemes.coupled import PredictiveCoupling
+from lengthwise.positions.schemes.plain import PoSE, Sequential
+from lengthwise.tasks.variable_assignment import VariableAssignment
+from lengthwise.training.config import TrainingConfig
+
+SUMMARY = "predictive position coupling against absolute shift and RoPE + PoSE, with and without scratchpad"
+TRAINED = 8
+"""The most lines of a training prompt."""
+
+
+@RECIPES.register("variable-assignment", SUMMARY)
+def variable_assignment(preset: Preset) -> Recipe:
+    """Train on prompts of at most 8 lines; PPC is tested on 20 times as many (50 and 125 in ``standard``)."""
+    quick = preset == "quick"
+    longest = 160 if quick else 1000
+    task = VariableAssignment(names=200 if quick else 1024)
+    ppc = Experiment(
+        task,
+        PredictiveCoupling(draw="sorted", max_position=192 if quick else 1200),
+        Learned(),
+        ModelConfig(layers=1, heads=4, width=128, log_length=2 * TRAINED),
+        TrainingConfig(max_length=TRAINED, steps=1000 if quick else 4000),
+        EvaluationConfig(lengths=(8, 32, 160) if quick else (8, 16, 32, 80, 160, 400, longest)),
+    )
+    # The replacements are measured to 4 times the training length; their tables need no more ids than that.
+    tokens = 4 * 4 * TRAINED + 4
+    replaced = EvaluationConfig(lengths=(8, 16, 32))
+    shift = Experiment(
+        task,
+        Sequential(max_position=tokens, random_start=True),
+        Learned(),
+        ModelConfig(layers=3, heads=4, width=128, log_length=4 * TRAINED),
+        TrainingConfig(max_length=TRAINED, steps=6000, lr=1e-3, stop_when_fitted=True),
+        replaced,
+    )
+    rope = Experiment(
+        task,
+        PoSE(max_position=tokens),
+        RoPE(),
+        ModelConfig(layers=3, heads=4, width=128, log_length=4 * TRAINED),
+        TrainingConfig(max_length=TRAINED, steps=2000 if quick else 20_000, lr=1e-3, stop_when_fitted=True),
+        replaced,
+    )
+    answers_only = dataclasses.replace(rope, task=dataclasses.replace(task, scratchpad=False, slots=False))
+    few, many = (range(1), range(3)) if quick else (range(3), range(5))
+    return Recipe(
+        "variable-assignment",
+        SUMMARY,
+        (
+            System("scratchpad + PPC", ppc, tuple(many), "the model predicts the coupled ids"),
+            System("scratchpad + absolute shift", shift, tuple(few), "ordinary positions with a random start"),
+            System("scratchpad + RoPE + PoSE", rope, tuple(few), "relative positions with a random skip"),
+            System("RoPE + PoSE, no scratchpad", answers_only, tuple(few), "the value at once, no intermediate steps"),
+        ),
+    )
