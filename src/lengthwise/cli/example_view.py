@@ -47,11 +47,16 @@ def _strip(console: Console, shown: Example) -> None:
         ("position", [str(token.position) for token in tokens], False),
         ("token", [token.text for token in tokens], True),
     ]
+    several = shown.task.levels.count("coupled") > 1
     for level, kind in enumerate(shown.task.levels):
-        number = str(level + 1) if len(shown.task.levels) > 1 else ""
-        rows.append((f"place{number}", [str(token.places[level] or "·") for token in tokens], True))
-        # A fixed level's id is its place: one row says both.
-        if level < len(tokens[0].ids) and kind != "fixed":
+        places = [str(token.places[level] or "·") for token in tokens]
+        if kind == "fixed":
+            # Its id is its place: one row says both.
+            rows.append(("slot", places, False))
+            continue
+        number = str(level + 1) if several else ""
+        rows.append((f"place{number}", places, level == 0))
+        if level < len(tokens[0].ids):
             rows.append((f"id{number}", [str(token.ids[level]) for token in tokens], level == 0))
     if any(token.allowed for token in tokens):
         rows.append(("next", ["".join(token.allowed) for token in tokens], False))

@@ -42,9 +42,9 @@ def _options(
 
 def _add_commands() -> None:
     from lengthwise.cli import list as list_command
-    from lengthwise.cli import report, run, show
+    from lengthwise.cli import crasp, decide, report, run, show
 
-    for module in (list_command, show, run, report):
+    for module in (list_command, show, run, report, decide, crasp):
         module.add_to(app)
 
 
@@ -78,5 +78,7 @@ def _hint(error: TyperException) -> str:
 
 
 def _fail(message: str) -> int:
-    print("error: " + " ".join(message.split()), file=sys.stderr)
+    # Only a caret under an excerpt is worth more than one line.
+    shown = message if message.endswith("^") else " ".join(message.split())
+    print(f"error: {shown}", file=sys.stderr)
     return USER_ERROR

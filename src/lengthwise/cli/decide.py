@@ -1,0 +1,89 @@
+"""``lengthwise decide``: is a regular language in C-RASP, and in which fragment? One answer per expression."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lengthwise.cli.console import emit_json, out
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
+
+if TYPE_CHECKING:
+    from lengthwise.crasp.decision import Decision
+
+ENDS = {"both": ("visible", "eos"), "visible": ("visible",), "eos": ("eos",)}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the command."""
+    app.command("decide")(decide)
+
+
+def decide(
+    expressions: Annotated[
+        list[str], typer.Argument(metavar="REGEX…", help="Regular expressions, DFA files (*.json), or - for stdin.")
+    ],
+    alphabet: Annotated[str | None, typer.Option("--alphabet", help="e.g. abc; default: the letters used.")] = None,
+    max_window: Annotated[int, typer.Option("--max-window", help="Largest window k searched.")] = 8,
+    max_period: Annotated[int, typer.Option("--max-period", help="Largest period m searched.")] = 12,
+    end: Annotated[str, typer.Option("--end", help="visible, eos or both: how the end of a word is read.")] = "both",
+    program: Annotated[bool, typer.Option("--program", help="Also print a program for every yes.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per expression and line.")] = False,
+) -> None:
+    """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
+    from lengthwise.crasp.decision import decide as decide_language
+    from lengthwise.languages.dfa_file import read_dfa
+
+    if end not in ENDS:
+        raise UnknownNameError("end convention", end, ENDS)
+    failed = False
+    for index, text in enumerate(_expressions(expressions)):
+        try:
+            source = read_dfa(Path(text)) if text.endswith(".json") else text
+            decision = decide_language(source, alphabet, max_window, max_period, ENDS[end])
+            programs = _programs(decision) if program else {}
+        except LengthwiseError as error:
+            failed = True
+            _report_failure(text, str(error), as_json)
+            continue
+        if as_json:
+            emit_json({**decision.to_json(), "regex": text, **({"programs": programs} if program else {})}, indent=None)
+        else:
+            from lengthwise.cli.decide_view import draw_decision
+
+            draw_decision(out(), text, decision, programs, first=index == 0)
+    if failed:
+        raise typer.Exit(2)
+
+
+def _expressions(arguments: list[str]) -> Iterator[str]:
+    """The expressions in order; ``-`` stands for the lines of stdin, blank ones left out."""
+    for argument in arguments:
+        if argument == "-":
+            yield from (line.strip() for line in sys.stdin if line.strip())
+        else:
+            yield argument
+
+
+def _report_failure(text: str, message: str, as_json: bool) -> None:
+    if as_json:
+        emit_json({"regex": text, "error": message}, indent=None)
+    print(f"error: {text}: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _programs(decision: Decision) -> dict[str, Any]:
+    """For each end convention, a program of the smallest fragment that has one."""
+    from lengthwise.crasp.extraction import program_of
+    from lengthwise.crasp.printer import to_text
+
+    found: dict[str, Any] = {}
+    for end in decision.ends:
+        for fragment in ("none", "local", "periodic", "ape"):
+            if decision.verdict(fragment, end).verdict == "yes":
+                found[end] = {"fragment": fragment, "text": to_text(program_of(decision, fragment, end))}
+                break
+    return found

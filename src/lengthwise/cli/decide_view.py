@@ -1,0 +1,82 @@
+"""How a decision looks: a table of fragments, each with the encodings it stands for, and the reasons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lengthwise.crasp.certificate import certificate
+from lengthwise.crasp.decision import Decision, FragmentVerdict
+from lengthwise.crasp.explanation import explain
+
+_FRAGMENTS = {
+    "none": ("C-RASP", "NoPE"),
+    "local": ("C-RASP[local]", "ALiBi"),
+    "periodic": ("C-RASP[periodic]", "sinusoidal, RoPE"),
+    "ape": ("C-RASP[periodic, local]", "APE"),
+}
+_ENDS = {"visible": "last symbol visible", "eos": "read at an end mark"}
+_STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
+
+
+def draw_decision(console: Console, text: str, decision: Decision, programs: dict[str, Any], *, first: bool) -> None:
+    """One expression: header, table, reasons, and programs if there are any."""
+    if not first:
+        console.print()
+    head = Text(text, style="bold")
+    head.append("   " + " · ".join(_facts(decision)), style="dim")
+    console.print(head)
+    console.print()
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    table.add_column("fragment")
+    table.add_column("encodings")
+    for end in decision.ends:
+        table.add_column(_ENDS[end])
+    for fragment, (name, encodings) in _FRAGMENTS.items():
+        cells = [_cell(decision.verdict(fragment, end)) for end in decision.ends]
+        table.add_row(Text(name), Text(encodings, style="dim"), *cells)
+    console.print(table)
+    for fragment, end in _telling(decision):
+        found = certificate(decision, fragment, end)
+        if found is not None:
+            console.print()
+            console.print(Text(f"{_FRAGMENTS[fragment][0]}, {explain(found)}"))
+    for end, program in programs.items():
+        console.print()
+        console.print(Text(f"a program in {_FRAGMENTS[program['fragment']][0]} ({_ENDS[end]}):", style="dim"))
+        console.print(Text(program["text"].rstrip()))
+
+
+def _facts(decision: Decision) -> list[str]:
+    bounds = decision.bounds
+    facts = [f"alphabet {' '.join(decision.dfa.alphabet)}", f"{decision.dfa.size} states"]
+    size = decision.monoid_size
+    facts.append(f"monoid of {size}" if size is not None else f"monoid larger than {bounds.max_elements}")
+    if decision.star_free is not None:
+        facts.append("star-free" if decision.star_free else "not star-free")
+    if decision.r_trivial:
+        facts.append("R-trivial")
+    if decision.group:
+        facts.append("group")
+    return facts
+
+
+def _cell(verdict: FragmentVerdict) -> Text:
+    text = Text(f"{verdict.verdict:<4}", style=_STYLE[verdict.verdict])
+    details = []
+    if verdict.verdict == "yes" and (verdict.window or 1) > 1:
+        details.append(f"k = {verdict.window}")
+    if verdict.verdict == "yes" and (verdict.period or 1) > 1:
+        details.append(f"m = {verdict.period}")
+    details.append(verdict.basis if verdict.verdict != "unknown" else "search bounds reached")
+    return text.append(" " + ", ".join(details), style="dim")
+
+
+def _telling(decision: Decision) -> list[tuple[str, str]]:
+    """The verdicts worth a reason: no positions at all, and all positions where that differs; one end is enough."""
+    end = decision.ends[-1]
+    answers = [decision.verdict(fragment, end).verdict for fragment in ("none", "ape")]
+    return [("none", end)] if answers[0] == answers[1] == "yes" else [("none", end), ("ape", end)]

@@ -1,0 +1,113 @@
+"""What a program is to be learned from: a task, a regular expression, or labelled examples. No torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.rng import stream
+from lengthwise.core.vocab import SPECIALS
+from lengthwise.crasp.synthesis import Oracle
+from lengthwise.tasks import TASKS, Task
+
+MOST_SYMBOLS = 6
+"""The search is exponential in the size, with the number of symbols as its base."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Labels of words (a function, or the words that are known), over an alphabet, and what a yes means."""
+
+    labels: Oracle | Mapping[Sequence[str], bool]
+    alphabet: tuple[str, ...]
+    meaning: str
+
+
+def target_of_task(name: str, answer: str | None = None) -> Target:
+    """The words on which a task's one-token answer is ``answer`` (default: the first in alphabetical order).
+
+    ``regex:EXPRESSION`` stands for the language of a regular expression. Raises `LengthwiseError` for a task whose
+    answers are longer, or that has too many symbols for a search.
+    """
+    if name.startswith("regex:"):
+        from lengthwise.languages.construction import language
+
+        dfa = language(name.removeprefix("regex:"))
+        return Target(dfa.accepts, tuple(dfa.alphabet), f"words of {name.removeprefix('regex:')}")
+    task = TASKS.build(name)
+    prompts, answers = _samples(task)
+    # What all prompts end in is punctuation (a query mark, a separator), not part of the word.
+    before, after = _common_prefix(prompts), _common_prefix([prompt[::-1] for prompt in prompts])[::-1]
+    before, after = [s for s in before if s in SPECIALS], [s for s in after if s in SPECIALS or s in "?="]
+    words = [prompt[len(before) : len(prompt) - len(after)] for prompt in prompts]
+    alphabet = tuple(sorted({symbol for word in words for symbol in word}))
+    require(
+        len(alphabet) <= MOST_SYMBOLS,
+        f"task {name!r} has {len(alphabet)} symbols; programs are searched over at most {MOST_SYMBOLS}",
+    )
+    known = sorted(set(answers))
+    chosen = known[0] if answer is None else answer
+    require(chosen in known, f"task {name!r} has the answers {', '.join(known)}, not {chosen!r}")
+
+    def labels(word: tuple[str, ...]) -> bool:
+        try:
+            return task.answer([*before, *word, *after])[0] == chosen
+        except ValueError:
+            return False
+
+    return Target(labels, alphabet, f"words on which the answer of {name} is {chosen}")
+
+
+def _samples(task: Task) -> tuple[list[list[str]], list[str]]:
+    prompts, answers = [], []
+    for length in task.lengths(1, 8):
+        batch = task.batch(length, 16, stream(0, "learn", length))
+        require(
+            batch.allowed is None and int(batch.answer.sum()) == 1 and int(batch.scored.sum()) <= 2,
+            f"task {task.name!r} has answers of more than one token; learning tells one answer from the others",
+        )
+        for row in range(batch.size):
+            text = batch.text(row)
+            prompts.append(text[: batch.prompt_length])
+            answers.append(text[batch.prompt_length])
+    return prompts, answers
+
+
+def _common_prefix(lists: Sequence[Sequence[str]]) -> list[str]:
+    prefix = []
+    for column in zip(*lists, strict=False):
+        if len(set(column)) > 1:
+            break
+        prefix.append(column[0])
+    return prefix
+
+
+def target_of_examples(path: Path) -> Target:
+    """Labelled words, one JSON object ``{"prompt": "a a b" or ["a", …], "answer": true}`` per line.
+
+    Raises `LengthwiseError` naming the line that is not one.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise LengthwiseError(f"cannot read examples {path}: {error}") from None
+    labels: dict[Sequence[str], bool] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+            prompt, answer = value["prompt"], value["answer"]
+            word = tuple(prompt.split()) if isinstance(prompt, str) else tuple(prompt)
+            if not isinstance(answer, bool) or not all(isinstance(symbol, str) for symbol in word):
+                raise TypeError
+        except (json.JSONDecodeError, KeyError, TypeError, RecursionError):
+            shape = '{"prompt": "a a b", "answer": true}'
+            raise LengthwiseError(f"{path}, line {number}: not an example; write {shape}") from None
+        if labels.setdefault(word, answer) != answer:
+            raise LengthwiseError(f"{path}, line {number}: {' '.join(word)!r} has two labels; keep one")
+    require(bool(labels), f"{path} holds no examples")
+    return Target(labels, tuple(sorted({symbol for word in labels for symbol in word})), f"the examples in {path.name}")
