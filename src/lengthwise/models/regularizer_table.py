@@ -174,13 +174,12 @@ def _bits(model: TheoryTransformer) -> tuple[float, str]:
     """The least p such that every parameter is an integer multiple of 2^−f below 2^(p − f)."""
     worst, where = 0, ""
     for name, tensor in model.state_dict().items():
-        values = tensor.double()
-        if not values.numel():
+        if not tensor.numel():
             continue
-        exact = [
-            bits for bits in range(_FRACTIONAL_BITS) if bool((values * 2.0**bits == (values * 2.0**bits).round()).all())
-        ]
-        bits = (exact[0] if exact else _FRACTIONAL_BITS) + int(values.abs().max()).bit_length()
+        values, bits = tensor.double(), 0
+        while bits < _FRACTIONAL_BITS and bool((values != values.round()).any()):
+            values, bits = 2 * values, bits + 1
+        bits += int(tensor.abs().max() if tensor.is_floating_point() else 1).bit_length()
         if bits > worst:
             worst, where = bits, name
     if model.precision is not None and model.precision > worst:

@@ -1,0 +1,265 @@
+"""The idealized learner of Huang et al. 2025 (their theorem 7) on a finite class of programs.
+
+At each context n it holds a transformer T_n that agrees with the target on all inputs of length <= n/2 and whose
+regularizer R is minimal among those up to 1/n. The theorem: the target has a Limit Transformer with PERIODIC and
+LOCAL iff R(T_n) stays bounded and from some N₀ on T_n is right up to length n.
+
+The paper's class is infinite. Ours holds all small programs (`crasp.enumeration`), the programs of the library over
+as many letters, and for each n a memorizer of the target up to n/2, each compiled and measured. So a settled
+trajectory shows what the theorem promises, and one that never settles shows what this class cannot do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Int
+from numpy import ndarray
+
+from lengthwise.core.errors import require
+from lengthwise.core.rng import Rng, stream
+from lengthwise.crasp import interpreter, library
+from lengthwise.crasp.enumeration import Enumeration
+from lengthwise.crasp.prefix_tree import PrefixTree
+from lengthwise.crasp.operations import Symbol
+from lengthwise.crasp.printer import to_text
+from lengthwise.crasp.program import Program
+from lengthwise.models.compile.pipeline import compile_program
+from lengthwise.models.finite import finite_version
+from lengthwise.models.regularizer_table import regularizer_table
+from lengthwise.prediction.memorizer import memorizer
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function from words to truth values; ``label`` gives None for words that are not inputs of the task."""
+
+    name: str
+    alphabet: tuple[str, ...]
+    label: Callable[[tuple[str, ...]], bool | None]
+    settles: bool
+    """What the theory expects."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """T_n: the program (None for the memorizer), R, and on how many words of length <= n it is wrong."""
+
+    n: int
+    program: str | None
+    regularizer: float
+    consistent: int
+    """How many members of the class agree with the target up to n/2 (the memorizer not counted)."""
+    errors: int
+    words: int
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """All T_n of one target. ``settled_from`` is the N₀ after which no T_n erred up to its own length n.
+
+    It is None if the last T_n errs, or is a memorizer. ``long_errors`` counts wrong answers of the last program on
+    ``long_words`` random words of length ``long_length``, beyond every n.
+    """
+
+    target: str
+    expected: bool
+    choices: tuple[Choice, ...]
+    settled_from: int | None
+    exhaustive_to: int
+    long_errors: int | None = None
+    long_words: int = 0
+    long_length: int = 0
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the learner settled iff the theory says so."""
+        return (self.settled_from is not None) == self.expected
+
+
+class HypothesisClass:
+    """Programs over ``letters`` letters with their values on all words up to ``length``; R is measured on demand.
+
+    R is that of the finite version of context 2 · ``length``; it does not depend on the context once that exceeds
+    the window.
+    """
+
+    def __init__(
+        self, letters: int, *, length: int, max_size: int, periods: Sequence[int] = (), distances: Sequence[int] = ()
+    ) -> None:
+        self.alphabet = tuple("abcdefgh"[:letters])
+        require(len(self.alphabet) == letters, f"a class has 1 to 8 letters, got {letters}")
+        self.length, self.context = length, 2 * length
+        self.tree = PrefixTree(letters, length, bos=True)
+        self._enumeration = Enumeration(self.alphabet, self.tree, periods, distances)
+        levels = [self._enumeration.add_level() for _ in range(max_size)]
+        self._origins = np.concatenate([level.origins for level in levels])
+        rows = np.concatenate([level.rows for level in levels])
+        self._extra = list(_library_programs(letters, self.alphabet))
+        extra = [self.evaluate(program) for program in self._extra]
+        self.rows = np.concatenate([rows, self.tree.pack(np.stack(extra))]) if extra else rows
+        self._measured: dict[int, float] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def program(self, member: int) -> Program:
+        """A member as a program over the class's own letters."""
+        count = len(self._origins)
+        return self._enumeration.program(self._origins[member]) if member < count else self._extra[member - count]
+
+    def regularizer(self, member: int) -> float:
+        """R of a member, measured once."""
+        if member not in self._measured:
+            self._measured[member] = measure(self.program(member), self.context)
+        return self._measured[member]
+
+    def agreeing(
+        self, labels: Bool[ndarray, " nodes"], care: Bool[ndarray, " nodes"], among: Int[ndarray, " M"]
+    ) -> Int[ndarray, " K"]:
+        """Those members that have the given labels at the nodes that count."""
+        wanted, mask = self.tree.pack(labels[None])[0], self.tree.pack(care[None])[0]
+        return among[~((self.rows[among] ^ wanted) & mask).any(axis=1)]
+
+    def values(self, member: int) -> Bool[ndarray, " nodes"]:
+        """A member's value at every word of the tree."""
+        return self.tree.unpack(self.rows[member : member + 1])[0]
+
+    def evaluate(self, program: Program) -> Bool[ndarray, " nodes"]:
+        """Any program's value at every word of the tree."""
+        values = np.zeros(len(self.tree), dtype=np.bool_)
+        words = self.tree.words
+        for length in range(self.length + 1):
+            nodes = np.flatnonzero(self.tree.depth == length)
+            ids = np.array([words[node] for node in nodes], dtype=np.int64).reshape(len(nodes), length)
+            values[nodes] = interpreter.run(program, ids)
+        return values
+
+
+def measure(program: Program, context: int) -> float:
+    """R of the program's finite version; raises `LengthwiseError` if it cannot be compiled."""
+    return regularizer_table(finite_version(compile_program(program).required(), context)).total
+
+
+def learn(
+    target: Target, hypotheses: HypothesisClass, *, long_length: int = 60, long_words: int = 150, seed: int = 0
+) -> Trajectory:
+    """Run the learner for n = 2, …, 2 · length − 1, so that T_n always knows less than is checked.
+
+    Errors of T_n are counted on all words of length <= min(n, length of the class), and ``long_words`` words of
+    ``long_length`` are asked of the last program.
+    """
+    tree = hypotheses.tree
+    answers = [target.label(tuple(target.alphabet[symbol] for symbol in word)) for word in tree.words]
+    inputs = np.array([answer is not None for answer in answers])
+    labels = np.array([bool(answer) for answer in answers])
+    consistent = np.arange(len(hypotheses))
+    choices: list[Choice] = []
+    memories: dict[int, tuple[Bool[ndarray, " nodes"], float]] = {}
+    program: Program | None = None
+    for n in range(2, 2 * hypotheses.length):
+        care = inputs & (tree.depth <= n // 2)
+        consistent = hypotheses.agreeing(labels, care, consistent)
+        if n // 2 not in memories:
+            known = memorizer(
+                hypotheses.alphabet, {tree.words[node]: bool(labels[node]) for node in np.flatnonzero(care)}
+            )
+            memories[n // 2] = (hypotheses.evaluate(known), measure(known, n))
+        remembered, memory = memories[n // 2]
+        measured = [hypotheses.regularizer(int(member)) for member in consistent]
+        best = min([memory, *measured])
+        # Ties within 1/n go to the first of the class, the smaller program; the memorizer comes last.
+        place = next((index for index, value in enumerate(measured) if value <= best + 1 / n), None)
+        if place is None:
+            program, regularizer, values = None, memory, remembered
+        else:
+            member = int(consistent[place])
+            program, regularizer, values = hypotheses.program(member), measured[place], hypotheses.values(member)
+        tested = inputs & (tree.depth <= n)
+        errors = int(((values != labels) & tested).sum())
+        text = None if program is None else _spelled(program, target)
+        choices.append(Choice(n, text, regularizer, len(consistent), errors, int(tested.sum())))
+    settled = _settled_from(choices)
+    wrong = asked = 0
+    if program is not None:
+        wrong, asked = _long_errors(target, program, long_length, long_words, seed)
+    return Trajectory(
+        target.name,
+        target.settles,
+        tuple(choices),
+        settled if not wrong else None,
+        hypotheses.length,
+        wrong if program is not None else None,
+        asked,
+        long_length,
+    )
+
+
+def _settled_from(choices: Sequence[Choice]) -> int | None:
+    """The smallest n such that neither T_n nor any later one errs; None if the last errs or knows by heart only."""
+    if choices[-1].errors or choices[-1].program is None:
+        return None
+    settled = choices[-1].n
+    for choice in reversed(choices):
+        if choice.errors or choice.program is None:
+            break
+        settled = choice.n
+    return settled
+
+
+def _long_errors(target: Target, program: Program, length: int, count: int, seed: int) -> tuple[int, int]:
+    """Wrong answers at every prefix of long words that is an input of the task, and how many there were."""
+    words = _long_words(len(target.alphabet), length, count, stream(seed, "idealized", target.name))
+    assert program.accept is not None
+    said = interpreter.evaluate_all(program, words)[program.accept]
+    wrong = asked = 0
+    for row, word in enumerate(words):
+        symbols = tuple(target.alphabet[symbol] for symbol in word)
+        for end in range(length + 1):
+            answer = target.label(symbols[:end])
+            if answer is not None:
+                asked += 1
+                wrong += answer != bool(said[row, end])
+    return wrong, asked
+
+
+def _long_words(letters: int, length: int, count: int, rng: Rng) -> Int[ndarray, "B n"]:
+    """A third at random, a third repeats of a short word (random ones are hardly ever in a thin language), and a third
+    such repeats with one symbol changed."""
+    words = rng.integers(letters, size=(count, length))
+    for row in range(count // 3, count):
+        short = rng.integers(letters, size=rng.integers(1, 5))
+        words[row] = np.resize(short, length)
+        if row >= 2 * count // 3:
+            words[row, rng.integers(length)] = rng.integers(letters)
+    return words
+
+
+def _library_programs(letters: int, alphabet: tuple[str, ...]) -> Iterator[Program]:
+    """The accepting programs of the library over that many letters, with their letters renamed in every order of two."""
+    for name in library.names():
+        program = library.get(name)
+        if program.accept is None or len(program.alphabet) != letters or not program.bos or program.eos:
+            continue
+        yield renamed(program, alphabet)
+        if letters == 2:
+            yield renamed(program, alphabet[::-1])
+
+
+def renamed(program: Program, alphabet: Sequence[str]) -> Program:
+    """The program with its k-th letter replaced by the k-th of another alphabet, which is then listed in order."""
+    new = dict(zip(program.alphabet, alphabet, strict=True))
+    operations = tuple(
+        Symbol(new.get(operation.symbol, operation.symbol)) if isinstance(operation, Symbol) else operation
+        for operation in program.operations
+    )
+    return dataclasses.replace(program, alphabet=tuple(sorted(alphabet)), operations=operations, names=())
+
+
+def _spelled(program: Program, target: Target) -> str:
+    """The program's text over the target's own letters, on one line."""
+    text = to_text(renamed(program, target.alphabet))
+    return "; ".join(line for line in text.splitlines() if line and ":" not in line.split(":=")[0])

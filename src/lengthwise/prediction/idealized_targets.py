@@ -1,0 +1,58 @@
+"""Seven targets for the idealized learner: five that the theory says it settles on, and two that it does not."""
+
+from __future__ import annotations
+
+import re
+
+from lengthwise.prediction.idealized import Target
+
+Word = tuple[str, ...]
+
+
+def majority(word: Word) -> bool:
+    """More 1s than 0s."""
+    return word.count("1") > word.count("0")
+
+
+def alternating(word: Word) -> bool:
+    """(ab)*."""
+    return re.fullmatch("(ab)*", "".join(word)) is not None
+
+
+def nested_twice(word: Word) -> bool:
+    """D_2: balanced with a opening and b closing, never deeper than 2."""
+    return re.fullmatch("(a(ab)*b)*", "".join(word)) is not None
+
+
+def contains_ab(word: Word) -> bool:
+    """Somewhere b directly follows a."""
+    return "ab" in "".join(word)
+
+
+def even_length(word: Word) -> bool:
+    """(aa)* over one letter."""
+    return len(word) % 2 == 0
+
+
+def parity(word: Word) -> bool:
+    """An even number of 1s."""
+    return word.count("1") % 2 == 0
+
+
+def copy_says_a(word: Word) -> bool | None:
+    """Copying over a, b with repetitions: after ``w # u``, u a prefix of w, is the next symbol a? None elsewhere."""
+    source, separator, copied = "".join(word).partition("#")
+    if not source or not separator or "#" in copied or not source.startswith(copied):
+        return None
+    return source[len(copied) : len(copied) + 1] == "a"
+
+
+TARGETS: tuple[Target, ...] = (
+    Target("binary majority", ("0", "1"), majority, settles=True),
+    Target("(ab)*", ("a", "b"), alternating, settles=True),
+    Target("D_2", ("a", "b"), nested_twice, settles=True),
+    Target("contains ab", ("a", "b"), contains_ab, settles=True),
+    Target("(aa)*", ("a",), even_length, settles=True),
+    Target("parity", ("0", "1"), parity, settles=False),
+    Target("copy with repeats", ("a", "b", "#"), copy_says_a, settles=False),
+)
