@@ -265,11 +265,13 @@ class _Lowering:
         return self._scaled(-1, self._sum(inner))
 
     def _on_sum(self, node: Tree, *parts: Any) -> _Sum:
-        total = self._sum(parts[0])
+        first = self._sum(parts[0])
+        terms, constant = list(first.terms), first.constant
         for sign, part in zip(parts[1::2], parts[2::2], strict=True):
             more = self._scaled(1 if sign.type == "PLUS" else -1, self._sum(part))
-            total = _Sum(total.terms + more.terms, total.constant + more.constant)
-        return total
+            terms += more.terms
+            constant += more.constant
+        return _Sum(tuple(terms), constant)
 
     def _on_product(self, node: Tree, *factors: Tree) -> _Sum:
         product = _Sum((), 1)
