@@ -7,6 +7,9 @@ from lengthwise.core.rng import stream
 from lengthwise.crasp.decision import decide
 from lengthwise.crasp.extraction import extract, program_of
 from lengthwise.crasp.interpreter import run
+from lengthwise.crasp.parser import parse
+from lengthwise.crasp.printer import to_text
+from lengthwise.crasp.pruning import without_unused
 from lengthwise.crasp.reference import accepts as reference_accepts
 from lengthwise.languages.construction import language
 from lengthwise.languages.named import LANGUAGES
@@ -77,6 +80,25 @@ def test_only_a_yes_has_a_program():
         program_of(decide("(aa)*"), "none", "eos")
     with pytest.raises(LengthwiseError, match="no program with window 1 and period 3"):
         extract(language("(aa)*"), 1, 3, "eos")
+
+
+def test_programs_are_printed_and_read_back():
+    for regex, window, period in CASES:
+        for end in ("eos", "visible"):
+            program = extract(language(regex, "ab"), window, period, end)
+            assert parse(to_text(program)) == program
+    text = to_text(program_of(decide("(ab)*"), "none", "eos"))
+    assert "balance1" in text
+    assert "exit1" in text
+
+
+def test_unused_operations_are_left_out():
+    program = program_of(decide("(ab|bbaa)*"), "none", "eos")
+    used = set(program.outputs)
+    for operation in program.operations:
+        used.update(operation.operands)
+    assert used == set(range(len(program.operations)))
+    assert without_unused(program) == program
 
 
 def test_the_obvious_interpreter_agrees():

@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from lengthwise.core.errors import require
 from lengthwise.crasp.builder import ProgramBuilder
 from lengthwise.crasp.decision import MAX_NODES, Decision
-from lengthwise.crasp.operations import Index
+from lengthwise.crasp.operations import And, Index, Linear, Or
 from lengthwise.crasp.product import Component, ProductNode, components
 from lengthwise.crasp.program import Program
+from lengthwise.crasp.pruning import without_unused
 from lengthwise.languages.automaton import Dfa, Word
 from lengthwise.languages.components import strongly_connected
 from lengthwise.languages.minimize import minimize
@@ -36,11 +37,11 @@ def extract(dfa: Dfa, window: int, period: int, end: str, *, bos: bool = True) -
     ``visible`` program reads words of length >= 1 only. Raises `LengthwiseError` if potentials of this window and
     period do not separate the states (then there is no such program).
     """
-    build = ProgramBuilder(dfa.alphabet, bos=bos, eos=end == "eos")
+    build = _Builder(dfa.alphabet, bos=bos, eos=end == "eos")
     if end == "eos":
         before = _StateBefore(build, minimize(dfa), window, period).states()
         accepted = [before[state] for state in before if minimize(dfa).accepting[state]]
-        return build.accept(build.any_of(accepted))
+        return without_unused(build.accept(build.any_of(accepted)))
     cases: list[Index] = []
     for number, symbol in enumerate(dfa.alphabet):
         quotient = minimize(dfa.right_quotient(number))
@@ -51,13 +52,29 @@ def extract(dfa: Dfa, window: int, period: int, end: str, *, bos: bool = True) -
         cases.append(build.all_of([build.symbol(symbol), build.any_of(accepted)]))
     if bos and dfa.accepting[0]:
         cases.append(build.bos())  # the empty word: BOS is the last symbol
-    return build.accept(build.any_of(cases))
+    return without_unused(build.accept(build.any_of(cases)))
+
+
+class _Builder(ProgramBuilder):
+    """Leaves out ⊤ in conjunctions and gives intermediate results short numbered names."""
+
+    def all_of(self, operands: Iterable[Index]) -> Index:
+        """The conjunction, without ⊤ in it."""
+        top = self.top()
+        return super().all_of([operand for operand in operands if operand != top])
+
+    def call(self, kind: str, index: Index) -> Index:
+        """Name an operation ``kind1``, ``kind2``, … unless it has a name or needs none."""
+        if isinstance(self.operations[index], And | Or | Linear) and index not in self._names.values():
+            number = 1 + sum(name.rstrip("0123456789") == kind for name in self._names)
+            self.name(f"{kind}{number}", index)
+        return index
 
 
 class _StateBefore:
     """Writes, for every state, the Boolean "the run is in this state before it reads position j"."""
 
-    def __init__(self, build: ProgramBuilder, dfa: Dfa, window: int, period: int) -> None:
+    def __init__(self, build: _Builder, dfa: Dfa, window: int, period: int) -> None:
         self.build, self.dfa, self.window, self.period = build, dfa, window, period
         self.marks = int(build.bos_declared)  # positions before the first letter
         self.letters = [build.symbol(symbol) for symbol in dfa.alphabet]
@@ -181,6 +198,7 @@ class _StateBefore:
             for node, event in firing.items():
                 by_step[potential.values[node]].append(event)
             value = self._weighted(by_step, sum(potential.values[node] for node in begun))
+            build.call("balance", value)
             split: dict[int, set[int]] = defaultdict(set)
             for old, new in zip(before, after, strict=True):
                 split[old].add(new)
@@ -204,6 +222,7 @@ class _StateBefore:
         if not leaving:
             return candidates
         exits = build.any_of(build.all_of([candidates[q], self.letters[s]]) for q, s, _ in leaving)
+        build.call("exit", exits)
         still = build.compare(self._strict(exits), "=", build.constant(0))
         states = {state: build.all_of([candidate, still]) for state, candidate in candidates.items()}
         for state, symbol, target in leaving:
@@ -219,10 +238,13 @@ class _StateBefore:
     def _strict(self, event: Index) -> Index:
         """How often ``event`` held strictly before this position."""
         count = self.build.count(event)
+        if event == self.build.top():
+            return self.build.linear([(1, count)], -1)
         return self.build.conditional(event, self.build.linear([(1, count)], -1), count)
 
     def _earlier(self, event: Index) -> Index:
         """Whether ``event`` held strictly before this position."""
+        self.build.call("enter", event)
         return self.build.compare(self.build.constant(1), "<=", self._strict(event))
 
     def _seen(self, word: Word) -> Iterable[Index]:
