@@ -19,6 +19,8 @@ class EvaluationConfig:
     fit_samples: int = 400
     fit_threshold: float = 0.98
     probe_samples: int = 128
+    unfitted_too: bool = False
+    """Measure long lengths without a fit as well: for a control that is expected to stay at chance."""
 
     def __post_init__(self) -> None:
         for name in ("samples", "fit_samples", "probe_samples"):

@@ -74,7 +74,8 @@ def run_seed(
     in_distribution = fit(experiment, trainer.model, evaluation.fit_samples, seed, "fit")
     fitted = in_distribution.rate() >= evaluation.fit_threshold
     # An unfitted model proves nothing about long lengths, so it is not measured there.
-    lengths = evaluation.lengths if fitted else tuple(n for n in evaluation.lengths if n <= training.max_length)
+    everywhere = fitted or evaluation.unfitted_too
+    lengths = evaluation.lengths if everywhere else tuple(n for n in evaluation.lengths if n <= training.max_length)
     scores = []
     cells = list(accuracy.evaluation_layouts(task, lengths))
     for index, (length, layout) in enumerate(cells):
@@ -105,10 +106,13 @@ def run_seed(
 
 
 def check_ids(experiment: Experiment, seed: int) -> None:
-    """Raise a `LengthwiseError` now, not after the training, if the ids do not reach to the longest test."""
+    """Raise a `LengthwiseError` now, not hours later, if the ids do not reach to the longest string."""
     from lengthwise.evaluation import accuracy
+    from lengthwise.training.data import training_lengths
 
     task = experiment.task
+    batch = task.batch(training_lengths(task, experiment.training)[-1], 1, stream(seed, "check"))
+    experiment.scheme.assign(batch.places, task.levels, stream(seed, "check"))
     for length, layout in accuracy.evaluation_layouts(task, experiment.evaluation.lengths):
         batch = task.batch(length, 1, stream(seed, "check"), layout)
         experiment.scheme.for_evaluation().assign(batch.places, task.levels, stream(seed, "check"))
@@ -145,6 +149,8 @@ def claim(folder: Path, experiment: Experiment, seed: int) -> None:
         if read_json(path, what="run configuration") != mine:
             raise LengthwiseError(f"{folder} holds a run of another configuration; choose another --out")
         return
+    if folder.exists() and not folder.is_dir():
+        raise LengthwiseError(f"{folder} is a file, not a folder for a run; choose another --out")
     if folder.exists() and any(not file.name.endswith(".tmp") for file in folder.iterdir()):
         raise LengthwiseError(f"{folder} is not empty and not a run directory; choose another --out")
     write_json(path, mine)

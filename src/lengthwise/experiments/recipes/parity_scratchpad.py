@@ -1,0 +1,69 @@
+"""Parity with a scratchpad and predicted positions (after Golowich et al. 2025, Figure 2), and without as control."""
+
+from __future__ import annotations
+
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings.specs import Learned, NoPE, RoPE
+from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
+from lengthwise.positions.schemes.plain import PoSE, Sequential
+from lengthwise.tasks.parity import Parity
+from lengthwise.tasks.parity_scratchpad import ParityScratchpad
+from lengthwise.training.config import TrainingConfig
+
+SUMMARY = "running parity with predicted, given and ordinary positions; dense parity without scratchpad as control"
+LONGEST = 20
+"""The most bits of a training string."""
+
+
+@RECIPES.register("parity-scratchpad", SUMMARY)
+def parity_scratchpad(preset: Preset) -> Recipe:
+    """Train on up to 20 bits, test on up to 10 times as many."""
+    quick = preset == "quick"
+    lengths = (20, 40, 100, 200) if quick else (20, 30, 40, 60, 80, 100, 150, 200)
+    room = 12 * LONGEST
+    model = ModelConfig(layers=1, heads=4, width=128, log_length=2 * LONGEST)
+    deeper = ModelConfig(layers=2, heads=4, width=128, log_length=2 * LONGEST)
+    training = TrainingConfig(max_length=LONGEST, steps=1500 if quick else 3000)
+    evaluation = EvaluationConfig(lengths=lengths)
+    # Offsets and one jump per sequence, so that far ids are told apart too; within a chunk the next id is one more.
+    ppc = Experiment(
+        ParityScratchpad(), PredictiveCoupling(draw="pose", max_position=room), Learned(), model, training, evaluation
+    )
+    coupled = Experiment(
+        ParityScratchpad(), Coupled(draw="pose", max_position=room), Learned(), model, training, evaluation
+    )
+    tokens = 2 * lengths[-1] + 4
+    shift = Experiment(
+        ParityScratchpad(),
+        Sequential(max_position=tokens, random_start=True),
+        Learned(),
+        deeper,
+        training,
+        evaluation,
+    )
+    pose = Experiment(ParityScratchpad(), PoSE(max_position=tokens), RoPE(), deeper, training, evaluation)
+    nope = Experiment(ParityScratchpad(), Sequential(), NoPE(), deeper, training, evaluation)
+    control = Experiment(
+        Parity(),
+        Sequential(),
+        NoPE(),
+        deeper,
+        training,
+        EvaluationConfig(lengths=lengths, samples=2000, unfitted_too=True),
+    )
+    seeds, few = tuple(range(3 if quick else 5)), tuple(range(1 if quick else 3))
+    return Recipe(
+        "parity-scratchpad",
+        SUMMARY,
+        (
+            System("scratchpad + PPC", ppc, seeds, "the model predicts the coupled ids"),
+            System("scratchpad + given ids", coupled, few, "the ceiling: coupled ids are given"),
+            System("scratchpad + absolute shift", shift, few, "ordinary positions with a random start"),
+            System("scratchpad + RoPE + PoSE", pose, few, "relative positions with a random skip"),
+            System("scratchpad + NoPE", nope, few, "no positions"),
+            System("no scratchpad (control)", control, few, "dense parity: expected to stay at chance"),
+        ),
+    )
