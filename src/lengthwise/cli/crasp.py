@@ -158,9 +158,7 @@ def learn(
         return
     print(f"# accepts: {target.meaning}")
     if text is None:
-        print(
-            f"# no program up to size {found.exhausted_size} ({found.searched:,} candidates); not a proof for larger ones"
-        )
+        print(f"# no program up to size {found.exhausted_size} ({found.searched:,} candidates); larger ones may exist")
         return
     print(f"# size {found.size}{', the smallest' if found.smallest else ''}; agrees on {found.checked:,} words")
     print(text, end="" if text.endswith("\n") else "\n")

@@ -41,8 +41,8 @@ def _options(
 
 
 def _add_commands() -> None:
-    from lengthwise.cli import list as list_command
     from lengthwise.cli import crasp, decide, report, run, show
+    from lengthwise.cli import list as list_command
 
     for module in (list_command, show, run, report, decide, crasp):
         module.add_to(app)
@@ -56,6 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="lengthwise", standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:
+            # Typer turns Ctrl-C into this exit code without a word.
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except LengthwiseError as error:
         return _fail(str(error))

@@ -32,6 +32,8 @@ class SweepProgress:
             TimeRemainingColumn(),
             console=console,
             transient=True,
+            # Into a file or a pipe go only the lines of finished seeds.
+            disable=not console.is_terminal,
         )
         steps = sum(system.experiment.training.steps * len(system.seeds) for system in recipe.systems)
         self._all = self._progress.add_task("all steps", total=steps, note="")

@@ -76,7 +76,8 @@ def apply_edits(values: dict[str, Any], edits: list[str]) -> dict[str, Any]:
                 raise UnknownNameError("setting", ".".join(parents[: depth + 1]), known)
             node = node[key]
         if not isinstance(node, dict) or last not in node:
-            raise UnknownNameError("setting", path, node if isinstance(node, dict) else ())
+            known = [".".join([*parents, key]) for key in node] if isinstance(node, dict) else []
+            raise UnknownNameError("setting", path, known)
         node[last] = parse_value(text)
     return result
 
