@@ -1,0 +1,117 @@
+"""``lengthwise predict``: will it generalize to longer inputs, under which positions, and why? No torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lengthwise.cli.console import emit_json, out
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from lengthwise.prediction.verdict import Prediction, Verdict
+
+STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
+SHOWN = {"yes": "yes", "no": "no guarantee", "unknown": "unknown"}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the command."""
+    app.command("predict")(predict)
+
+
+def predict(
+    target: Annotated[
+        str, typer.Argument(help="A task, path/to/file.py:Class, regex:EXPRESSION, file.crasp or examples.jsonl.")
+    ],
+    encoding: Annotated[
+        list[str] | None, typer.Option("--encoding", help="Position systems to ask about, e.g. nope, ape, rope, ppc.")
+    ] = None,
+    certificate: Annotated[bool, typer.Option("--certificate", help="Print the certificates too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what theory guarantees for a target under each position system, and what would help."""
+    from lengthwise.prediction.predict import predict as predict_target
+
+    prediction = predict_target(target, encoding or [])
+    if as_json:
+        emit_json(prediction.to_json())
+        return
+    draw(out(), prediction, certificates=certificate)
+
+
+def draw(console: Console, prediction: Prediction, *, certificates: bool) -> None:
+    """One screen: dependencies, structure, verdicts, reasons, measurements, caveats."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from lengthwise.prediction.verdict import CAVEATS
+
+    console.print(Text.assemble((prediction.target, "bold"), ("   " + prediction.summary, "dim")))
+    if prediction.depends:
+        console.print()
+        for index, line in enumerate(prediction.depends[:9]):
+            console.print(Text(line if index == 0 else "  " + line, style="" if index else "cyan"), soft_wrap=True)
+        if len(prediction.depends) > 9:
+            console.print(Text(f"  … {len(prediction.depends) - 9} more", style="dim"))
+    if prediction.structure:
+        console.print()
+        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+        for heading in ("length", *(str(length) for length in prediction.structure[0].lengths)):
+            table.add_column(heading, justify="right" if heading != "length" else "left")
+        table.add_row("sparsity k", *(str(k) for k in prediction.structure[0].sparsity))
+        for row in prediction.structure:
+            table.add_row(f"span, {row.scheme} ids", *(str(span) for span in row.span))
+        console.print(table)
+    console.print()
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for heading in ("positions", "generalizes?", "basis", "why"):
+        table.add_column(heading, ratio=1 if heading == "why" else None, no_wrap=heading != "why")
+    notes: dict[str, int] = {}
+    for verdict in prediction.verdicts:
+        number = notes.setdefault(verdict.why, len(notes) + 1)
+        table.add_row(
+            verdict.system,
+            Text(SHOWN[verdict.answer], style=STYLE[verdict.answer]),
+            verdict.basis or "–",
+            Text(f"({number})"),
+        )
+    console.print(table)
+    for why, number in notes.items():
+        console.print(Text(f"({number}) {why}", style=""))
+    helps = {verdict.help for verdict in prediction.verdicts if verdict.help}
+    for help_ in sorted(helps):
+        console.print(Text.assemble(("what would help: ", "bold"), help_))
+    if prediction.communication.startswith("distinguishable"):
+        console.print(Text(prediction.communication, style="dim"))
+    if prediction.measured:
+        console.print()
+        console.print(Text("measured", style="bold"))
+        for line in prediction.measured:
+            console.print(Text("  " + line))
+    if certificates:
+        _certificates(console, prediction.verdicts)
+    console.print()
+    for caveat in CAVEATS:
+        console.print(Text(caveat, style="dim"))
+
+
+def _certificates(console: Console, verdicts: tuple[Verdict, ...]) -> None:
+    from rich.text import Text
+
+    shown: set[str] = set()
+    for verdict in verdicts:
+        for argument in verdict.arguments:
+            if not argument.certificate or argument.why in shown:
+                continue
+            shown.add(argument.why)
+            console.print()
+            console.print(Text(f"certificate ({verdict.system}): {argument.certificate['kind']}", style="bold"))
+            for key, value in argument.certificate.items():
+                if key != "kind":
+                    text = (
+                        "\n".join(value) if isinstance(value, list) and value and isinstance(value[0], str) else value
+                    )
+                    console.print(Text(f"{key}: {text}" if not isinstance(value, list) else str(text)))

@@ -1,0 +1,211 @@
+"""What is known of each task beyond its structure: a C-RASP program that is checked, or why there is none.
+
+An `Evidence` states the fragment that it speaks of. "Yes" with a program of a fragment carries over to every larger
+fragment, "no" to every smaller one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from lengthwise.crasp import library
+from lengthwise.crasp.certificate import certificate
+from lengthwise.crasp.decision import decide
+from lengthwise.crasp.explanation import explain
+from lengthwise.crasp.fragment import FRAGMENTS, Fragment
+from lengthwise.crasp.parser import parse
+from lengthwise.crasp.printer import to_text
+from lengthwise.crasp.program import Program
+from lengthwise.languages.communication import FOOLING_SETS
+from lengthwise.prediction.verdict import Argument
+from lengthwise.tasks import Task
+from lengthwise.tasks.addition import Addition
+from lengthwise.tasks.bin_majority_interleave import BinMajorityInterleave
+from lengthwise.tasks.binary_addition import BinaryAddition
+from lengthwise.tasks.copy import Copy
+from lengthwise.tasks.flip_flop import FlipFlop
+from lengthwise.tasks.induction import Induction
+from lengthwise.tasks.look_back import LookBack
+from lengthwise.tasks.majority import Majority
+from lengthwise.tasks.parity import Parity
+from lengthwise.tasks.parity_scratchpad import ParityScratchpad
+from lengthwise.tasks.retrieval import Retrieval
+from lengthwise.tasks.reverse import Reverse
+from lengthwise.tasks.sort import Sort
+from lengthwise.tasks.sparse_parity import SparseParity
+
+HUANG = "Huang et al. 2025"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """An argument and the fragment that it is about."""
+
+    fragment: Fragment
+    argument: Argument
+
+
+def evidence(task: Task) -> list[Evidence]:
+    """All that is known of ``task``, in its present configuration."""
+    for kind, known in _KNOWN.items():
+        if isinstance(task, kind):
+            return list(known(task))
+    return []
+
+
+def program_evidence(program: Program, name: str) -> Evidence:
+    """A program is an argument for its fragment."""
+    fragment = program.fragment
+    shape = f"depth {program.depth}, window {program.window}, period {program.period}"
+    why = f"a C-RASP program exists ({name}: {shape})"
+    certificate_ = {"kind": "program", "name": name, "program": to_text(program)}
+    return Evidence(fragment, Argument("yes", "proved", why, certificate_))
+
+
+def language_evidence(regex: str, about: str = "", *, end: str = "visible") -> Iterator[Evidence]:
+    """The exact decision for a regular language, one piece of evidence per fragment that is decided."""
+    decision = decide(regex, ends=("visible", "eos") if end == "both" else (end,))
+    prefix = f"{about}: " if about else ""
+    for fragment in FRAGMENTS:
+        verdict = decision.verdict(fragment, end)
+        if verdict.verdict == "unknown":
+            continue
+        proof = certificate(decision, fragment, end)
+        sentences = explain(proof).splitlines() if proof is not None else []
+        if verdict.verdict == "yes":
+            shape = f"window {verdict.window}, period {verdict.period}"
+            why = f"{prefix}the decision finds a program for {regex} ({shape})"
+            yield Evidence(fragment, Argument("yes", "proved", why, {"kind": "potentials", "lines": sentences}))
+        else:
+            why = f"{prefix}no guarantee: no program exists for {regex}"
+            basis = "cited" if verdict.basis == "cited" else "ours"
+            yield Evidence(fragment, Argument("no", basis, why, {"kind": "merged states", "lines": sentences}))
+
+
+def _library(name: str) -> Evidence:
+    return program_evidence(library.get(name), name)
+
+
+def _cited(fragment: Fragment, answer: str, why: str, source: str = HUANG) -> Evidence:
+    return Evidence(fragment, Argument("yes" if answer == "yes" else "no", "cited", f"{why} ({source})"))
+
+
+def _no_for_nope(what: str) -> Evidence:
+    return _cited("none", "no", f"no guarantee: no program without positions exists for {what}")
+
+
+def _fooling(key: str, basis: str = "cited") -> Evidence:
+    fooling = FOOLING_SETS[key]
+    count = fooling.verify(4)
+    why = f"no guarantee: communication bound (Theorem 12, {HUANG}). {fooling.statement}"
+    proof = {"kind": "fooling set", "statement": fooling.statement, "checked": f"{count} prefixes of 4 bits, all pairs"}
+    return Evidence("ape", Argument("no", "cited" if basis == "cited" else "ours", why, proof))
+
+
+def _communication(statement: str) -> Evidence:
+    why = f"no guarantee: communication bound (Theorem 12, {HUANG}). {statement}"
+    return Evidence("ape", Argument("no", "ours", why, {"kind": "fooling argument", "statement": statement}))
+
+
+def _majority(task: Majority) -> Iterator[Evidence]:
+    yield _library("bin_majority" if task.letters == 2 else "majority")
+
+
+def _copy(task: Copy) -> Iterator[Evidence]:
+    if task.symbols == "distinct":
+        yield _library("unique_copy")
+        yield _no_for_nope("copying distinct symbols")
+    else:
+        yield _fooling("repeat_copy")
+
+
+def _reverse(task: Reverse) -> Iterator[Evidence]:
+    if task.symbols == "distinct":
+        yield _library("unique_reverse")
+        yield _no_for_nope("reversing distinct symbols")
+    else:
+        yield _communication("Alice's symbols are the word to reverse; Bob writes them all: N bits are needed.")
+
+
+def _parity(task: Parity) -> Iterator[Evidence]:
+    del task
+    yield from language_evidence("(0*10*1)*0*", "the even words")
+
+
+def _parity_scratchpad(task: ParityScratchpad) -> Iterator[Evidence]:
+    del task
+    yield _communication(
+        "Running parities reveal every bit: from Alice's message at = Bob could write the trace and read her N bits."
+    )
+
+
+def _addition(task: Addition) -> Iterator[Evidence]:
+    del task
+    yield _communication(
+        "Alice's bits are the first operand; Bob adds 0 and writes all of its digits: N digits are needed."
+    )
+
+
+def _binary_addition(task: BinaryAddition) -> Iterator[Evidence]:
+    del task
+    yield _fooling("addition")
+
+
+def _interleaved(task: BinMajorityInterleave) -> Iterator[Evidence]:
+    del task
+    yield _library("bin_majority_interleave")
+    yield _no_for_nope("majorities of interleaved streams")
+
+
+def _sort(task: Sort) -> Iterator[Evidence]:
+    del task
+    yield _library("sort")
+
+
+def _sparse_parity(task: SparseParity) -> Iterator[Evidence]:
+    odd = range(1, max(task.k_max, *task.k_test) + 1, 2) if task.k_test else range(1, task.k_max + 1, 2)
+    # The number of marked ones is bounded, so counting them and comparing with constants is enough.
+    text = "alphabet: 0 1 m0 m1 q\n"
+    text += "ones := #m1\naccept := " + " or ".join(f"ones = {count}" for count in odd)
+    yield program_evidence(parse(text), f"counting up to {max(odd)} marked ones")
+
+
+def _look_back(task: LookBack) -> Iterator[Evidence]:
+    yield _cited("local", "yes", f"an induction head that looks {task.t} symbols back is a local program")
+    yield _no_for_nope("looking back a fixed distance")
+
+
+def _retrieval(task: Retrieval) -> Iterator[Evidence]:
+    del task
+    yield _cited("local", "yes", "the neighbour of a unique token is found by a local program")
+    yield _no_for_nope("the neighbour of a unique token")
+
+
+def _induction(task: Induction) -> Iterator[Evidence]:
+    del task
+    yield _library("induction")
+    yield _no_for_nope("induction")
+
+
+def _flip_flop(task: FlipFlop) -> Iterator[Evidence]:
+    del task
+    yield from language_evidence("[abe]*be*", "the last write, as a language with neutral symbols", end="eos")
+
+
+_KNOWN: dict[type[Task], Callable[..., Iterator[Evidence]]] = {
+    Majority: _majority,
+    Copy: _copy,
+    Reverse: _reverse,
+    Parity: _parity,
+    ParityScratchpad: _parity_scratchpad,
+    Addition: _addition,
+    BinaryAddition: _binary_addition,
+    BinMajorityInterleave: _interleaved,
+    Sort: _sort,
+    SparseParity: _sparse_parity,
+    LookBack: _look_back,
+    Retrieval: _retrieval,
+    Induction: _induction,
+    FlipFlop: _flip_flop,
+}

@@ -1,0 +1,194 @@
+"""The verdict: for a task, a language, a program or examples, what theory says per position system, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from lengthwise.core.batch import Batch
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.crasp.parser import load_program
+from lengthwise.crasp.program import Program
+from lengthwise.languages.communication import growth_of_dfa
+from lengthwise.languages.construction import language
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.structure import structure
+from lengthwise.prediction.knowledge import Evidence, evidence, language_evidence, program_evidence
+from lengthwise.prediction.measured import measured
+from lengthwise.prediction.systems import PositionSystem, chosen, contains
+from lengthwise.prediction.verdict import Argument, Prediction, StructureRow, Verdict
+from lengthwise.tasks import TASKS, Task
+
+LENGTHS = (5, 10, 20, 40)
+"""Where sparsity and span are read off; constant over these counts as constant (a factor of 8)."""
+ROWS = 32
+
+
+def predict(target: str, systems: list[str] | None = None) -> Prediction:
+    """The prediction for a task's name, ``file.py:Class``, ``regex:…``, a program file or ``examples.jsonl``.
+
+    Raises `LengthwiseError` if the target is none of these, or a system is unknown.
+    """
+    wanted = chosen(systems or [])
+    if target.startswith("regex:"):
+        return predict_language(target.removeprefix("regex:"), wanted)
+    path = Path(target)
+    if target.endswith(".jsonl"):
+        from lengthwise.prediction.examples import predict_examples
+
+        return predict_examples(path, wanted)
+    if target.endswith(".crasp"):
+        return predict_program(load_program(path), path.name, wanted)
+    return predict_task(TASKS.build(target), wanted)
+
+
+def predict_task(task: Task, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
+    """Join structure (sparsity, span, places) with what is known of programs and communication."""
+    known = evidence(task)
+    schemes = ("sequential", "coupled") if _has_places(task) else ("sequential",)
+    rows = {name: structure_row(task, name) for name in schemes}
+    verdicts = []
+    for system in systems:
+        arguments = _from_programs(system, known)
+        row = rows.get("coupled" if system.coupled else "sequential")
+        arguments += _from_locality(task, system, row)
+        verdicts.append(_verdict(system, arguments, _helps(task, rows)))
+    return Prediction(
+        target=task.name,
+        kind="task",
+        summary=task.summary,
+        verdicts=tuple(verdicts),
+        structure=tuple(rows.values()),
+        depends=_depends(task),
+        communication=next((e.argument.why for e in known if e.fragment == "ape" and e.argument.answer == "no"), ""),
+        measured=measured(task.name),
+    )
+
+
+def predict_language(regex: str, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
+    """The exact decision, with the last symbol visible (the convention of the published suite)."""
+    known = list(language_evidence(regex))
+    verdicts = tuple(_verdict(system, _from_programs(system, known), "") for system in systems)
+    growth = growth_of_dfa(language(regex), (1, 2, 3, 4, 6, 8))
+    return Prediction(
+        f"regex:{regex}", "language", f"the regular language {regex}, last symbol visible", verdicts,
+        communication=str(growth),
+    )  # fmt: skip
+
+
+def predict_program(program: Program, name: str, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
+    """A program is its own certificate, in its fragment and every larger one."""
+    known = [program_evidence(program, name)]
+    verdicts = tuple(_verdict(system, _from_programs(system, known), "") for system in systems)
+    summary = (
+        f"a program of size {program.size}, depth {program.depth}, window {program.window}, period {program.period}"
+    )
+    return Prediction(name, "program", summary, verdicts)
+
+
+def structure_row(task: Task, scheme: str) -> StructureRow:
+    """Sparsity and span at `LENGTHS`, or at the task's lengths nearest to them."""
+    built = SCHEMES.build(scheme)
+    lengths = tuple(_nearest(task, length) for length in LENGTHS)
+    found = [structure(task, built, length, stream(0, "predict", length), size=ROWS) for length in lengths]
+    return StructureRow(scheme, lengths, tuple(s.sparsity for s in found), tuple(s.span for s in found))
+
+
+def _nearest(task: Task, length: int) -> int:
+    for distance in range(200):
+        for candidate in (length + distance, length - distance):
+            if candidate >= 0 and task.lengths(candidate, candidate):
+                return candidate
+    raise LengthwiseError(f"task {task.name!r} has no instances near length {length}; check its lengths")
+
+
+def _has_places(task: Task) -> bool:
+    """Whether the task says which tokens belong together (places that no two tokens share couple nothing)."""
+    batch = task.batch(_nearest(task, 10), 4, stream(0, "predict", "places"))
+    row = batch.places[0, :, 0]
+    row = row[row > 0]
+    return len(row) > 0 and len(np.unique(row)) < len(row)
+
+
+def _from_programs(system: PositionSystem, known: list[Evidence]) -> list[Argument]:
+    """Programs carry over to larger fragments, impossibility to smaller ones; no theorem, no argument."""
+    if system.fragment is None:
+        return []
+    arguments = []
+    for item in known:
+        if item.argument.answer == "yes" and contains(system.fragment, item.fragment):
+            arguments.append(_through(system, item.argument))
+        if item.argument.answer == "no" and contains(item.fragment, system.fragment):
+            arguments.append(_through(system, item.argument))
+    # One reason of each kind is enough on a screen: the decision repeats itself from fragment to fragment.
+    unique: dict[tuple[str, str], Argument] = {}
+    for argument in arguments:
+        unique.setdefault((argument.answer, argument.why), argument)
+    return list(unique.values())
+
+
+def _through(system: PositionSystem, argument: Argument) -> Argument:
+    """The link from encoding to fragment may be weaker than the argument itself."""
+    if system.source.startswith("cited") and argument.basis == "proved":
+        return Argument(argument.answer, "cited", f"{argument.why}; {system.source}", argument.certificate)
+    return argument
+
+
+def _from_locality(task: Task, system: PositionSystem, row: StructureRow | None) -> list[Argument]:
+    """Sparse and local under the scheme: yes, after our theorem; anything else says nothing."""
+    if row is None or not (row.sparse and row.local) or not (system.coupled or system.relative):
+        return []
+    facts = {
+        "kind": "structure",
+        "lengths": list(row.lengths),
+        "sparsity": list(row.sparsity),
+        "span": list(row.span),
+    }
+    k, span = row.sparsity[0], row.span[0]
+    theorem = "Corollary C" if system.coupled else "Theorem A"
+    why = (
+        f"sparse (k = {k}) and local (span {span} at every length) under {row.scheme} ids ({theorem}, docs/sparsity.md)"
+    )
+    if system.name == "predictive-coupling":
+        rule = "an earlier token's" if task.place_rule == "earlier" else "the current one or the next"
+        why += f"; the id to predict is {rule}, a function of the prefix"
+    return [Argument("yes", "ours", why, facts)]
+
+
+def _helps(task: Task, rows: dict[str, StructureRow]) -> str:
+    coupled = rows.get("coupled")
+    if coupled is not None and coupled.sparse and coupled.local:
+        help_ = "couple positions: every dependency is then local"
+        return help_ + ("" if task.place_rule == "next" else "; predictive-coupling where ids depend on the input")
+    if rows["sequential"].sparse:
+        return "few tokens matter but far apart: a coupling that brings them together, or PoSE for the offsets"
+    return "many tokens matter at once: a scratchpad that makes each step sparse"
+
+
+def _verdict(system: PositionSystem, arguments: list[Argument], help_: str) -> Verdict:
+    verdict = Verdict(system.name, system.scheme["name"], system.encoding, system.fragment, tuple(arguments))
+    if verdict.answer == "yes":
+        return verdict
+    return Verdict(verdict.system, verdict.scheme, verdict.encoding, verdict.fragment, verdict.arguments, help_)
+
+
+def _depends(task: Task) -> tuple[str, ...]:
+    """One short example: each scored token with its parents and selectors."""
+    batch = task.batch(_nearest(task, 3), 1, stream(0, "predict", "example"))
+    text = batch.text(0)
+    lines = [" ".join(text)]
+    for t in np.flatnonzero(batch.scored):
+        lines.append(
+            f"{text[t]} ← {_named(batch, text, batch.parents[0, t]) or 'nothing (the layout fixes it)'}"
+            + (f"   chosen by {chosen_by}" if (chosen_by := _named(batch, text, batch.selectors[0, t])) else "")
+        )
+    return tuple(lines)
+
+
+def _named(batch: Batch, text: list[str], positions: np.ndarray) -> str:
+    del batch
+    shown = sorted({int(p) for p in positions if p >= 0})
+    names = [f"{text[p]}@{p}" for p in shown[:8]]
+    return ", ".join(names) + (f", … ({len(shown)} tokens)" if len(shown) > 8 else "")
