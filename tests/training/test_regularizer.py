@@ -1,0 +1,46 @@
+"""The positional regularizer against the published sum, and its refusal where it is not defined."""
+
+from __future__ import annotations
+
+import pytest
+from oracle import SMALL, rough_model
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.training.regularizer import positional_regularizer
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_it_is_the_published_sum(bias: bool):
+    """Σ_{l,h} (1/N) Σ_j Σ_{i ≥ j} ((p_i W_q)·(p_j W_k))²: no 1/√d, no norm, no biases, diagonal included."""
+    scheme = Sequential(max_position=7)
+    model = rough_model("addition", scheme, "learned", ModelConfig(**{**vars(SMALL), "bias": bias}))
+    state = model.state_dict()
+    table = state["encoding.tables.0.weight"].double()
+    total = 0.0
+    for layer in range(2):
+        matrix = state[f"blocks.{layer}.attention.qkv.weight"].double()
+        for head in range(2):
+            query, key = matrix[head * 8 : head * 8 + 8], matrix[16 + head * 8 : 16 + head * 8 + 8]
+            for j in range(8):
+                for i in range(j, 8):
+                    total += float((query @ table[i]) @ (key @ table[j])) ** 2 / 8
+    assert positional_regularizer(model).item() == pytest.approx(total, rel=1e-4)
+
+
+def test_it_has_gradients_for_the_table_and_the_projections():
+    model = rough_model("addition", Sequential(max_position=7), "learned")
+    positional_regularizer(model).backward()
+    moved = {name for name, parameter in model.named_parameters() if parameter.grad is not None}
+    assert moved == {
+        "encoding.tables.0.weight", "blocks.0.attention.qkv.weight", "blocks.1.attention.qkv.weight"
+    }
+
+
+@pytest.mark.parametrize("encoding", [name for name in ENCODINGS if name != "learned"])
+def test_other_encodings_are_refused(encoding: str):
+    model = rough_model("addition", Sequential(max_position=7), encoding)
+    with pytest.raises(LengthwiseError, match="not defined for this encoding; use encoding 'learned'"):
+        positional_regularizer(model)
