@@ -111,7 +111,5 @@ def _certificates(console: Console, verdicts: tuple[Verdict, ...]) -> None:
             console.print(Text(f"certificate ({verdict.system}): {argument.certificate['kind']}", style="bold"))
             for key, value in argument.certificate.items():
                 if key != "kind":
-                    text = (
-                        "\n".join(value) if isinstance(value, list) and value and isinstance(value[0], str) else value
-                    )
-                    console.print(Text(f"{key}: {text}" if not isinstance(value, list) else str(text)))
+                    # Sentences come as a list of lines; they speak for themselves.
+                    console.print(Text("\n".join(value) if key == "lines" else f"{key}: {value}"))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from lengthwise.core.batch import Batch
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.crasp.parser import load_program
@@ -180,15 +179,13 @@ def _depends(task: Task) -> tuple[str, ...]:
     text = batch.text(0)
     lines = [" ".join(text)]
     for t in np.flatnonzero(batch.scored):
-        lines.append(
-            f"{text[t]} ← {_named(batch, text, batch.parents[0, t]) or 'nothing (the layout fixes it)'}"
-            + (f"   chosen by {chosen_by}" if (chosen_by := _named(batch, text, batch.selectors[0, t])) else "")
-        )
+        parents = _named(text, batch.parents[0, t]) or "nothing (the layout fixes it)"
+        selectors = _named(text, batch.selectors[0, t])
+        lines.append(f"{text[t]} ← {parents}" + (f"   chosen by {selectors}" if selectors else ""))
     return tuple(lines)
 
 
-def _named(batch: Batch, text: list[str], positions: np.ndarray) -> str:
-    del batch
+def _named(text: list[str], positions: np.ndarray) -> str:
     shown = sorted({int(p) for p in positions if p >= 0})
     names = [f"{text[p]}@{p}" for p in shown[:8]]
     return ", ".join(names) + (f", … ({len(shown)} tokens)" if len(shown) > 8 else "")

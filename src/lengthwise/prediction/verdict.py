@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 Answer = Literal["yes", "no", "unknown"]
 Basis = Literal["proved", "ours", "cited", "evidence"]
-"""``proved``: a construction that is run; ``ours``: our proof, unreviewed; ``cited``: published; ``evidence``: measured."""
+"""``proved``: a construction that is run; ``ours``: our proof, unreviewed; ``cited``: published; ``evidence``: seen."""
 
 CAVEATS = (
-    "yes: an idealized learner generalizes; no training length that suffices follows (none is computable from depth 2 on)",
+    "yes: an idealized learner generalizes; no training length follows (none is computable from depth 2 on)",
     "no: no guarantee (no program exists, or a communication bound); a given model may still do well",
     "sparsity and locality are sufficient conditions: they can give a yes, never a no",
 )
@@ -51,7 +51,7 @@ class Verdict:
     @property
     def answer(self) -> Answer:
         """Yes or no if all arguments agree; unknown if there is none, or if they contradict each other."""
-        answers = {argument.answer for argument in self.arguments}
+        answers: set[Answer] = {argument.answer for argument in self.arguments}
         return answers.pop() if len(answers) == 1 else "unknown"
 
     @property
@@ -60,13 +60,15 @@ class Verdict:
         if self.answer == "unknown":
             return None
         order: tuple[Basis, ...] = ("proved", "cited", "ours", "evidence")
-        return min((argument.basis for argument in self.arguments), key=order.index)
+        return order[min(order.index(argument.basis) for argument in self.arguments)]
 
     @property
     def why(self) -> str:
         """The reasons, strongest first."""
-        if not self.arguments:
+        if not self.arguments and self.fragment is None:
             return "no theorem covers this scheme, and no argument from sparsity and locality applies"
+        if not self.arguments:
+            return "no program is known and none is excluded; no argument from sparsity and locality applies"
         answers = {argument.answer for argument in self.arguments}
         prefix = "arguments disagree: " if len(answers) > 1 else ""
         return prefix + "; ".join(argument.why for argument in self.arguments)
