@@ -36,9 +36,15 @@ class DataOptions:
 
 
 def dependencies_from_data(
-    examples: Sequence[Sequence[str]], prompt_length: int, length: int, rng: Rng, options: DataOptions | None = None
+    examples: Sequence[Sequence[str]] | Int[ndarray, "N T"],
+    prompt_length: int,
+    length: int,
+    rng: Rng,
+    options: DataOptions | None = None,
 ) -> Dependencies:
     """Estimate the parents of every answer token from examples (prompt and answer together) of one length.
+
+    Examples are token strings, or token ids as in ``Batch.input_ids``.
 
     Needs many examples compared with |V|^k: about 20,000 for sums of decimal digits (k = 5), 2,000 for bits. Examples
     of another number of tokens than the first are passed over. Raises `LengthwiseError` on fewer than 50.
