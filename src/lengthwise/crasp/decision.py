@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from lengthwise.core.errors import UnknownNameError, require
-from lengthwise.crasp.product import ProductTooLargeError, separated
+from lengthwise.crasp.product import ProductTooLargeError, components
 from lengthwise.crasp.stable import LocalSystem, no_for_all, no_for_all_periods, no_for_all_windows
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.construction import MAX_STATES, language
@@ -29,6 +29,7 @@ from lengthwise.languages.monoid import (
 FRAGMENTS = ("none", "local", "periodic", "ape")
 ENDS = ("visible", "eos")
 MAX_WINDOW, MAX_PERIOD, MAX_NODES = 8, 12, 100_000
+MAX_TOTAL_NODES = 300_000  # of all product graphs of one automaton: a few seconds
 
 Answer = Literal["yes", "no", "unknown"]
 Basis = Literal["proved", "cited", "ours", "searched"]
@@ -42,6 +43,7 @@ class Bounds:
     max_period: int = MAX_PERIOD
     max_nodes: int = MAX_NODES
     max_elements: int = MAX_ELEMENTS
+    max_total_nodes: int = MAX_TOTAL_NODES
 
 
 @dataclass(frozen=True)
@@ -71,17 +73,27 @@ class Analysis:
     def __init__(self, dfa: Dfa, bounds: Bounds) -> None:
         self.dfa, self.bounds = dfa, bounds
         self._separated: dict[tuple[int, int], bool | None] = {}
+        self._nodes = 0
         self._windows: dict[int, LocalSystem | None] = {}
 
     def separated(self, window: int, period: int) -> bool | None:
-        """The criterion for (k, m); None if the product graph is too large."""
+        """The criterion for (k, m); None if the product graph, or all of them together, are too large."""
         key = (window, period)
         if key not in self._separated:
-            try:
-                self._separated[key] = separated(self.dfa, window, period, max_nodes=self.bounds.max_nodes)
-            except ProductTooLargeError:
-                self._separated[key] = None
+            self._separated[key] = self._compute(window, period)
         return self._separated[key]
+
+    def _compute(self, window: int, period: int) -> bool | None:
+        if self._nodes > self.bounds.max_total_nodes:
+            return None
+        try:
+            for component in components(self.dfa, window, period, max_nodes=self.bounds.max_nodes):
+                self._nodes += len(component.nodes)
+                if not component.separates():
+                    return False
+        except ProductTooLargeError:
+            return None
+        return True
 
     @cached_property
     def semigroup(self) -> TransitionSemigroup | None:
@@ -169,6 +181,7 @@ class Decision:
                 "max_period": self.bounds.max_period,
                 "max_nodes": self.bounds.max_nodes,
                 "max_elements": self.bounds.max_elements,
+                "max_total_nodes": self.bounds.max_total_nodes,
             },
         }
 

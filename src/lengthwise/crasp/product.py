@@ -45,6 +45,10 @@ class Component:
         """The chain of partitions that starts from the contexts."""
         return refine(len(self.nodes), self.edges, self.contexts)
 
+    def separates(self) -> bool:
+        """Whether the refinement tells all nodes apart."""
+        return not self.needs_counting() or len(set(self.refinement().classes)) == len(self.nodes)
+
     def needs_counting(self) -> bool:
         """Whether two different automaton states share a context."""
         return len(set(self.contexts)) < len(self.nodes)
@@ -55,10 +59,7 @@ def separated(dfa: Dfa, window: int, period: int, *, max_nodes: int) -> bool:
 
     Raises `ProductTooLargeError` beyond ``max_nodes`` nodes.
     """
-    for component in components(dfa, window, period, max_nodes=max_nodes):
-        if component.needs_counting() and len(set(component.refinement().classes)) < len(component.nodes):
-            return False
-    return True
+    return all(component.separates() for component in components(dfa, window, period, max_nodes=max_nodes))
 
 
 def components(dfa: Dfa, window: int, period: int, *, max_nodes: int) -> Iterator[Component]:
