@@ -140,10 +140,8 @@ def slow_generate(
     for step in range(steps):
         output = model(torch.tensor([tokens]), torch.tensor([ids]))
         best = int(output.logits[0, -1].argmax())
-        if next_ids is not None:
-            new = next_ids[step]
-        else:
-            new = [int(level.best()[0, -1]) for level in output.position]
+        predicted = [int(level.best()[0, -1]) for level in output.position]
+        new = predicted if next_ids is None else next_ids[step]
         tokens.append(best)
         ids.append(new)
         if best == END:

@@ -7,8 +7,6 @@ from functools import lru_cache
 
 import pytest
 import torch
-from oracle import END, rough_model
-from small import Echo
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.rng import stream
@@ -25,6 +23,8 @@ from lengthwise.positions.schemes.plain import Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.trainer import Trainer
+from oracle import END, rough_model
+from small import Echo
 
 ADDITION, ECHO = TASKS.build("addition"), Echo()
 SYSTEMS: dict[str, tuple[Task, PositionScheme, str, str]] = {

@@ -1,4 +1,4 @@
-"""Runs of experiments: finished once, resumed after being killed, refused where they don't belong; files whole or not."""
+"""Runs: finished once, resumed after being killed, refused where they don't belong; files whole or not at all."""
 
 from __future__ import annotations
 

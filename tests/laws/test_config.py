@@ -93,8 +93,8 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...]
 
 CHANGES: dict[str, Any] = {
     "name": None, "operands": "msd_first", "draw": "pose", "norm": "layer", "init": "fan_in", "id_head": "pointer",
-    "decay": "linear", "precision": "bf16", "betas": [0.5, 0.6], "lengths": [3], "log_length": 9, "width": 256, "heads": 8,
-    "batch_size": 128, "groups": 8, "fit_threshold": 0.5, "dropout": 0.25,
+    "decay": "linear", "precision": "bf16", "betas": [0.5, 0.6], "lengths": [3], "log_length": 9, "width": 256,
+    "heads": 8, "batch_size": 128, "groups": 8, "fit_threshold": 0.5, "dropout": 0.25,
 }
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from oracle import SMALL, rough_model, slow_logits, some_inputs
-from small import ENCODING_NAMES, SCHEME_VARIANTS, Echo, fitting_scheme
 
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.accuracy import score_layout
@@ -18,6 +16,8 @@ from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.trainer import Trainer
+from oracle import SMALL, rough_model, slow_logits, some_inputs
+from small import ENCODING_NAMES, SCHEME_VARIANTS, Echo, fitting_scheme
 
 encodings = pytest.mark.parametrize("encoding", ENCODING_NAMES)
 tasks = pytest.mark.parametrize("task", [TASKS.build("addition"), Echo()], ids=["addition", "echo"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracle import END, SMALL, rough_model, slow_generate, some_inputs
-from small import SCHEME_VARIANTS, Echo, fitting_scheme
 
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.generate import generate
 from lengthwise.tasks import TASKS, Task
+from oracle import END, SMALL, rough_model, slow_generate, some_inputs
+from small import SCHEME_VARIANTS, Echo, fitting_scheme
 
 tasks = pytest.mark.parametrize("task", [TASKS.build("addition"), Echo()], ids=["addition", "echo"])
 schemes = pytest.mark.parametrize("scheme", SCHEME_VARIANTS.values(), ids=SCHEME_VARIANTS.keys())

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import SCHEME_VARIANTS
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.tasks import TASKS
+from small import SCHEME_VARIANTS
 
 KINDS = ("coupled", "coupled", "fixed")
 schemes = pytest.mark.parametrize("scheme", SCHEME_VARIANTS.values(), ids=SCHEME_VARIANTS.keys())

@@ -83,6 +83,6 @@ def test_a_diverging_run_says_so(tmp_path: Path):
     run = new_trainer(tmp_path, SCHEME_VARIANTS["coupled"])
     with torch.no_grad():
         next(run.model.parameters()).fill_(float("nan"))
-    with pytest.raises(LengthwiseError, match="training diverged: .*lower training.lr"):
+    with pytest.raises(LengthwiseError, match=r"training diverged: .*lower training.lr"):
         run.run()
     assert not (tmp_path / "checkpoint.safetensors").exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from small import Echo
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.build import build_model
@@ -12,6 +11,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
 from lengthwise.tasks import TASKS
+from small import Echo
 
 TASK, SCHEME = TASKS.build("addition"), Coupled(max_position=50)
 CONFIG = ModelConfig(layers=2, heads=4, width=64)
@@ -71,7 +71,7 @@ def test_ids_that_do_not_follow_from_the_prefix_are_refused(draw):
 def test_pointing_at_a_new_place_is_refused():
     config = ModelConfig(layers=1, heads=2, width=8, id_head="pointer")
     scheme = PredictiveCoupling(draw="contiguous")
-    with pytest.raises(LengthwiseError, match="'pointer' can only name ids of earlier tokens.*set model.id_head"):
+    with pytest.raises(LengthwiseError, match=r"'pointer' can only name ids of earlier tokens.*set model.id_head"):
         build_model(TASK, scheme, ENCODINGS.build("nope"), config, seed=0)
     assert build_model(Echo(), scheme, ENCODINGS.build("nope"), config, seed=0)
 

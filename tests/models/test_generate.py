@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracle import END, rough_model, some_inputs
-from small import Echo
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.models.generate import generate
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
 from lengthwise.tasks import TASKS
+from oracle import END, rough_model, some_inputs
+from small import Echo
 
 SCHEME = Coupled(max_position=20)
 

@@ -6,12 +6,12 @@ import math
 
 import pytest
 import torch
-from oracle import SMALL, norm, rough_model, slow_hidden, some_inputs
-from small import Echo
 
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.position_head import Classification, Pointer
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
+from oracle import SMALL, norm, rough_model, slow_hidden, some_inputs
+from small import Echo
 
 SCHEME = PredictiveCoupling(max_position=20)
 POINTER = ModelConfig(**{**vars(SMALL), "id_head": "pointer"})

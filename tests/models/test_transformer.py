@@ -6,12 +6,12 @@ import math
 
 import pytest
 import torch
-from oracle import SMALL, rough_model, slow_logits, some_inputs
-from small import Echo
 
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Cache, attention_reference
 from lengthwise.positions.schemes.coupled import Coupled
+from oracle import SMALL, rough_model, slow_logits, some_inputs
+from small import Echo
 
 SCHEME = Coupled(max_position=20)
 

@@ -262,9 +262,8 @@ def test_sinusoidal_fills_an_odd_width():
 def test_learned_is_the_sum_of_one_row_per_level():
     module = build("learned", THREE_LEVELS)
     ids = some_ids(THREE_LEVELS)
-    expected = (
-        module.tables[0].weight[ids[..., 0]] + module.slots[0].weight[ids[..., 1]] + module.tables[1].weight[ids[..., 2]]
-    )
+    first, second = (table.weight for table in module.tables)
+    expected = first[ids[..., 0]] + module.slots[0].weight[ids[..., 1]] + second[ids[..., 2]]
     assert torch.allclose(module.embed(ids), expected)
     assert [len(table.weight) for table in module.tables] == [501, 501]
 

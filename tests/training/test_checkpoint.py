@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from oracle import SMALL
 from safetensors import SafetensorError
 
 from lengthwise.core.errors import LengthwiseError
@@ -18,6 +17,7 @@ from lengthwise.training import checkpoint
 from lengthwise.training.checkpoint import Progress
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.trainer import Trainer
+from oracle import SMALL
 
 
 def trainer(model: ModelConfig = SMALL) -> Trainer:
@@ -87,7 +87,7 @@ def test_weights_that_are_not_finite_never_replace_good_ones(tmp_path: Path, val
     before = path.read_bytes()
     with torch.no_grad():
         next(run.model.parameters()).view(-1)[3] = value
-    with pytest.raises(LengthwiseError, match="training diverged: weights are not finite at step 9; lower training.lr"):
+    with pytest.raises(LengthwiseError, match=r"training diverged: weights are not finite at step 9"):
         save(tmp_path, run, step=9)
     assert path.read_bytes() == before
 
@@ -102,7 +102,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(tmp_path: Path, monkeypatch, erro
         raise error
 
     monkeypatch.setattr(checkpoint, "save_file", full)
-    with pytest.raises(LengthwiseError, match="cannot write .*No space left.*free space or choose another folder"):
+    with pytest.raises(LengthwiseError, match=r"cannot write .*No space left.*free space or choose another folder"):
         save(tmp_path, run, step=2)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == [checkpoint.FILE]

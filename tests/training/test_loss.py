@@ -6,14 +6,14 @@ import math
 
 import pytest
 import torch
-from oracle import rough_model, slow_logits, some_inputs
-from small import Echo
 
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.position_head import Classification
 from lengthwise.models.transformer import TransformerOutput
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
 from lengthwise.training.loss import FIRST_SYMBOL, next_token_loss
+from oracle import rough_model, slow_logits, some_inputs
+from small import Echo
 
 
 def inputs(targets: list[list[int]], ids: list[list[list[int]]], allowed: torch.Tensor | None = None) -> Inputs:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from oracle import SMALL, rough_model
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.plain import Sequential
 from lengthwise.training.regularizer import positional_regularizer
+from oracle import SMALL, rough_model
 
 
 @pytest.mark.parametrize("bias", [False, True])
