@@ -1,0 +1,108 @@
+"""``decide`` and ``crasp``: the library's answers, one JSON object per expression, programs that can be run."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from terminal import Terminal
+
+from lengthwise.crasp import library
+from lengthwise.crasp.interpreter import encode, run
+from lengthwise.crasp.parser import parse
+from lengthwise.languages.construction import language
+from lengthwise.languages.dfa_file import dfa_to_json
+
+
+def test_one_json_object_per_expression(terminal: Terminal) -> None:
+    answer = terminal("decide", "(aa)*", "(ab)*", "--json")
+    assert answer.code == 0
+    parity, dyck = (json.loads(line) for line in answer.out.splitlines())
+    assert parity["regex"] == "(aa)*"
+    assert parity["states"] == 2
+    assert parity["fragments"]["none"]["eos"]["verdict"] == "no"
+    assert parity["fragments"]["ape"]["visible"] == {"verdict": "yes", "window": 1, "period": 2, "basis": "proved"}
+    assert parity["star_free"] is False
+    assert dyck["fragments"]["none"]["eos"]["verdict"] == "yes"
+
+
+def test_a_bad_line_does_not_stop_the_others(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("(aa)*\n\n(a\nb*\n"))
+    answer = terminal("decide", "-", "--json", "--end", "eos")
+    lines = [json.loads(line) for line in answer.out.splitlines()]
+    assert answer.code == 2
+    assert [line["regex"] for line in lines] == ["(aa)*", "(a", "b*"]
+    assert set(lines[1]) == {"regex", "error"}
+    assert list(lines[0]["fragments"]["none"]) == ["eos"]
+    assert answer.err.count("\n") == 1
+
+
+def test_an_automaton_file_gets_the_verdict_of_its_language(terminal: Terminal, tmp_path: Path) -> None:
+    path = tmp_path / "even.json"
+    path.write_text(json.dumps(dfa_to_json(language("(aa)*"))))
+    from_file = terminal("decide", path, "--json").json()
+    from_text = terminal("decide", "(aa)*", "--json").json()
+    assert from_file["fragments"] == from_text["fragments"]
+
+
+@pytest.mark.parametrize("expression", ["(ab)*", "(a|b)*ab(a|b)*", "(aa)*"])
+def test_the_program_of_a_yes_decides_the_language(terminal: Terminal, expression: str) -> None:
+    shown = terminal("decide", expression, "--program", "--end", "eos", "--json").json()["programs"]["eos"]
+    program, dfa = parse(shown["text"]), language(expression)
+    for size in range(7):
+        for number in range(len(dfa.alphabet) ** size):
+            word = [dfa.alphabet[number // len(dfa.alphabet) ** at % len(dfa.alphabet)] for at in range(size)]
+            assert bool(run(program, encode(program, [word]))[0]) == dfa.accepts(word)
+
+
+def test_the_table_names_fragments_encodings_and_reasons(terminal: Terminal) -> None:
+    shown = terminal("decide", "(aa)*", "--end", "eos").out
+    assert "C-RASP[periodic, local]" in shown
+    assert "NoPE" in shown
+    assert "no guarantee: no program exists" in shown
+    assert "cannot learn" not in shown
+
+
+@pytest.mark.parametrize("name", list(library.ENTRIES))
+def test_a_printed_library_program_is_the_program(terminal: Terminal, name: str) -> None:
+    assert parse(terminal("crasp", "print", name).out) == library.get(name)
+
+
+def test_run_check_and_trace(terminal: Terminal, tmp_path: Path) -> None:
+    path = tmp_path / "more_ones.crasp"
+    path.write_text("alphabet: a b\naccept := #a < #b\n")
+    assert terminal("crasp", "run", path, "--word", "a b b").out == "accepted\n"
+    assert terminal("crasp", "run", path, "--word", "ab").out == "rejected\n"
+    assert terminal("crasp", "run", path, "--word", "", "--json").json() == {"word": [], "accepted": False}
+    traced = terminal("crasp", "run", path, "--word", "a b b", "--trace", "--json").json()["trace"]
+    assert traced["rows"][-1]["values"] == [False, False, False, True]
+    facts = terminal("crasp", "check", path, "--json").json()
+    assert (facts["fragment"], facts["depth"], facts["window"], facts["period"]) == ("none", 1, 1, 1)
+
+
+def test_a_next_token_program_says_what_may_come(terminal: Terminal) -> None:
+    assert terminal("crasp", "run", "sort", "--word", "c a <sep>", "--json").json()["next"] == ["a"]
+    assert terminal("crasp", "run", "sort", "--word", "c a <sep>").out == "may come next: a\n"
+
+
+def test_the_library_is_listed(terminal: Terminal) -> None:
+    listed = terminal("crasp", "list", "--json").json()
+    assert [entry["name"] for entry in listed] == list(library.ENTRIES)
+    assert all(entry["definition"] and entry["source"] for entry in listed)
+    assert "bin_majority" in terminal("crasp", "list").out
+
+
+def test_learning_from_a_task_and_from_examples(terminal: Terminal, tmp_path: Path) -> None:
+    learned = terminal("crasp", "learn", "--task", "bin_majority", "--answer", "1", "--json").json()
+    program = parse(learned["program"])
+    assert learned["smallest"] is True
+    for word in ("1", "011", "0", "1100", "0001111"):
+        assert bool(run(program, encode(program, [tuple(word)]))[0]) == (word.count("1") > len(word) / 2)
+    path = tmp_path / "examples.jsonl"
+    words = {"a": False, "b": True, "a b": True, "b a": False, "": False, "a a b": True, "b b a": False}
+    path.write_text("".join(json.dumps({"prompt": word, "answer": label}) + "\n" for word, label in words.items()))
+    program = parse(terminal("crasp", "learn", "--examples", path, "--json").json()["program"])
+    for word, label in words.items():
+        assert bool(run(program, encode(program, [word.split()]))[0]) == label

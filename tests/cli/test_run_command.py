@@ -1,0 +1,117 @@
+"""``run``: results in a fixed JSON shape, reuse of finished seeds, and numbers of fitted seeds only."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
+
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run import run_directory
+
+RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
+
+
+def pretend(out: Path, seed: int, *, fitted: bool, right: int) -> None:
+    """A finished seed of the tiny recipe with made-up counts at length 12."""
+    experiment = tiny_recipe(edits=("evaluation.lengths=[3,12]",)).systems[0].experiment
+    folder = run_directory(out, "addition", experiment, seed)
+    folder.mkdir(parents=True)
+    score = {"axes": {}, "n": 100, "tokens": 1, "tokens_total": 1, "first_error": {}, "first_error_at": []}
+    near = {**score, "length": 3, "exact_match": 1.0, "correct": {"exact_match": 100, "answer": 100}}
+    far = {**score, "length": 12, "exact_match": right / 100, "correct": {"exact_match": right, "answer": right}}
+    result = {
+        "format": 1, "recipe": "addition", "system": "coupled", "experiment": experiment.to_json(), "seed": seed,
+        "fitted": fitted, "in_distribution": near if fitted else far, "scores": [near, far] if fitted else [near],
+        "seconds": 1.0, "commit": "abc", "machine": {}, "time": "",
+    }  # fmt: skip
+    (folder / "result.json").write_text(json.dumps(result))
+
+
+def test_json_has_the_agreed_shape_and_nothing_else_is_on_stdout(terminal: Terminal, tmp_path: Path) -> None:
+    answer = terminal(*RUN, "--seeds", "2", "--out", tmp_path, "--json")
+    assert answer.code == 0
+    done = answer.json()
+    assert done["recipe"] == "addition"
+    assert isinstance(done["commit"], str)
+    assert done["train"]["max_length"] == 3
+    assert done["train"]["lengths"] == [1, 2, 3]
+    (system,) = done["systems"]
+    assert (system["name"], system["seeds"], len(system["fitted"])) == ("coupled", [0, 1], 2)
+    assert all(isinstance(fitted, bool) for fitted in system["fitted"])
+    for score in system["scores"]:
+        assert {"seed", "length", "axes", "n", "exact_match", "correct"} <= set(score)
+        assert score["exact_match"] == score["correct"]["exact_match"] / score["n"]
+    assert "seed 0" in answer.err
+
+
+def test_finished_seeds_are_reused_and_more_seeds_added(terminal: Terminal, tmp_path: Path) -> None:
+    first = terminal(*RUN, "--seeds", "1", "--out", tmp_path, "--json").json()
+    before = files_in(tmp_path)
+    again = terminal(*RUN, "--seeds", "1", "--out", tmp_path, "--json", "--resume")
+    assert again.json() == first
+    assert "reused" in again.err
+    assert files_in(tmp_path) == before
+    more = terminal(*RUN, "--seeds", "2", "--out", tmp_path, "--json").json()
+    assert [s for s in more["systems"][0]["scores"] if s["seed"] == 0] == first["systems"][0]["scores"]
+    assert before.items() <= files_in(tmp_path).items()
+
+
+def test_only_fitted_seeds_enter_the_table(terminal: Terminal, tmp_path: Path) -> None:
+    for seed, (fitted, right) in enumerate([(True, 90), (True, 70), (False, 5), (True, 80)]):
+        pretend(tmp_path, seed, fitted=fitted, right=right)
+    options = ["--set", "evaluation.lengths=[3,12]", "--seeds", "4", "--out", tmp_path]
+    answer = terminal(*RUN, *options)
+    row = next(line for line in answer.out.splitlines() if line.startswith("coupled"))
+    assert row.split() == ["coupled", "3", "of", "4", "1.000", "1.000", "0.800"]
+
+
+def test_an_unfitted_system_has_no_long_numbers(terminal: Terminal, tmp_path: Path) -> None:
+    pretend(tmp_path, 0, fitted=False, right=7)
+    answer = terminal(*RUN, "--set", "evaluation.lengths=[3,12]", "--seeds", "1", "--out", tmp_path)
+    row = next(line for line in answer.out.splitlines() if line.startswith("coupled"))
+    assert row.split() == ["coupled", "0", "of", "1", "0.070", "not", "fitted"]
+    assert "n = 12" not in answer.out
+
+
+def test_print_config_prints_what_would_run(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = terminal(*RUN, "--seeds", "2", "--print-config").json()
+    (system,) = shown["systems"]
+    assert system["seeds"] == [0, 1]
+    assert Experiment.from_json(system["experiment"]) == tiny_recipe().systems[0].experiment
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_edit_need_only_make_sense_for_the_chosen_systems(terminal: Terminal) -> None:
+    edit = ["--set", "scheme.draw=permuted", "--print-config"]
+    assert terminal("run", "addition", "--only", "coupled", *edit).code == 0
+    answer = terminal("run", "addition", *edit)
+    assert answer.code == 2
+    assert "scheme.draw" in answer.err
+
+
+def test_control_c_keeps_the_checkpoint_and_the_next_run_goes_on(terminal: Terminal, tmp_path: Path) -> None:
+    steps = ["--set", "training.steps=100000", "--seeds", "1", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "lengthwise", *RUN, *steps]
+    # A test runner in the background may ignore SIGINT, and children inherit that.
+    restore = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=restore)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.rglob("checkpoint.safetensors")):
+        assert time.monotonic() < deadline
+        assert child.poll() is None
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err.strip()) == (130, "", "interrupted")
+    assert list(tmp_path.rglob("checkpoint.safetensors"))
+    assert not list(tmp_path.rglob("result.json"))
