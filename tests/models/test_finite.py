@@ -9,20 +9,9 @@ from safetensors.torch import load_file, save_file
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp import library
 from lengthwise.models.compile.pipeline import compile_program
-from lengthwise.models.compile.verify import Verification, compare, encode_for, random_words, short_words
+from lengthwise.models.compile.verify import compare, encode_for, random_words, verify_finite
 from lengthwise.models.finite import finite_version
 from lengthwise.models.theory_files import is_theory_file, load_theory, save_theory
-
-
-def at_every_offset(program, finite, words_per_offset, exhaustive):
-    total = Verification(0, 0, 0)
-    extra = 1 + program.eos
-    for offset in range(finite.context - extra):
-        longest = finite.context - offset - extra
-        total += compare(program, finite, random_words(program, longest, words_per_offset, offset), offset)
-        for words in short_words(program, min(exhaustive, longest)):
-            total += compare(program, finite, words, offset)
-    return total
 
 
 @pytest.mark.parametrize(
@@ -30,7 +19,8 @@ def at_every_offset(program, finite, words_per_offset, exhaustive):
 )
 def test_a_finite_version_is_right_at_every_admissible_offset(name):
     program = library.get(name)
-    found = at_every_offset(program, finite_version(compile_program(program).required(), 64), 3, exhaustive=2)
+    finite = finite_version(compile_program(program).required(), 64)
+    found = verify_finite(program, finite, words=190, longest_exhaustive=2)
     assert found.agrees, found.mismatches
 
 
@@ -40,7 +30,7 @@ def test_every_finite_library_program_is_right_at_every_admissible_offset(name):
     program = library.get(name)
     small = len(program.alphabet) <= 3
     finite = finite_version(compile_program(program).required(), 64)
-    found = at_every_offset(program, finite, 16, exhaustive=8 if small else 0)
+    found = verify_finite(program, finite, words=1000, longest_exhaustive=8 if small else 1)
     assert found.agrees, found.mismatches
     assert found.words >= 1000
 

@@ -35,7 +35,7 @@ def run(
     from lengthwise.crasp import interpreter
     from lengthwise.crasp.trace import trace as traced
 
-    program = _program(file)
+    program = read_program(file)
     symbols = interpreter.read_word(program, word)
     ids = interpreter.encode(program, [symbols])
     result: dict[str, Any] = {"word": list(symbols)}
@@ -62,7 +62,7 @@ def run(
 @crasp.command("check")
 def check(file: FILE, as_json: JSON = False) -> None:
     """Say which fragment a program lies in, and how large and deep it is."""
-    program = _program(file)
+    program = read_program(file)
     facts = _facts(program)
     if as_json:
         emit_json(facts)
@@ -164,7 +164,7 @@ def learn(
     print(text, end="" if text.endswith("\n") else "\n")
 
 
-def _program(file: str) -> Program:
+def read_program(file: str) -> Program:
     """A program file, or a library program where no such file exists."""
     from lengthwise.crasp import library
     from lengthwise.crasp.parser import load_program

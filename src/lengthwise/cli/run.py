@@ -38,8 +38,17 @@ def run(
     """
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.experiments.recipe import RECIPES
+    from lengthwise.experiments.study import STUDIES
     from lengthwise.experiments.sweep import selected, sweep
 
+    if recipe in STUDIES:
+        from lengthwise.cli.run_study import run_studies
+
+        refused = {"--set": edits, "--only": only, "--print-config": print_config, "--resume": resume}
+        run_studies(
+            recipe, preset, seeds or 1, folder, threads, as_json, [key for key, given in refused.items() if given]
+        )
+        return
     # Systems are chosen first, so that an edit need only make sense for these.
     chosen = selected(RECIPES.make(recipe, preset), only or []).edited(edits or [], seeds)
     if print_config:

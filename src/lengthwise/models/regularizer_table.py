@@ -125,7 +125,7 @@ def _trained_terms(model: Transformer) -> Iterator[Term]:
         return
     products = positional_products(model)
     assert products is not None
-    first = products[..., 1:, 1].square().sum(-1) if len(table) > 1 else products[..., 0].square().sum(-1)
+    first = products[..., 0].square().sum(-1)  # ids start at 0: that is the paper's position 1
     layer, head = divmod(int(first.argmax()), config.heads)
     where = f"{float(first.max()):.4g} of it in layer {layer + 1}, head {head + 1}"
     yield Term(6, "Σ |p_1ᵀKᵀQ p_j|²", float(first.sum()), where)

@@ -23,8 +23,8 @@ from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.crasp import interpreter, library
 from lengthwise.crasp.enumeration import Enumeration
-from lengthwise.crasp.prefix_tree import PrefixTree
 from lengthwise.crasp.operations import Symbol
+from lengthwise.crasp.prefix_tree import PrefixTree
 from lengthwise.crasp.printer import to_text
 from lengthwise.crasp.program import Program
 from lengthwise.models.compile.pipeline import compile_program
@@ -239,7 +239,7 @@ def _long_words(letters: int, length: int, count: int, rng: Rng) -> Int[ndarray,
 
 
 def _library_programs(letters: int, alphabet: tuple[str, ...]) -> Iterator[Program]:
-    """The accepting programs of the library over that many letters, with their letters renamed in every order of two."""
+    """The accepting programs of the library over that many letters, renamed; two letters in both orders."""
     for name in library.names():
         program = library.get(name)
         if program.accept is None or len(program.alphabet) != letters or not program.bos or program.eos:

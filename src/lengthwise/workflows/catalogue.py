@@ -36,6 +36,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     # The recipes register themselves on import; importing them is the dearest part of a listing.
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.experiments.recipe import RECIPES
+    from lengthwise.experiments.study import STUDIES
 
     encodings = _entries(ENCODINGS)
     for alias, (encoding, scheme) in ENCODING_ALIASES.items():
@@ -46,7 +47,10 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
         "tasks": _entries(TASKS),
         "schemes": _entries(SCHEMES),
         "encodings": encodings,
-        "recipes": [{"name": name, "summary": summary} for name, summary in RECIPES.names().items()],
+        "recipes": [
+            *({"name": name, "summary": summary} for name, summary in RECIPES.names().items()),
+            *({"name": name, "summary": study.summary} for name, study in STUDIES.items()),
+        ],
     }
 
 

@@ -1,6 +1,9 @@
 """The recipes, one file per published figure or table; this page is the list."""
 
 from lengthwise.experiments.recipes import addition as addition
+from lengthwise.experiments.recipes import idealized_learner as idealized_learner
+from lengthwise.experiments.recipes import look_back as look_back
 from lengthwise.experiments.recipes import parity_scratchpad as parity_scratchpad
+from lengthwise.experiments.recipes import positional_products as positional_products
 from lengthwise.experiments.recipes import sparse_parity as sparse_parity
 from lengthwise.experiments.recipes import variable_assignment as variable_assignment

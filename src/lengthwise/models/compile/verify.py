@@ -16,6 +16,7 @@ from lengthwise.core.rng import stream
 from lengthwise.core.vocab import BOS, EOS
 from lengthwise.crasp.interpreter import evaluate_all
 from lengthwise.crasp.program import Program
+from lengthwise.models.finite import FiniteTransformer
 from lengthwise.models.limit import TheoryTransformer
 
 _SAMPLED = 2000
@@ -125,4 +126,25 @@ def verify(
         total += compare(program, model, batch)
     for length in lengths:
         total += compare(program, model, random_words(program, length, words, seed))
+    return total
+
+
+def verify_finite(
+    program: Program, model: FiniteTransformer, *, words: int = 1000, longest_exhaustive: int = 8, seed: int = 0
+) -> Verification:
+    """At every admissible offset all short words (sampled for large alphabets) and random ones that fill the context.
+
+    ``words`` random words are spread over the offsets.
+    """
+    total = Verification(0, 0, 0)
+    marks = 1 + program.eos
+    offsets = range(model.context - marks + 1)
+    for offset in offsets:
+        room = model.context - marks - offset
+        for batch in short_words(program, min(longest_exhaustive, room), seed):
+            total += compare(program, model, batch, offset)
+        if words:
+            total += compare(
+                program, model, random_words(program, room, -(-words // len(offsets)), seed + offset), offset
+            )
     return total

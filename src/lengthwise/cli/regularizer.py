@@ -1,0 +1,72 @@
+"""``lengthwise regularizer``: R(T), term by term."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lengthwise.cli.console import emit_json, out
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the command."""
+    app.command("regularizer")(regularizer)
+
+
+def regularizer(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|MODEL", help="A run directory, a compiled .safetensors file, or a program to compile."
+        ),
+    ],
+    context: Annotated[
+        int | None, typer.Option("--context", help="Of a program: the finite transformer of that many positions.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print the regularizer of Huang et al. 2025: every term, its value, and where it is largest."""
+    from lengthwise.models.regularizer_table import regularizer_table
+
+    table = regularizer_table(_load(model, context))
+    if as_json:
+        terms = [
+            {"number": term.number, "name": term.name, "value": _finite(term.value), "where": term.where}
+            for term in table.terms
+        ]
+        emit_json({"terms": terms, "total": _finite(table.total)})
+        return
+    from rich.table import Table
+
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("no.", "term", "value", "where"):
+        drawn.add_column(heading, justify="right" if heading == "value" else "left")
+    for row in table.rows():
+        drawn.add_row(*row)
+    out().print(drawn)
+
+
+def _load(name: str, context: int | None) -> Any:
+    path = Path(name)
+    if path.is_dir():
+        from lengthwise.experiments.trained import load_trained
+
+        return load_trained(path)[1]
+    if path.suffix == ".safetensors":
+        from lengthwise.models.theory_files import load_theory
+
+        return load_theory(path)
+    from lengthwise.cli.crasp import read_program
+    from lengthwise.models.compile.pipeline import compile_program
+    from lengthwise.models.finite import finite_version
+
+    limit = compile_program(read_program(name)).required()
+    return limit if context is None else finite_version(limit, context)
+
+
+def _finite(value: float | None) -> float | str | None:
+    """JSON has no infinity."""
+    return "infinite" if value is not None and math.isinf(value) else value

@@ -1,0 +1,95 @@
+"""Studies: recipes that are not sets of training runs. One function, one result, kept under the hash of its preset."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lengthwise.core.config import digest
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.files import read_json, write_json
+from lengthwise.experiments.provenance import provenance
+from lengthwise.experiments.recipe import PRESETS, Preset
+
+STUDY_FORMAT = 1
+"""Version of study results; another version never reuses them."""
+
+FILE = "study.json"
+
+Report = Callable[[str, int, int], None]
+"""Called with (what is being done, done, total)."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named computation: ``run(preset, seed, report)`` returns plain JSON values.
+
+    ``version`` is raised when the meaning of its numbers changes, so that old results are not reused.
+    """
+
+    name: str
+    summary: str
+    run: Callable[[Preset, int, Report], dict[str, Any]]
+    version: int = 1
+
+
+STUDIES: dict[str, Study] = {}
+"""The studies by name."""
+
+
+def study(name: str, summary: str, *, version: int = 1) -> Callable[[Callable[..., dict[str, Any]]], Study]:
+    """Decorator: enter a function as a study."""
+
+    def enter(function: Callable[..., dict[str, Any]]) -> Study:
+        STUDIES[name] = Study(name, summary, function, version)
+        return STUDIES[name]
+
+    return enter
+
+
+def study_folder(out: Path, chosen: Study, preset: Preset, seed: int) -> Path:
+    """``out/name/<hash>``."""
+    key = {"format": STUDY_FORMAT, "study": chosen.name, "version": chosen.version, "preset": preset, "seed": seed}
+    return out / chosen.name / digest(key)
+
+
+def run_study(
+    name: str, preset: str, seed: int, out: Path, report: Report | None = None
+) -> tuple[Path, dict[str, Any], bool]:
+    """Run a study or return its finished result: the file, its contents, and whether it was there already.
+
+    Raises `UnknownNameError` for an unknown study or preset, `LengthwiseError` for a damaged result file.
+    """
+    if name not in STUDIES:
+        raise UnknownNameError("study", name, STUDIES)
+    if preset not in PRESETS:
+        raise UnknownNameError("preset", preset, PRESETS)
+    chosen = STUDIES[name]
+    path = study_folder(out, chosen, preset, seed) / FILE  # type: ignore[arg-type]
+    if path.exists():
+        return path, read_study(path), True
+    started = time.perf_counter()
+    values = chosen.run(preset, seed, report or (lambda what, done, total: None))  # type: ignore[arg-type]
+    result = {
+        "format": STUDY_FORMAT,
+        "study": name,
+        "preset": preset,
+        "seed": seed,
+        **values,
+        "seconds": round(time.perf_counter() - started, 2),
+        **provenance(os.environ.get("LENGTHWISE_DEVICE", "cpu")),
+    }
+    write_json(path, result)
+    return path, result, False
+
+
+def read_study(path: Path) -> dict[str, Any]:
+    """Read a study's result; raises `LengthwiseError` if it is damaged or of another format."""
+    result = read_json(path, what="study result")
+    if not isinstance(result, dict) or result.get("format") != STUDY_FORMAT or "rows" not in result:
+        raise LengthwiseError(f"study result {path} is damaged or of another format; delete it and run again")
+    return result
