@@ -88,7 +88,8 @@ def _score_batch(
     token, ids = judged.token, judged.ids
     oracle = token.all(axis=1)
     exact_ids = (token & ids).all(axis=1)
-    exact, answer = exact_ids.copy(), exact_ids.copy()
+    exact: np.ndarray = exact_ids.copy()
+    answer: np.ndarray = exact_ids.copy()
     scored = np.flatnonzero(batch.scored)
     is_answer = batch.answer[scored]
     is_eos = batch.input_ids[0, scored] == batch.vocab[EOS]
@@ -143,7 +144,7 @@ def judge(model: Transformer, inputs: Inputs) -> Judged:
     output = model(inputs.input_ids, inputs.position_ids, at=inputs.at)
     if inputs.allowed is not None:
         says = output.logits[..., END:] > 0
-        token, says_end = (says == inputs.allowed[..., END:]).all(dim=-1), torch.zeros_like(inputs.targets, dtype=bool)
+        token, says_end = (says == inputs.allowed[..., END:]).all(dim=-1), torch.zeros_like(inputs.targets, dtype=torch.bool)
     else:
         chosen = output.logits.argmax(-1)
         token, says_end = chosen == inputs.targets, chosen == END
