@@ -86,19 +86,19 @@ def _score_batch(
     inputs = Inputs.of(batch, scheme, task.levels, rng, device)
     judged = judge(model, inputs)
     token, ids = judged.token, judged.ids
-    oracle = token.all(axis=1)
-    exact_ids = (token & ids).all(axis=1)
-    exact: np.ndarray = exact_ids.copy()
-    answer: np.ndarray = exact_ids.copy()
+    # Annotated, since numpy's own types say that `all` may return one number.
+    oracle: np.ndarray = np.asarray(token.all(axis=1))
+    exact_ids: np.ndarray = np.asarray((token & ids).all(axis=1))
+    exact, answer = np.array(exact_ids), np.array(exact_ids)
     scored = np.flatnonzero(batch.scored)
     is_answer = batch.answer[scored]
     is_eos = batch.input_ids[0, scored] == batch.vocab[EOS]
     scratchpad = bool((~is_answer & ~is_eos).any())
     contiguous = isinstance(inputs.at, slice)
     if not scheme.predicted:
-        exact = oracle.copy()
+        exact = np.array(oracle)
     if not scratchpad:
-        answer = token[:, is_answer].all(axis=1)
+        answer = np.array(token[:, is_answer].all(axis=1))
     # Only these can still turn out right: tokens all right but an id wrong, or an answer after a wrong trace.
     unsure = ~exact_ids if scheme.predicted else ~exact & scratchpad
     if batch.allowed is None and contiguous and unsure.any() and (answers or scheme.predicted):
@@ -144,7 +144,8 @@ def judge(model: Transformer, inputs: Inputs) -> Judged:
     output = model(inputs.input_ids, inputs.position_ids, at=inputs.at)
     if inputs.allowed is not None:
         says = output.logits[..., END:] > 0
-        token, says_end = (says == inputs.allowed[..., END:]).all(dim=-1), torch.zeros_like(inputs.targets, dtype=torch.bool)
+        token = (says == inputs.allowed[..., END:]).all(dim=-1)
+        says_end = torch.zeros_like(token)
     else:
         chosen = output.logits.argmax(-1)
         token, says_end = chosen == inputs.targets, chosen == END

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes import PositionScheme
-from lengthwise.tasks import Task
+from lengthwise.positions.schemes.base import LevelKind
+
+
+class Structured(Protocol):
+    """What this page needs of a task; positions and tasks don't import each other."""
+
+    @property
+    def levels(self) -> tuple[LevelKind, ...]:
+        """The kinds of the place levels."""
+        ...
+
+    def batch(self, length: int, size: int, rng: Rng) -> Batch:
+        """Sequences of one length."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +55,7 @@ def span(batch: Batch, ids: np.ndarray) -> int:
     return int(np.abs(first[rows, predicting] - first[rows, parents]).max(initial=0))
 
 
-def structure(task: Task, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64) -> Structure:
+def structure(task: Structured, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64) -> Structure:
     """Sparsity and span of a sampled batch, under the ids that the scheme gives at test time.
 
     Drawn ids are compared in their smallest form (contiguous blocks from 1): a random subset stretches every span

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lengthwise.core.errors import LengthwiseError, require
@@ -64,7 +64,7 @@ def predict_examples(path: Path, systems: tuple[PositionSystem, ...]) -> Predict
 
 def _program(examples: list[tuple[Word, Word | bool]]) -> Iterator[Evidence]:
     """The smallest consistent program, where answers are yes or no; finding none proves nothing."""
-    labels: dict[Word, bool] = {}
+    labels: dict[Sequence[str], bool] = {}
     for prompt, answer in examples:
         if not isinstance(answer, bool):
             if len(answer) != 1 or answer[0].lower() not in LABELS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 
 def measured(task: str) -> tuple[str, ...]:
@@ -19,6 +20,6 @@ def measured(task: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1)
-def _rows() -> list[dict[str, object]]:
+def _rows() -> list[dict[str, Any]]:
     path = files("lengthwise.prediction").joinpath("measured.json")
     return json.loads(path.read_text(encoding="utf-8"))["systems"] if path.is_file() else []
