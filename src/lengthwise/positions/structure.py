@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.base import LevelKind
 
 
+@runtime_checkable
 class Structured(Protocol):
     """What this page needs of a task; positions and tasks don't import each other."""
 

@@ -84,7 +84,7 @@ def _panel(
     line = chance(systems[next(iter(by_system))].experiment, lengths[-1], panel)
     if line:
         plot.axhline(line, color=QUIET, lw=1, ls=(0, (2, 3)))
-        plot.text(left, line + 0.02, f" chance {line:.2f}", color=QUIET, fontsize=9, va="bottom")
+        plot.text(left, line + 0.02, f" chance {line:.2f} (answer)", color=QUIET, fontsize=9, va="bottom")
     if labels:
         _labels(plot, ends, systems)
     ticks = sorted({trained, *lengths})

@@ -23,11 +23,13 @@ def known_task(experiment: Mapping[str, Any]) -> Task | None:
 
 
 def chance(experiment: Mapping[str, Any], length: int, axes: Axes) -> float | None:
-    """Probability of guessing the answer right at a length and axes; None where the task states none."""
+    """Probability of guessing the answer right at a length and axes; None where there is no such line."""
     task = known_task(experiment)
     if task is None:
         return None
     wanted = set(axes)
     layouts = [layout for layout in task.test_layouts(length) if wanted <= set(layout.axes.items())]
     layout = layouts[0] if layouts else task.layout(length, stream(0, "chance", length))
-    return task.chance(layout) or None
+    value = task.chance(layout)
+    # A chance of 1 (one chain: one candidate) is no line to compare with.
+    return value if 0 < value < 1 else None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lengthwise.core.batch import Layout
 from lengthwise.core.config import apply_edits, fields_of
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
@@ -117,12 +118,12 @@ def chosen(task: str, scheme: str, edits: Sequence[str]) -> tuple[Task, Position
     return TASKS.build({"name": task, **values}), SCHEMES.build({"name": scheme, **scheme_values})
 
 
-def example(task: Task, scheme: PositionScheme, length: int, seed: int) -> Example:
+def example(task: Task, scheme: PositionScheme, length: int, seed: int, layout: Layout | None = None) -> Example:
     """The example that a seed stands for; the tokens depend on neither the scheme nor its drawing.
 
     Raises `LengthwiseError` if the length has no instances or the scheme too few ids.
     """
-    batch = task.batch(length, 1, stream(seed, "show", "task"))
+    batch = task.batch(length, 1, stream(seed, "show", "task"), layout)
     ids = scheme.assign(batch.places, task.levels, stream(seed, "show", "ids"))
     text = batch.text(0)
     tokens = tuple(

@@ -209,9 +209,12 @@ def _explanation(experiment: Mapping[str, Any]) -> Explanation:
 
 
 def _example(task: Task) -> Example | None:
-    """The example to draw: of length 5 or the nearest length whose sequence is short enough to read."""
-    for length in sorted(task.lengths(1, 12), key=lambda n: abs(n - 5)):
-        shown = example(task, SCHEMES.build("coupled"), length, 0)
+    """The example to draw: a test layout if a short one exists, else a length near 5; None if all are long."""
+    lengths = task.lengths(1, 12)
+    tested = [(length, layout) for length in lengths for layout in task.test_layouts(length)[:1]]
+    others = [(length, None) for length in sorted(lengths, key=lambda n: abs(n - 5))]
+    for length, layout in [*tested[-1:], *others]:
+        shown = example(task, SCHEMES.build("coupled"), length, 0, layout)
         if shown.scored and len(shown.tokens) <= MOST_TOKENS:
             return shown
     return None
