@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from lengthwise.core.files import write_text
 from lengthwise.core.rng import stream
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.schemes import PositionScheme
@@ -95,23 +95,27 @@ class Trainer:
         if self.folder is not None:
             write_log(self.folder, self.progress)
 
+    def groups(self, step: int) -> list[Inputs]:
+        """The data of one step."""
+        return training_groups(self.task, self.scheme, self.config, self.seed, step, device=self.device)
+
     def step(self, step: int) -> float:
         """One optimizer step; returns the loss in nats per scored token."""
         config = self.config
-        groups = training_groups(self.task, self.scheme, config, self.seed, step, device=self.device)
+        groups = self.groups(step)
         total = sum(group.scored for group in groups)
         if self.model_config.dropout:
             torch.manual_seed(int(stream(self.seed, "train", "dropout", step).integers(2**62)))
         self.optimizer.zero_grad(set_to_none=True)
-        reported = 0.0
-        autocast = torch.autocast(self.device.split(":")[0], torch.bfloat16)
-        for group in groups:
-            with autocast if config.precision == "bf16" else nullcontext():
+        scaled = torch.zeros((), device=self.device)
+        # One region for all groups: it casts each weight once, not once per group.
+        with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=config.precision == "bf16"):
+            for group in groups:
                 output = self.model(group.input_ids, group.position_ids, at=group.at)
-            loss = next_token_loss(output, group)
-            scaled = (loss.token + config.id_loss * loss.position) / total
-            scaled.backward()
-            reported += float(scaled.detach())
+                loss = next_token_loss(output, group)
+                scaled = scaled + (loss.token + config.id_loss * loss.position) / total
+        scaled.backward()
+        reported = float(scaled.detach())
         if config.regularizer:
             (config.regularizer * positional_regularizer(self.model)).backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip)

@@ -1,0 +1,1 @@
+"""Speed against named alternatives, measured in one run: what ``lengthwise bench`` prints."""

@@ -1,0 +1,42 @@
+"""Sixteen seeds as one stack against the same seeds one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings.specs import Learned
+from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.tasks.majority import Majority
+from lengthwise.training.config import TrainingConfig
+from lengthwise.training.parallel import ParallelTrainer
+from lengthwise.training.trainer import Trainer
+from lengthwise.workflows.bench.measure import Effort, Row
+
+SEEDS = 16
+
+
+def rows(effort: Effort) -> Iterator[Row]:
+    """The two sizes of the smallest published models."""
+    steps = 1 if effort.quick else 4
+    for layers, width in ((1, 16), (2, 64)):
+        config = TrainingConfig(max_length=50, batch_size=64, stacked=True)
+        system = Majority(letters=2), Sequential(max_position=153), Learned(), ModelConfig(layers, 1, width), config
+        alone = Trainer(*system, seed=0)
+        together = ParallelTrainer(*system, list(range(SEEDS)))
+        alone.model.train()
+        together.stack.train()
+
+        def one(repeat: int, alone: Trainer = alone) -> None:
+            for step in range(steps):
+                alone.step(repeat * steps + step)
+
+        def many(repeat: int, together: ParallelTrainer = together) -> None:
+            for step in range(steps):
+                together.step(repeat * steps + step)
+
+        single, stacked = (seconds / steps for seconds in effort.seconds([one, many]))
+        yield Row.of(
+            f"seeds: {SEEDS} of {layers} layer(s) × {width}", "ms/step", 1e3 * stacked, 1e3 * SEEDS * single,
+            "one by one", f"{stacked / single:.1f} times one seed",
+        )  # fmt: skip

@@ -1,0 +1,157 @@
+"""Training against a padded GPT-2 of the same shape, with the gains from padding, scoring and precision apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.models.config import ModelConfig
+from lengthwise.models.inputs import Inputs
+from lengthwise.positions.encodings.specs import Learned
+from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.tasks import Task
+from lengthwise.tasks.addition import Addition
+from lengthwise.tasks.majority import Majority
+from lengthwise.training.config import TrainingConfig
+from lengthwise.training.trainer import Trainer
+from lengthwise.workflows.bench import gpt2
+from lengthwise.workflows.bench.measure import Effort, Row
+
+AGAINST = "GPT-2 (transformers), padded batches"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One configuration; the model has the parts of GPT-2: LayerNorm, biases, learned table, tied head."""
+
+    task: Task
+    layers: int
+    heads: int
+    width: int
+    longest: int
+    batch: int
+    max_position: int
+
+    @property
+    def name(self) -> str:
+        """Task and shape."""
+        return f"train {self.task.name} {self.layers}-{self.heads}-{self.width}"
+
+    @property
+    def model(self) -> ModelConfig:
+        """Layers-heads-width."""
+        return ModelConfig(
+            self.layers, self.heads, self.width, norm="layer", bias=True, qk_norm=False, tied=True
+        )
+
+    def config(self, precision: str) -> TrainingConfig:
+        """The training configuration."""
+        return TrainingConfig(max_length=self.longest, batch_size=self.batch, precision=precision)  # type: ignore[arg-type]
+
+    def trainer(self, precision: str, *, every_token: bool = False) -> Trainer:
+        """Ours."""
+        kind = EveryToken if every_token else Trainer
+        scheme = Sequential(max_position=self.max_position)
+        trainer = kind(self.task, scheme, Learned(), self.model, self.config(precision), seed=0)
+        trainer.model.train()
+        return trainer
+
+
+CASES = (
+    Case(Majority(letters=2), 4, 4, 256, 50, 64, 153),
+    Case(Majority(letters=2), 1, 1, 256, 50, 64, 153),
+    Case(Addition(), 1, 4, 512, 30, 100, 201),
+)
+QUICK = (Case(Majority(letters=2), 1, 1, 32, 10, 8, 30),)
+
+
+class EveryToken(Trainer):
+    """A trainer that scores every token, prompts too."""
+
+    def groups(self, step: int) -> list[Inputs]:
+        """The same data, with all tokens but the first as targets."""
+        return [
+            dataclasses.replace(
+                group, at=slice(0, group.input_ids.shape[1] - 1),
+                targets=group.input_ids[:, 1:], target_ids=group.position_ids[:, 1:],
+            )
+            for group in super().groups(step)
+        ]  # fmt: skip
+
+
+def rows(effort: Effort) -> Iterator[Row]:
+    """For each case: equal precision, best of each, every token scored, and the parts of the gain."""
+    for case in QUICK if effort.quick else CASES:
+        yield from _case(case, effort)
+    yield _matmul_share((QUICK if effort.quick else CASES)[0], effort)
+
+
+def _case(case: Case, effort: Effort) -> Iterator[Row]:
+    try:
+        padded = {
+            key: gpt2.PaddedTraining(
+                case.task, case.model, case.config("float32"), case.max_position + 1,
+                precision=key[0], every_token=key[1] == "all",
+            )
+            for key in (("float32", "scored"), ("bf16", "scored"), ("float32", "all"), ("bf16", "all"))
+        }  # fmt: skip
+    except ImportError:
+        yield Row(case.name, "tokens/s", against=AGAINST, skipped=gpt2.NEEDS)
+        return
+    ours = {
+        key: case.trainer(key[0], every_token=key[1] == "all")
+        for key in (("float32", "scored"), ("bf16", "scored"), ("float32", "all"), ("bf16", "all"))
+    }
+    sides: list[Callable[[int], object]] = [side.step for pair in (padded, ours) for side in pair.values()]
+    seconds = effort.seconds(sides)
+    real = statistics.mean(tokens for _, tokens in padded["float32", "scored"].batches)
+    width = statistics.mean(batch["input_ids"].numel() for batch, _ in padded["float32", "scored"].batches)
+    # The timed steps are 1 to `repeats`, after the one that is not timed.
+    own = statistics.median(
+        sum(group.input_ids.numel() for group in ours["float32", "scored"].groups(step))
+        for step in range(1, effort.repeats + 1)
+    )
+    theirs = dict(zip(padded, (real / time for time in seconds[:4]), strict=True))
+    mine = dict(zip(ours, (own / time for time in seconds[4:]), strict=True))
+
+    def best(speeds: dict[tuple[str, str], float], scored: str) -> float:
+        return max(speeds["float32", scored], speeds["bf16", scored])
+
+    for scored, label in (("scored", ""), ("all", ", every token scored")):
+        for name, first, second in (
+            ("float32", mine["float32", scored], theirs["float32", scored]),
+            ("best precision of each", best(mine, scored), best(theirs, scored)),
+        ):
+            yield Row.of(f"{case.name}, {name}{label}", "tokens/s", first, second, AGAINST)
+    parts = (
+        ("padding and loop", mine["float32", "all"], theirs["float32", "all"], AGAINST),
+        ("only scored tokens", mine["float32", "scored"], mine["float32", "all"], "ours, every token"),
+        ("bf16", mine["bf16", "scored"], mine["float32", "scored"], "ours, float32"),
+        ("bf16 of GPT-2", theirs["bf16", "scored"], theirs["float32", "scored"], "GPT-2, float32"),
+    )
+    note = f"padding is {1 - real / width:.0%} of the baseline's tokens"
+    for name, first, second, against in parts:
+        yield Row.of(f"{case.name}: gain from {name}", "tokens/s", first, second, against, note)
+
+
+def _matmul_share(case: Case, effort: Effort) -> Row:
+    """Floating-point operations of a training step that scores every token, against a large float32 product's."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    trainer = case.trainer("float32", every_token=True)
+    with FlopCounterMode(display=False) as counter:
+        trainer.step(1)
+    size = 256 if effort.quick else 1536
+    left, right = torch.randn(size, size), torch.randn(size, size)
+    step, product = effort.seconds([lambda repeat: trainer.step(1), lambda repeat: left @ right])
+    ours, peak = counter.get_total_flops() / step / 1e9, 2 * size**3 / product / 1e9
+    if peak <= 0:
+        raise LengthwiseError("the clock did not advance during a matrix product; use --clock wall")
+    return Row.of(
+        f"{case.name}: float32 operations", "GFLOP/s", ours, peak, f"one {size}³ product", f"{ours / peak:.0%} of it"
+    )
