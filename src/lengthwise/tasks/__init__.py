@@ -7,10 +7,12 @@ from lengthwise.tasks import copy as copy
 from lengthwise.tasks import flip_flop as flip_flop
 from lengthwise.tasks import huang as huang
 from lengthwise.tasks import induction as induction
+from lengthwise.tasks import language as language
 from lengthwise.tasks import look_back as look_back
 from lengthwise.tasks import majority as majority
 from lengthwise.tasks import parity as parity
 from lengthwise.tasks import parity_scratchpad as parity_scratchpad
+from lengthwise.tasks import planted as planted
 from lengthwise.tasks import retrieval as retrieval
 from lengthwise.tasks import reverse as reverse
 from lengthwise.tasks import sort as sort

@@ -50,8 +50,8 @@ class BinaryAddition(Task):
     def layout(self, length: int, rng: Rng) -> Operands:
         """Whether there is an extra digit is drawn with its exact probability."""
         first = int(rng.integers(1, length - 2))
-        fixed = Operands(length, first, length - 2 - first, True)
-        return Operands(length, fixed.first, fixed.second, bool(rng.random() < _chances(fixed)[0][0]))
+        second = length - 2 - first
+        return Operands(length, first, second, bool(rng.random() < extra_digit_chance(first, second)))
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Significance i (from 0) has place i + 1; the operators have the place of a possible extra digit."""
@@ -83,6 +83,11 @@ class BinaryAddition(Task):
             if not number or not set(number) <= {"0", "1"} or (len(number) > 1 and number[0] == "0"):
                 raise ValueError(f"not a binary number without leading zeros: {number!r}")
         return [*f"{int(first, 2) + int(second, 2):b}", EOS]
+
+
+def extra_digit_chance(first: int, second: int) -> float:
+    """Probability that the sum of uniform operands of these lengths has a digit more than the longer one."""
+    return _chances(Operands(first + second + 2, first, second, carry=True))[0][0]
 
 
 def _is_constant(layout: Operands, i: int) -> bool:

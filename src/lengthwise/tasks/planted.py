@@ -1,0 +1,162 @@
+"""A function of k planted tokens among noise: any k, alphabet, placement and g* (after Golowich et al. 2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import combinations_with_replacement, product
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, PlainSerializer
+
+from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.config import config
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import BOS, SPECIALS, Vocab
+from lengthwise.sparsity.labels import LABELS, Label, Lookup, Majority, Parity, SumMod
+from lengthwise.sparsity.placements import FixedOffsets, Local, Placement, Strided, Uniform
+from lengthwise.sparsity.planted import Planted
+from lengthwise.tasks.base import TASKS, Task
+
+QUERY = "?"
+MARK = "*"
+
+Shapes = tuple[tuple[int, ...], ...]
+
+
+@TASKS.register("planted")
+@config
+class PlantedCorrelation(Task):
+    """``<bos> 1 0* 1 1* 0 ? 1``: g* of the k marked tokens, in their order, read at the query; no end token.
+
+    Length = number of tokens before the query. Noise is uniform over ``values`` symbols 0, 1, …; marked tokens are
+    uniform over as many, 0*, 1*, …. ``placement`` says where they stand: ``uniform``, any k of the positions (or k of
+    them within ``span``); ``strided``, the same place of each of k equal blocks; or shapes such as ``[[0, 1, 4]]``,
+    offsets from the first one. ``label`` is g*: parity, majority, ``{"name": "sum_mod", "modulus": 3}`` or
+    ``{"name": "lookup", "m": 2, "table": [0, 1, 1, 1]}``.
+    """
+
+    summary = "a function g* of k marked tokens among noise (planted correlations)"
+
+    k: int = 2
+    values: int = 2
+    span: int | None = None
+    placement: Literal["uniform", "strided"] | Shapes = "uniform"
+    label: Annotated[Label, BeforeValidator(LABELS.build), PlainSerializer(LABELS.describe)] = Parity()
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ValueError(f"k must be 1 or more, got {self.k}")
+        if self.values < 2:
+            raise ValueError(f"values must be 2 or more, got {self.values}")
+        if self.span is not None and self.placement != "uniform":
+            raise ValueError("a span goes with placement uniform only; leave one of the two out")
+        if isinstance(self.placement, tuple) and {len(shape) for shape in self.placement} != {self.k}:
+            raise ValueError(f"shapes need k = {self.k} offsets each, got {[list(shape) for shape in self.placement]}")
+        if len(set(self._labels_attained)) < 2:
+            raise ValueError("g* is constant: there is nothing to learn; use another label")
+
+    @cached_property
+    def distribution(self) -> Planted:
+        """The planted distribution of the strings."""
+        return Planted.marked(self.k, values=self.values, label=self.label, placement=self._placement())
+
+    def _placement(self) -> Placement:
+        if isinstance(self.placement, tuple):
+            return FixedOffsets(self.placement)
+        if self.placement == "strided":
+            return Strided(self.k)
+        return Uniform(self.k) if self.span is None else Local(self.k, self.span)
+
+    @cached_property
+    def _labels_attained(self) -> tuple[int, ...]:
+        """The labels that some word of marked tokens has."""
+        self.label.check(self.k, self.values)
+        # All but a lookup are symmetric, so one order of each word tells.
+        every = product(range(self.values), repeat=self.k)
+        words = every if isinstance(self.label, Lookup) else combinations_with_replacement(range(self.values), self.k)
+        return tuple(np.unique(self.label(np.array(list(words)))).tolist())
+
+    @cached_property
+    def _decisive(self) -> tuple[int, ...]:
+        """Which of the k marked tokens g* depends on: all of them, except where a lookup ignores some."""
+        if not isinstance(self.label, Lookup):
+            # Symmetric and not constant: if it depends on one, it depends on all.
+            return tuple(range(self.k))
+        words = np.array(list(product(range(self.values), repeat=self.k)))
+        table = self.label(words).reshape((self.values,) * self.k)
+        return tuple(i for i in range(self.k) if (np.diff(table, axis=i) != 0).any())
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        """Symbols (as many as values or labels), marked symbols, the query."""
+        plain = max(self.values, max(self._labels_attained) + 1)
+        return Vocab.of([*map(str, range(plain)), *(f"{value}{MARK}" for value in range(self.values)), QUERY])
+
+    def lengths(self, low: int, high: int) -> list[int]:
+        """The lengths in which the marked tokens have room."""
+        shortest = self.k
+        if isinstance(self.placement, tuple):
+            shortest = 1 + min(shape[-1] for shape in self.placement)
+        step = self.k if self.placement == "strided" else 1
+        return [n for n in range(max(low, shortest), high + 1) if n % step == 0]
+
+    def chance(self, layout: Layout) -> float:
+        """One of the labels."""
+        del layout
+        return 1 / len(self._labels_attained)
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Marked tokens, query and answer share place 1; noise has none."""
+        sample = self.distribution.sample(seq.size, layout.length, rng)
+        # The distribution's tokens are noise 0..m-1 and marked m..2m-1; here the labels' symbols lie between the two.
+        is_marked = sample.tokens >= self.values
+        first = self.vocab[f"0{MARK}"] - self.values
+        tokens = np.where(is_marked, sample.tokens + first, sample.tokens + len(SPECIALS))
+        seq.bos()
+        given = [seq.given(tokens[:, i], place=is_marked[:, i].astype(np.int64)) for i in range(layout.length)]
+        seq.given(self.vocab[QUERY], place=1)
+        parents: list[Any] = [sample.relevant[:, i] + given[0] for i in self._decisive]
+        selectors = [] if self._fixed(layout.length) else given
+        seq.predicted(sample.labels + len(SPECIALS), place=1, parents=parents, selectors=selectors)
+
+    def _fixed(self, length: int) -> bool:
+        """Whether the marked tokens can stand in one way only, so that content chooses nothing."""
+        return length == self.k
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Read the marked tokens and apply g* in plain Python."""
+        body = list(prompt[1:-1])
+        if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != QUERY:
+            raise ValueError("not a string between <bos> and a query")
+        symbols = {str(value) for value in range(self.values)}
+        if not all(token.removesuffix(MARK) in symbols for token in body):
+            raise ValueError("a token is no symbol of the task")
+        where = [i for i, token in enumerate(body) if token.endswith(MARK)]
+        if len(where) != self.k or not self._allowed(where, len(body)):
+            raise ValueError(f"the marked tokens are not {self.k} in an allowed place")
+        return [str(self._solve([int(body[i].removesuffix(MARK)) for i in where]))]
+
+    def _allowed(self, where: list[int], length: int) -> bool:
+        offsets = tuple(i - where[0] for i in where)
+        if isinstance(self.placement, tuple):
+            return offsets in self.placement
+        if self.placement == "strided":
+            return length % self.k == 0 and offsets == tuple(range(0, length, length // self.k))
+        return self.span is None or offsets[-1] <= self.span
+
+    def _solve(self, word: list[int]) -> int:
+        match self.label:
+            case Parity():
+                return sum(word) % 2
+            case SumMod(modulus=modulus):
+                return sum(word) % modulus
+            case Majority():
+                return max(sorted(set(word)), key=word.count)
+            case Lookup(m=m, table=table):
+                index = 0
+                for value in word:
+                    index = m * index + value
+                return table[index]
+        return int(self.distribution.label(np.array([word]))[0])

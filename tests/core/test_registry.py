@@ -1,0 +1,72 @@
+"""Names to components and back."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+from lengthwise.core.config import config
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.registry import Registry
+
+
+class Animal:
+    name: ClassVar[str]
+
+
+def _registry() -> Registry[Animal]:
+    animals: Registry[Animal] = Registry("animal")
+
+    @animals.register("cat")
+    @config
+    class Cat(Animal):
+        lives: int = 9
+
+    animals.alias("old-cat", {"name": "cat", "lives": 1})
+    return animals
+
+
+def test_build_and_describe_are_inverse() -> None:
+    animals = _registry()
+    cat = animals.build("cat", lives=3)
+    assert animals.describe(cat) == {"name": "cat", "lives": 3}
+    assert animals.build(animals.describe(cat)) == cat
+    assert animals.build(cat) is cat
+
+
+def test_an_alias_is_a_configured_component() -> None:
+    animals = _registry()
+    assert list(animals) == ["cat", "old-cat"]
+    assert len(animals) == 2
+    assert "old-cat" in animals
+    assert animals.get("old-cat") is animals.get("cat")
+    assert animals.describe(animals.build("old-cat")) == {"name": "cat", "lives": 1}
+    assert animals.describe(animals.build("old-cat", lives=2)) == {"name": "cat", "lives": 2}
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("cart", "unknown animal 'cart'. Did you mean 'cat'?"),
+        ("zebra", "unknown animal 'zebra'. Known: cat, old-cat."),
+        ({"name": "cat", "live": 3}, "unknown field of animal 'cat' 'live'. Did you mean 'lives'?"),
+        ({"lives": 3}, "a animal needs a name; write {'name': ...} with one of: cat, old-cat"),
+        ({"name": "cat", "lives": "3"}, "animal 'cat': lives: input should be a valid integer, got '3'"),
+    ],
+)
+def test_mistakes_say_what_is_known(spec: object, message: str) -> None:
+    with pytest.raises(LengthwiseError) as caught:
+        _registry().build(spec)
+    assert str(caught.value) == message
+
+
+def test_a_name_is_taken_once() -> None:
+    animals = _registry()
+    for name in ("cat", "old-cat"):
+        with pytest.raises(ValueError, match="registered twice"):
+            animals.alias(name, {"name": "cat"})
+    with pytest.raises(ValueError, match="registered twice"):
+        animals.register("cat")(Animal)
+    with pytest.raises(UnknownNameError):
+        animals.get("dog")

@@ -1,0 +1,62 @@
+"""A task from a user's own file, outside the package."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.tasks import TASKS
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "my_task.py"
+
+
+def _laws() -> list:
+    path = ROOT / "tests" / "laws" / "test_tasks.py"
+    spec = importlib.util.spec_from_file_location("laws_of_tasks", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["laws_of_tasks"] = module
+    spec.loader.exec_module(module)
+    return module.LAWS
+
+
+def test_the_example_is_short_and_keeps_every_law() -> None:
+    assert len(EXAMPLE.read_text().splitlines()) <= 40
+    task = TASKS.build(f"{EXAMPLE}:EverySecond")
+    laws = _laws()
+    assert len(laws) >= 10
+    for law in laws:
+        law(task)
+
+
+def test_a_path_relative_to_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    task = TASKS.build("examples/my_task.py:EverySecond", base=3)
+    batch = task.batch(4, 2, stream(0))
+    assert batch.tokens == 1 + 4 + 1 + 2 + 1
+    assert TASKS.describe(task) == {"name": "examples/my_task.py:EverySecond", "base": 3}
+
+
+@pytest.mark.parametrize(
+    ("content", "target", "message"),
+    [
+        (None, "gone.py:Task", r"no file .*gone\.py"),
+        ("x = (", "broken.py:Mine", r"broken\.py does not run: SyntaxError"),
+        ("1 / 0", "crash.py:Mine", r"crash\.py does not run: ZeroDivisionError"),
+        ("class Mine: pass", "wrong.py:Other", r"unknown class in .*wrong\.py 'Other'"),
+        ("class Mine: pass", "plain.py:Mine", r"is not a Task; derive it from lengthwise\.tasks\.Task"),
+    ],
+)
+def test_mistakes_give_one_clear_line(tmp_path: Path, content: str | None, target: str, message: str) -> None:
+    if content is not None:
+        (tmp_path / target.partition(":")[0]).write_text(content)
+    with pytest.raises(LengthwiseError, match=message) as caught:
+        TASKS.build(f"{tmp_path}/{target}")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,71 @@
+"""The numbers that the theory is about: sparsity and span."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lengthwise.core.batch import Batch
+from lengthwise.core.rng import stream
+from lengthwise.tasks import TASKS, Task
+
+
+def sparsity(batch: Batch) -> int:
+    return int((batch.parents >= 0).sum(axis=2).max())
+
+
+def span(batch: Batch, ids: np.ndarray) -> int:
+    """Largest |id of the token that predicts − id of a parent| over scored tokens; ids ``[B T]``."""
+    widest = 0
+    for row in range(batch.size):
+        for t in np.flatnonzero(batch.scored):
+            parents = batch.parents[row, t]
+            distances = np.abs(ids[row, t - 1] - ids[row, parents[parents >= 0]])
+            widest = max(widest, int(distances.max(initial=0)))
+    return widest
+
+
+def sequential(batch: Batch) -> np.ndarray:
+    return np.broadcast_to(np.arange(batch.tokens), batch.input_ids.shape)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(5, 12), (20, 42), (100, 202)])
+def test_addition_is_sparse_at_all_lengths_and_local_only_when_coupled(n: int, expected: int) -> None:
+    batch = TASKS.build("addition").batch(n, 2, stream(0))
+    assert sparsity(batch) == 5
+    assert span(batch, sequential(batch)) == expected
+    assert span(batch, batch.places[:, :, 0]) == 1
+
+
+def test_parity_is_dense_and_its_scratchpad_is_not() -> None:
+    for n in (3, 10, 40):
+        assert sparsity(TASKS.build("parity").batch(n, 1, stream(0))) == n
+        batch = TASKS.build("parity-scratchpad").batch(n, 1, stream(0))
+        assert sparsity(batch) == 2
+        assert span(batch, batch.places[:, :, 0]) <= 1
+        assert span(batch, sequential(batch)) == n
+
+
+def _task(name: str, **fields: object) -> Task:
+    return TASKS.build(name, **fields)
+
+
+def test_sparse_parity_has_at_most_k_parents_within_its_span() -> None:
+    for n in (10, 60):
+        batch = _task("sparse-parity", k_max=3, span=5).batch(n, 300, stream(1))
+        marked = np.where(batch.parents[:, -1] >= 0, batch.parents[:, -1], batch.parents[:, -1].max(axis=1)[:, None])
+        assert sparsity(batch) == 3
+        assert np.ptp(marked, axis=1).max() == 5
+
+
+def test_variable_assignment_has_one_parent_per_token_and_is_local_within_places() -> None:
+    task = _task("variable-assignment")
+    for n in (8, 40):
+        for layout in task.test_layouts(n):
+            batch = task.batch(n, 20, stream(2), layout)
+            assert sparsity(batch) == 1
+            # A child's parent stands in the child's own line; only finding the next line is a jump, and ids tell it.
+            steps = np.flatnonzero(batch.scored)[1:-1:2]
+            for row in range(batch.size):
+                for t in steps:
+                    assert batch.places[row, t - 1, 0] == batch.places[row, batch.parents[row, t, 0], 0]
