@@ -5,6 +5,7 @@ from lengthwise.experiments.recipes import idealized_learner as idealized_learne
 from lengthwise.experiments.recipes import look_back as look_back
 from lengthwise.experiments.recipes import parity_scratchpad as parity_scratchpad
 from lengthwise.experiments.recipes import positional_products as positional_products
+from lengthwise.experiments.recipes import ppc_ablations as ppc_ablations
 from lengthwise.experiments.recipes import regularizer_growth as regularizer_growth
 from lengthwise.experiments.recipes import sparse_parity as sparse_parity
 from lengthwise.experiments.recipes import variable_assignment as variable_assignment
