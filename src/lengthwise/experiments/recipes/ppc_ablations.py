@@ -31,7 +31,7 @@ def ppc_ablations(preset: Preset) -> Recipe:
         "ids with one jump": draw("pose"),
         "permuted ids": draw("permuted"),
         "pointer head": model(id_head="pointer"),
-        "no slot level": dataclasses.replace(base, task=dataclasses.replace(base.task, slots=False)),
+        "no slot level": base.edited(["task.slots=false"]),
         "no log-length scaling": model(log_length=None),
         "no QK-norm": model(qk_norm=False),
         "no QK-norm, no log-length": model(qk_norm=False, log_length=None),
