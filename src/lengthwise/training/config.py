@@ -49,5 +49,11 @@ class TrainingConfig:
             raise ValueError(f"min_length must not exceed max_length, got {self.min_length} and {self.max_length}")
         if self.batch_size % self.groups:
             raise ValueError(f"batch_size must be a multiple of groups, got {self.batch_size} and {self.groups}")
-        if not self.lr > 0:
-            raise ValueError(f"lr must be positive, got {self.lr}")
+        for name in ("lr", "clip"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be positive and finite, got {getattr(self, name)}")
+        for name in ("warmup", "weight_decay", "id_loss", "regularizer", "final_lr"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be 0 or more and finite, got {getattr(self, name)}")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"betas must be in [0, 1), got {list(self.betas)}")
