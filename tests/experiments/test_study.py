@@ -16,6 +16,7 @@ from lengthwise.experiments.recipes.positional_products import (
     pair_weights,
     published,
     relations,
+    zero_error,
 )
 from lengthwise.experiments.study import STUDIES, Study, run_study
 
@@ -68,6 +69,12 @@ def test_the_threshold_splits_the_published_table():
             last = table[relation.published][f"d{width}"][-1]
             if relation.extrapolates[width] or relation.kind == "neither":
                 assert (last < EXTRAPOLATES_BELOW) == relation.extrapolates[width]
+
+
+def test_the_error_of_zero_is_the_share_of_true_pairs():
+    neighbour, mod = relations("quick")[0], relations("quick")[2]
+    assert zero_error(neighbour, 150) == pytest.approx(TARGET**2 * 149 / (150 * 151 / 2))
+    assert zero_error(mod, 3) == pytest.approx(TARGET**2 * 3 / 6)
 
 
 def test_fitting_beats_the_constant():
