@@ -1,0 +1,47 @@
+"""The committed results in a few lines per system, which `lengthwise predict` shows beside its verdicts.
+
+``python -m lengthwise.report.measured results src/lengthwise/prediction/measured.json`` writes them anew; a test holds
+the file against ``results/``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from lengthwise.core.files import write_json
+from lengthwise.report.result import load
+from lengthwise.report.summary import SystemSummary, summarize
+
+RECIPES = ("variable-assignment", "parity-scratchpad", "sparse-parity", "addition")
+"""Their systems are shown; ablations and searches speak of settings, not of tasks."""
+
+
+def measured(results: Path) -> dict[str, Any]:
+    """Per system: task, seeds, how many fitted, the median exact match at its longest tests."""
+    systems = summarize(load([results]))
+    return {"systems": [_row(system) for system in systems if system.recipe in RECIPES]}
+
+
+def _row(system: SystemSummary) -> dict[str, Any]:
+    cells = []
+    for cell in system.cells:
+        found = cell.estimate()
+        if found is not None and cell.length >= system.max_length:
+            axes = ", ".join(f"{key} {value}" for key, value in dict(cell.axes).items())
+            label = f"length {cell.length}" + (f" ({axes})" if axes else "")
+            cells.append({"label": label, "length": cell.length, "median": round(found.median, 4)})
+    longest = sorted({cell["length"] for cell in cells})[-2:]
+    return {
+        "task": system.experiment["task"]["name"],
+        "system": f"{system.name}, trained to {system.max_length}",
+        "seeds": len(system.results),
+        "fitted": len(system.fitted),
+        "cells": [cell for cell in cells if cell["length"] in longest],
+        "commit": system.results[0].commit,
+    }
+
+
+if __name__ == "__main__":
+    write_json(Path(sys.argv[2]), measured(Path(sys.argv[1])))
