@@ -52,6 +52,7 @@ SMALL: list[dict[str, Any]] = [
     {"name": "planted", "k": 3, "values": 3, "label": {"name": "majority"}, "placement": [[0, 1, 3], [0, 2, 3]]},
     {"name": "planted", "k": 2, "values": 3, "label": {"name": "sum_mod", "modulus": 4}, "placement": "strided"},
     {"name": "planted", "k": 2, "label": {"name": "lookup", "m": 2, "table": [0, 1, 0, 1]}},
+    {"name": "recoupled", "task": {"name": "copy", "symbols": "repeats", "letters": 3}},
     {"name": "retrieval", "letters": 3},
     {"name": "retrieval", "side": "before", "letters": 3},
     {"name": "flip-flop", "ignore": 0.3},

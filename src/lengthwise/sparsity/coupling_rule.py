@@ -72,18 +72,26 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
                 f"{d.unresolved[0] + 1}; give more examples or query the task"
             )
     sparsity = [d.sparsity for d in known]
+    grows = NoCouplingError(
+        f"the number of parents grows with length: {_list(sparsity)} at lengths {_list(lengths)}; "
+        "a coupling fixed in advance needs a constant number (a scratchpad may give one; where the content chooses "
+        "what matters, predict the places)"
+    )
     if len(known) > 2 and all(b > a for a, b in pairwise(sparsity)):
-        raise NoCouplingError(
-            f"the number of parents grows with length: {_list(sparsity)} at lengths {_list(lengths)}; "
-            "a coupling fixed in advance needs a constant number (a scratchpad may give one; where the content chooses "
-            "what matters, predict the places)"
-        )
+        raise grows
+    # Parents that grow in steps (a majority of 2m bits needs 2m - 1 of them, as many as of 2m - 1 bits) may have a rule
+    # at the few lengths given; only if there is none is the growth the reason.
+    in_steps = len(known) > 2 and sparsity[-1] > sparsity[0] and all(b >= a for a, b in pairwise(sparsity))
     segments = find_segments(known)
+    if segments is None and in_steps:
+        raise grows
     if segments is None:
         raise NoCouplingError(
             f"the layout is not affine in the length at lengths {_list(lengths)}; use lengths with one layout each"
         )
     formulas = search_formulas(segments, known)
+    if formulas is None and in_steps:
+        raise grows
     if formulas is None:
         raise NoCouplingError(
             f"no rule that is affine in the index keeps every parent within one place "

@@ -13,6 +13,7 @@ from lengthwise.tasks import majority as majority
 from lengthwise.tasks import parity as parity
 from lengthwise.tasks import parity_scratchpad as parity_scratchpad
 from lengthwise.tasks import planted as planted
+from lengthwise.tasks import recoupled as recoupled
 from lengthwise.tasks import retrieval as retrieval
 from lengthwise.tasks import reverse as reverse
 from lengthwise.tasks import sort as sort

@@ -1,0 +1,113 @@
+"""Any task with other places: those of a coupling rule that was found, not written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from pydantic import BeforeValidator, PlainSerializer
+
+from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.config import config
+from lengthwise.core.errors import require
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import Vocab
+from lengthwise.sparsity.coupling_rule import CouplingRule
+from lengthwise.sparsity.coupling_search import PlaceFormula, Segment
+from lengthwise.tasks.base import TASKS, Task
+from lengthwise.tasks.copy import Copy
+
+COPY_RULE = CouplingRule(
+    segments=(
+        Segment(1, 0, in_prompt=True, varies=False),
+        Segment(0, 1, in_prompt=True, varies=True),
+        Segment(1, 0, in_prompt=True, varies=False),
+        Segment(0, 1, in_prompt=False, varies=True),
+        Segment(1, 0, in_prompt=False, varies=False),
+    ),
+    formulas=(
+        None,
+        PlaceFormula(2, 0, 1),
+        PlaceFormula(1, 0, 0),
+        PlaceFormula(2, 0, 1),
+        PlaceFormula(2, 1, 0),
+    ),
+    lengths=(4, 5, 6),
+)
+"""What the search finds for copy (a test holds the two together): the rule that goes with the default ``task``."""
+
+
+@TASKS.register("recoupled")
+@config
+class Recoupled(Task):
+    """The sequences of ``task``, token by token, with the places of ``rule``.
+
+    Layouts, answers, parents and lengths are the task's own. Only tasks with one level of places can be placed anew.
+    Raises `LengthwiseError` while writing when the rule is for sequences of another number of tokens.
+    """
+
+    summary = "another task with the places of a coupling rule that was found (`lengthwise couple`)"
+    # A rule counts places upwards through the answer, so a new place is the next one.
+    place_rule = "next"
+
+    task: Annotated[Task, BeforeValidator(TASKS.build), PlainSerializer(TASKS.describe)] = Copy(symbols="repeats")
+    rule: CouplingRule = COPY_RULE
+
+    def __post_init__(self) -> None:
+        if self.task.levels != ("coupled",):
+            raise ValueError(f"task {self.task.name!r} has {len(self.task.levels)} levels of places; one can be placed")
+        if len(self.rule.formulas) != len(self.rule.segments):
+            raise ValueError("a rule needs one formula (or null) per segment")
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        """The task's."""
+        return self.task.vocab
+
+    def layout(self, length: int, rng: Rng) -> Layout:
+        """The task's."""
+        return self.task.layout(length, rng)
+
+    def test_layouts(self, length: int) -> list[Layout]:
+        """The task's."""
+        return self.task.test_layouts(length)
+
+    def max_length(self) -> int | None:
+        """The task's."""
+        return self.task.max_length()
+
+    def lengths(self, low: int, high: int) -> list[int]:
+        """The task's lengths at which no segment of the rule has a negative size."""
+        sizes = self.rule.segments
+        return [n for n in self.task.lengths(low, high) if all(segment.size(n) >= 0 for segment in sizes)]
+
+    def chance(self, layout: Layout) -> float:
+        """The task's."""
+        return self.task.chance(layout)
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Let the task write, then write the same columns with other places."""
+        inner = SequenceBuilder(self.vocab, seq.size)
+        self.task.write(inner, layout, rng)
+        batch = inner.build(layout)
+        places = self.rule.places(layout.length)
+        require(
+            len(places) == batch.tokens,
+            f"the rule places {len(places)} tokens at length {layout.length}, but {self.task.name} has {batch.tokens}; "
+            f"find a rule with `lengthwise couple {self.task.name}`",
+        )
+        for t, (column, place) in enumerate(zip(batch.columns, places.tolist(), strict=True)):
+            ids = np.ascontiguousarray(batch.input_ids[:, t])
+            if column.scored:
+                seq.predicted(ids, place, column.parents, column.selectors, answer=column.answer)
+            else:
+                seq.given(ids, place)
+        if batch.allowed is not None:
+            seq.allow(batch.allowed)
+        seq.extra.update(batch.extra)
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """The task's."""
+        return self.task.answer(prompt)
