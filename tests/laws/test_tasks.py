@@ -47,6 +47,8 @@ SMALL: list[dict[str, Any]] = [
     {"name": "variable-assignment", "names": 8, "values": 4, "scratchpad": False},
     {"name": "variable-assignment", "names": 8, "values": 4, "slots": False},
     {"name": "variable-assignment", "names": 8, "values": 4, "test_chains": 2},
+    {"name": "variable-assignment", "names": 8, "values": 4, "separators": True},
+    {"name": "variable-assignment", "names": 8, "values": 4, "separators": True, "scratchpad": False, "slots": False},
     {"name": "planted", "k": 1, "values": 3},
     {"name": "planted", "k": 3, "span": 3},
     {"name": "planted", "k": 3, "values": 3, "label": {"name": "majority"}, "placement": [[0, 1, 3], [0, 2, 3]]},

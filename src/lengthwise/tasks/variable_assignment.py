@@ -18,7 +18,7 @@ from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, LevelKind, Task
 from lengthwise.tasks.sampling import distinct, inverse, shuffles
 
-QUERY = "?"
+QUERY, LINE_END = "?", ";"
 CHILD, PARENT = 1, 2
 
 
@@ -47,12 +47,16 @@ class VariableAssignment(Task):
     In training the queried depth is uniform in 1..n; the other lines are cut into chains at random, or, half of the
     time, into chains of the queried depth. Tests hold 4 chains of equal depth, so that nothing short of following the
     chain gives away which value it is; with scratchpad also one chain of all lines, where the whole trace is scored.
+
+    With ``separators`` every line, in the prompt and in the scratchpad, ends in ``;``. Without them child and parent
+    differ by the parity of their position alone, which a random skip between ids (PoSE) hides.
     """
 
     summary = "follow a chain of names through shuffled lines to its value"
 
     scratchpad: bool = True
     slots: bool = True
+    separators: bool = False
     names: int = 600
     values: int = 16
     test_chains: int = 4
@@ -65,8 +69,9 @@ class VariableAssignment(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """Names a, b, …, z, aa, …; values 0, 1, …; ``?``."""
-        return Vocab.of([*_names(self.names), *(str(value) for value in range(self.values)), QUERY])
+        """Names a, b, …, z, aa, …; values 0, 1, …; ``?`` and, if there are separators, ``;``."""
+        values = (str(value) for value in range(self.values))
+        return Vocab.of([*_names(self.names), *values, QUERY, *([LINE_END] if self.separators else [])])
 
     @property
     def levels(self) -> tuple[LevelKind, ...]:
@@ -130,10 +135,13 @@ class VariableAssignment(Task):
         for r in range(n):
             seq.given(children[r], place(r + 1, CHILD))
             seq.given(parents[r], place(r + 1, PARENT))
+            if self.separators:
+                seq.given(self.vocab[LINE_END], place(r + 1))
         seq.given(self.vocab[QUERY], place(n + 1))
         last = seq.given(chain[0], place(n + 1))
-        # Line r is tokens 2r + 1 and 2r + 2.
-        in_child, in_parent = 2 * line + 1, 2 * line + 2
+        # Without separators line r is tokens 2r + 1 and 2r + 2, behind <bos>.
+        in_child = (3 if self.separators else 2) * line + 1
+        in_parent = in_child + 1
         if not self.scratchpad:
             followed = [position for j in range(depth) for position in (in_child[j], in_parent[j])]
             seq.predicted(
@@ -150,26 +158,34 @@ class VariableAssignment(Task):
                 selectors=[name, in_child[j]],
                 answer=j == depth - 1,
             )
+            if self.separators and j < depth - 1:
+                seq.predicted(self.vocab[LINE_END], place(line[j] + 1), selectors=[last], answer=False)
         # The trace ends where it reached a value.
         seq.eos(place(n + 1), selectors=[last])
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         """Look each name up in a dictionary."""
-        if len(prompt) < 5 or len(prompt) % 2 == 0 or prompt[0] != BOS or prompt[-2] != QUERY:
-            raise ValueError("not lines of two tokens followed by ? and a name")
-        children, parents = list(prompt[1:-2:2]), list(prompt[2:-2:2])
+        width = 3 if self.separators else 2
+        body = list(prompt[1:-2])
+        if len(body) < width or len(body) % width or prompt[0] != BOS or prompt[-2] != QUERY:
+            raise ValueError("not lines followed by ? and a name")
+        if self.separators and set(body[2::3]) != {LINE_END}:
+            raise ValueError("a line does not end in ;")
+        children, parents = body[::width], body[1::width]
         meaning = dict(zip(children, parents, strict=True))
         first_value = self.vocab["0"]
         if len(meaning) < len(children) or any(not 4 <= self.vocab[name] < first_value for name in children):
             raise ValueError("every line defines a name of its own")
         trace, name = [], prompt[-1]
         while self.vocab[name] < first_value:
-            if name not in meaning or len(trace) > 2 * len(meaning):
+            if name not in meaning or len(trace) > width * len(meaning):
                 raise ValueError(f"{name} leads to no value")
-            trace += [name, meaning[name]]
+            trace += [name, meaning[name], LINE_END] if self.separators else [name, meaning[name]]
             name = meaning[name]
         if not trace or name == QUERY:
             raise ValueError("the query is not a name that leads to a value")
+        if self.separators:
+            trace.pop()
         return [*(trace if self.scratchpad else [name]), EOS]
 
 
