@@ -34,15 +34,15 @@ def variable_assignment(preset: Preset) -> Recipe:
         TrainingConfig(max_length=TRAINED, steps=1000 if quick else 2000, lr=2e-3 if quick else 1e-3),
         EvaluationConfig(lengths=(8, 32, 160) if quick else (8, 16, 32, 80, 160, 400)),
     )
-    # The replacements are measured to 4 times the training length; their tables need no more ids than that.
-    tokens = 4 * 4 * TRAINED + 4
+    # The replacements get ids for 20 times the training length as PPC does, and are measured to 4 times.
+    tokens = 4 * 20 * TRAINED + 4
     replaced = EvaluationConfig(lengths=(8, 16, 32))
     shift = Experiment(
         task,
         Sequential(max_position=tokens, random_start=True),
         Learned(),
         ModelConfig(layers=3, heads=4, width=128, log_length=4 * TRAINED),
-        TrainingConfig(max_length=TRAINED, steps=4000, lr=1e-3, stop_when_fitted=True),
+        TrainingConfig(max_length=TRAINED, steps=3500 if quick else 5000, lr=1e-3),
         replaced,
     )
     rope = Experiment(
