@@ -1,6 +1,7 @@
 """``crasp compile``, ``regularizer`` and studies on the command line."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +86,11 @@ def test_a_study_runs_and_is_reused(tmp_path, capsys, monkeypatch):
     code, out, err = call(capsys, "run", "tiny", "--out", str(tmp_path))
     assert "found" in err
     assert json.loads(call(capsys, "run", "tiny", "--out", str(tmp_path), "--json")[1])[0]["rows"] == rows
+
+
+def test_the_documentation_shows_what_is_printed(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "limit_transformers.md").read_text(encoding="utf-8")
+    block = next(block for block in page.split("```") if block.startswith("\n$ lengthwise crasp compile"))
+    command, *shown = block.strip().splitlines()
+    _, out, _ = call(capsys, *command.split()[2:])
+    assert out.splitlines() == shown

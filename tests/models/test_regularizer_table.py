@@ -95,6 +95,16 @@ def test_trained_models_have_a_table_with_undefined_rows():
     assert [term.name for term in learned.terms if term.value is None] == ["bits per parameter"]
 
 
+@pytest.mark.filterwarnings("error")
+def test_biases_are_measured_without_a_warning():
+    model = trained(Learned(), bias=True, norm="layer")
+    with torch.no_grad():
+        model.blocks[1].up.bias.fill_(0.5)
+    term = next(term for term in regularizer_table(model).terms if term.name == "‖b‖")
+    assert term.value == pytest.approx(0.5 * math.sqrt(4 * 16))
+    assert term.where == "layer 2"
+
+
 def test_the_positional_term_is_the_trained_one():
     model = trained(Learned())
     products = positional_products(model)

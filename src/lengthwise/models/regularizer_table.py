@@ -118,7 +118,7 @@ def _trained_terms(model: Transformer) -> Iterator[Term]:
     else:
         yield _largest(5, "‖p_i‖", ((f"id {i}", float(p.norm())) for i, p in enumerate(table)))
     yield _largest(5, "‖E_σ‖", ((f"token {i}", float(e.norm())) for i, e in enumerate(model.table.weight.detach())))
-    biases = [(where, float(block.up.bias.norm())) for where, block in blocks if block.up.bias is not None]  # type: ignore[union-attr,operator]
+    biases = [(where, float(block.up.bias.detach().norm())) for where, block in blocks if block.up.bias is not None]  # type: ignore[union-attr,operator]
     yield _largest(5, "‖b‖", biases) if biases else Term(5, "‖b‖", 0.0, "no biases")
     if table is None:
         yield Term(6, "Σ |p_1ᵀKᵀQ p_j|²", None, reason)
