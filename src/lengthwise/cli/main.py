@@ -41,10 +41,10 @@ def _options(
 
 
 def _add_commands() -> None:
-    from lengthwise.cli import bench, compile, crasp, decide, predict, regularizer, report, run, show
+    from lengthwise.cli import bench, compile, couple, crasp, decide, predict, regularizer, report, run, show
     from lengthwise.cli import list as list_command
 
-    for module in (list_command, show, run, report, predict, decide, crasp, compile, regularizer, bench):
+    for module in (list_command, show, run, report, predict, couple, decide, crasp, compile, regularizer, bench):
         module.add_to(app)
 
 

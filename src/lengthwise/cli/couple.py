@@ -1,0 +1,108 @@
+"""``lengthwise couple``: find a position coupling from the task's behaviour alone, and check it. No torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lengthwise.cli.console import emit_json, err, out
+from lengthwise.core.errors import LengthwiseError, require
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from lengthwise.prediction.coupling import CouplingFinding
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the command."""
+    app.command("couple")(couple)
+
+
+def couple(
+    task: Annotated[str, typer.Argument(help="A task by name, or path/to/file.py:Class (runs that file).")],
+    from_data: Annotated[bool, typer.Option("--from-data", help="Find it from examples, without any query.")] = False,
+    examples: Annotated[int, typer.Option("--examples", help="With --from-data: examples per length.")] = 20_000,
+    lengths: Annotated[
+        str | None, typer.Option("--lengths", metavar="N,N,…", help="Lengths to check at, by default 5,10,20,40.")
+    ] = None,
+    edits: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the task.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the queries or examples.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Find places that keep every dependency within one step, at every length; say why where there are none."""
+    from lengthwise.prediction.coupling import couple as find
+    from lengthwise.report.example import chosen
+
+    built, _ = chosen(task, "coupled", edits or [])
+    checked = _lengths(lengths)
+    require(examples >= 50, f"--examples must be at least 50, got {examples}")
+    console = err()
+    with console.status("looking for dependencies") as status:
+        found = find(
+            built,
+            from_data=from_data,
+            examples=examples,
+            checked=checked,
+            seed=seed,
+            report=lambda what: status.update(what),
+        )
+    if as_json:
+        emit_json(found.to_json())
+        return
+    draw(out(), found)
+
+
+def _lengths(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(sorted({int(part) for part in text.split(",")}))
+    except ValueError:
+        raise LengthwiseError(
+            f"--lengths needs whole numbers separated by commas, got {text!r}; write 5,10,20"
+        ) from None
+
+
+def draw(console: Console, found: CouplingFinding) -> None:
+    """The rule, the four requirements by length, the agreement, and the verdict in one line."""
+    from rich.table import Table
+    from rich.text import Text
+
+    source = f"{found.examples:,} examples per length" if found.from_data else f"{found.queries:,} queries"
+    lengths = ", ".join(map(str, found.lengths))
+    head = Text.assemble((found.task.name, "bold"), (f"   from {source}, lengths {lengths}", "dim"))
+    console.print(head)
+    console.print()
+    if found.rule is None or found.report is None:
+        console.print(Text.assemble(("no coupling found: ", "bold"), found.reason))
+        return
+    for line in found.rule.describe().splitlines():
+        console.print(Text("  " + line), soft_wrap=True)
+    console.print()
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    headings = ("length", "tokens", "parents", "tokens per place", "places", "span", "agrees with stated places")
+    for heading in headings[: None if found.agrees else -1]:
+        table.add_column(heading, justify="right")
+    agrees = dict(found.agrees)
+    for check in found.report.checks:
+        row = [
+            f"{check.length}{'' if check.seen else ' (new)'}",
+            str(check.tokens),
+            str(found.sparsity[check.length]),
+            str(check.tokens_per_place),
+            str(check.places),
+            str(check.span),
+        ]
+        table.add_row(*row, *(["yes" if agrees[check.length] else "no"] if agrees else []))
+    console.print(table)
+    console.print()
+    if found.holds:
+        console.print(
+            Text("it counts: few tokens per place, places grow linearly, every span is at most 1, also at new lengths")
+        )
+    for problem in found.report.problems:
+        console.print(Text.assemble(("it does not count: ", "bold"), problem))
+    if not found.agrees:
+        console.print(Text("the task states no places that length alone decides: nothing to compare with", style="dim"))

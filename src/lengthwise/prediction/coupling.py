@@ -1,0 +1,197 @@
+"""Find a position coupling for a task, from queries or examples, and hold it against four requirements. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lengthwise.core.batch import Layout
+from lengthwise.core.config import fields_of
+from lengthwise.core.errors import require
+from lengthwise.core.rng import Rng, stream
+from lengthwise.sparsity.coupling_rule import (
+    CouplingReport,
+    CouplingRule,
+    NoCouplingError,
+    agreement,
+    check_coupling,
+    propose_coupling,
+)
+from lengthwise.sparsity.dependence import Dependencies, Sampler, estimate_dependencies
+from lengthwise.sparsity.dependence_data import dependencies_from_data
+from lengthwise.tasks import TASKS, Task
+
+FOUND_FROM = 3
+"""Lengths that a rule is found from: two make a line, a third shows whether it is one."""
+SHORTEST = 4
+"""Shorter sequences have too few tokens for their parents to be told apart."""
+CHECKED = (5, 10, 20, 40)
+EXAMPLES = 20_000
+"""Examples per length where only data is given; sums of decimal digits need as many."""
+
+Report = Callable[[str], None]
+"""Called with what is being done."""
+
+
+@dataclass(frozen=True)
+class CouplingFinding:
+    """What the search found for one task.
+
+    ``rule`` is None where there is none, and ``reason`` says why. ``sparsity`` is the number of parents by length.
+    ``agrees`` says by length whether the symbols' places are the task's own, up to reversal and a shift of the answer
+    by one; empty where the task states no places that the prompt's length alone decides, or no rule was found.
+    """
+
+    task: Task
+    from_data: bool
+    examples: int
+    lengths: tuple[int, ...]
+    sparsity: dict[int, int]
+    queries: int
+    rule: CouplingRule | None = None
+    reason: str = ""
+    report: CouplingReport | None = None
+    agrees: tuple[tuple[int, bool], ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether a rule was found that meets every requirement."""
+        return self.report is not None and self.report.holds
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; ``rule`` is what the task ``recoupled`` takes."""
+        return {
+            "task": TASKS.describe(self.task),
+            "source": "examples" if self.from_data else "queries",
+            "examples_per_length": self.examples,
+            "found_from": list(self.lengths),
+            "sparsity": {str(n): k for n, k in self.sparsity.items()},
+            "queries": self.queries,
+            "holds": self.holds,
+            "reason": self.reason,
+            "rule": None if self.rule is None else fields_of(self.rule),
+            "text": None if self.rule is None else self.rule.describe().splitlines(),
+            "checks": [] if self.report is None else [fields_of(check) for check in self.report.checks],
+            "problems": [] if self.report is None else list(self.report.problems),
+            "agrees": {str(n): same for n, same in self.agrees},
+        }
+
+
+def couple(
+    task: Task,
+    *,
+    from_data: bool = False,
+    examples: int = EXAMPLES,
+    checked: Sequence[int] | None = None,
+    seed: int = 0,
+    report: Report = lambda what: None,
+) -> CouplingFinding:
+    """Find places for ``task`` at its first lengths from 4 on, and check them at ``checked`` (5, 10, 20, 40).
+
+    With ``from_data`` the rule comes from ``examples`` examples per length alone. The check estimates dependencies by
+    queries either way, at lengths that the rule has not seen: it judges the rule, so it may know more than the search.
+    Raises `LengthwiseError` for a task without lengths to search, or a check of a length without instances.
+    """
+    lengths = tuple(task.lengths(SHORTEST, SHORTEST + 60)[:FOUND_FROM])
+    require(len(lengths) == FOUND_FROM, f"task {task.name!r} has {len(lengths)} lengths in 4..64; a rule needs 3")
+    checked = _with_instances(task) if checked is None else checked
+    for n in checked:
+        require(bool(task.lengths(n, n)), f"task {task.name!r} has no instances of length {n}; check other lengths")
+    if task.batch(lengths[0], 1, stream(seed)).allowed is not None:
+        return CouplingFinding(
+            task, from_data, 0, lengths, {}, 0,
+            reason="what comes next is not determined by the prefix, so no token has parents to be near",
+        )  # fmt: skip
+    known: dict[int, Dependencies] = {}
+    for n in lengths:
+        report(f"dependencies at length {n}")
+        known[n] = _from_examples(task, n, examples, seed) if from_data else dependencies(task, n, seed)
+    facts: dict[str, Any] = {
+        "task": task,
+        "from_data": from_data,
+        "examples": examples if from_data else 0,
+        "lengths": lengths,
+    }
+    sparsity = {n: d.sparsity for n, d in known.items()}
+    queries = 0 if from_data else sum(d.queries for d in known.values())
+    try:
+        rule = propose_coupling(known)
+    except NoCouplingError as error:
+        return CouplingFinding(**facts, sparsity=sparsity, queries=queries, reason=str(error))
+    asked: dict[int, Dependencies] = {} if from_data else dict(known)
+    for n in checked:
+        if n not in asked:
+            report(f"checking at length {n}")
+            asked[n] = dependencies(task, n, seed)
+            queries += asked[n].queries
+    checks = check_coupling(rule, asked, checked)
+    return CouplingFinding(
+        **facts,
+        sparsity={**sparsity, **{n: asked[n].sparsity for n in checked}},
+        queries=queries,
+        rule=rule,
+        reason="" if checks.holds else checks.problems[0],
+        report=checks,
+        agrees=tuple(_agreements(task, rule, asked, checked, seed)),
+    )
+
+
+def _with_instances(task: Task) -> tuple[int, ...]:
+    """The default lengths, or the next ones above them that have instances."""
+    nearest = [next(iter(task.lengths(n, n + 60)), n) for n in CHECKED]
+    return tuple(sorted(set(nearest)))
+
+
+def found_rule(task: Task, seed: int = 0) -> CouplingRule:
+    """The rule found from queries, unchecked; raises `NoCouplingError` if there is none."""
+    lengths = task.lengths(SHORTEST, SHORTEST + 60)[:FOUND_FROM]
+    return propose_coupling({n: dependencies(task, n, seed) for n in lengths})
+
+
+def dependencies(task: Task, length: int, seed: int = 0) -> Dependencies:
+    """The parents at one length, estimated by asking ``task.answer``; places and parents of the task are not used."""
+    rng = stream(seed, "couple", "queries", length)
+    return estimate_dependencies(task.answer, _sampler(task, _layout(task, length, seed)), length, rng)
+
+
+def _from_examples(task: Task, length: int, examples: int, seed: int) -> Dependencies:
+    rng = stream(seed, "couple", "examples", length)
+    batch = task.batch(length, examples, rng, _layout(task, length, seed))
+    return dependencies_from_data(batch.input_ids, batch.prompt_length, length, rng)
+
+
+def _layout(task: Task, length: int, seed: int) -> Layout:
+    """One layout for all examples of a length, so that all have the same columns."""
+    return task.layout(length, stream(seed, "couple", "layout", length))
+
+
+def _sampler(task: Task, layout: Layout) -> Sampler:
+    prompts: list[list[str]] = []
+
+    def sample(length: int, rng: Rng) -> Sequence[str]:
+        if not prompts:
+            batch = task.batch(length, 256, rng, layout)
+            prompts.extend(batch.text(row)[: batch.prompt_length] for row in range(batch.size))
+        return prompts.pop()
+
+    return sample
+
+
+def _agreements(
+    task: Task, rule: CouplingRule, asked: dict[int, Dependencies], checked: Sequence[int], seed: int
+) -> list[tuple[int, bool]]:
+    """Found against stated places; nothing if the task states none, several levels, or other ones row by row."""
+    found = []
+    for n in checked:
+        places = task.batch(n, 32, stream(seed, "couple", "places", n), _layout(task, n, seed)).places
+        if places.shape[2] != 1 or not places.any() or (places != places[0]).any():
+            return []
+        symbols = np.array(asked[n].varies)
+        stated = places[0, :, 0]
+        if len(rule.places(n)) != len(stated):
+            return [*found, (n, False)]
+        found.append((n, agreement(rule.places(n), stated, asked[n].prompt_length, symbols)))
+    return found

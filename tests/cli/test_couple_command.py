@@ -1,0 +1,108 @@
+"""``couple``: what it prints is what the library finds, and a failure says why."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from terminal import Terminal
+
+from lengthwise.sparsity.coupling_rule import CouplingRule
+from lengthwise.tasks import TASKS
+from lengthwise.tasks.recoupled import Recoupled
+
+FOUR = {
+    "copy": ["--set", "symbols=repeats"],
+    "reverse": ["--set", "symbols=repeats", "--set", "letters=4"],
+    "parity-scratchpad": [],
+    "addition": [],
+}
+
+
+@pytest.mark.parametrize("task", FOUR)
+def test_the_four_tasks_get_a_coupling_that_counts(terminal: Terminal, task: str) -> None:
+    found = terminal("couple", task, *FOUR[task], "--lengths", "5,10", "--json").json()
+    assert found["holds"], found["problems"]
+    assert found["reason"] == ""
+    assert found["agrees"] == {"5": True, "10": True}
+    assert [(check["length"], check["span"], check["seen"]) for check in found["checks"]] == [
+        (5, 1, True),
+        (10, 1, False),
+    ]
+    assert found["source"] == "queries"
+    assert found["queries"] > 1000
+
+
+def test_the_rule_in_json_is_what_recoupled_takes(terminal: Terminal) -> None:
+    found = terminal("couple", "copy", "--set", "symbols=repeats", "--lengths", "5,7", "--json").json()
+    task = TASKS.build({"name": "recoupled", "task": found["task"], "rule": found["rule"]})
+    assert isinstance(task, Recoupled)
+    assert isinstance(task.rule, CouplingRule)
+    assert task.rule == Recoupled().rule, "the default of recoupled is what the search finds for copy"
+
+
+def test_from_examples_alone(terminal: Terminal) -> None:
+    found = terminal(
+        "couple", "parity-scratchpad", "--from-data", "--examples", "2000", "--lengths", "5,8", "--json"
+    ).json()  # fmt: skip
+    assert found["holds"], found["problems"]
+    assert (found["source"], found["examples_per_length"]) == ("examples", 2000)
+    assert found["agrees"] == {"5": True, "8": True}
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        ("bin_majority", "the number of parents grows with length: 3, 5, 5"),
+        ("parity", "the number of parents grows with length: 4, 5, 6"),
+        ("planted", "the number of parents grows with length: 4, 5, 6"),
+        ("language", "what comes next is not determined by the prefix"),
+    ],
+)
+def test_where_there_is_none_the_reason_is_given(terminal: Terminal, task: str, reason: str) -> None:
+    answer = terminal("couple", task)
+    assert answer.code == 0
+    assert f"no coupling found: {reason}" in " ".join(answer.out.split())
+    found = terminal("couple", task, "--json").json()
+    assert (found["holds"], found["rule"]) == (False, None)
+    assert found["reason"].startswith(reason)
+
+
+def test_the_table_on_a_terminal(terminal: Terminal) -> None:
+    answer = terminal("couple", "copy", "--set", "symbols=repeats", "--lengths", "5,8")
+    assert "answer, n symbols                  place 2 + i" in answer.out
+    assert "8 (new)" in answer.out
+    assert "it counts" in answer.out
+    assert max(map(len, answer.out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["couple", "coppy"], "Did you mean 'copy'?"),
+        (["couple", "copy", "--lengths", "5;6"], "--lengths needs whole numbers"),
+        (["couple", "copy", "--lengths", "500"], "has no instances of length 500"),
+        (["couple", "copy", "--from-data", "--examples", "3"], "--examples must be at least 50, got 3"),
+    ],
+)
+def test_mistakes_are_one_line(terminal: Terminal, arguments: list[str], message: str) -> None:
+    answer = terminal(*arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert message in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_a_rule_that_does_not_count_is_told_from_one_that_does(terminal: Terminal) -> None:
+    """Checked only where it was found, a rule has not been shown to extend."""
+    answer = terminal("couple", "parity-scratchpad", "--lengths", "4,5")
+    assert "it does not count: no length was checked that the rule was not found from" in " ".join(answer.out.split())
+
+
+def test_no_torch(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom lengthwise.cli.main import main\nmain(['couple', 'language'])\n"
+        "sys.exit(any(name in sys.modules for name in ('torch', 'matplotlib', 'scipy')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False, timeout=120).returncode == 0
