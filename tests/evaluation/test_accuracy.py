@@ -11,7 +11,7 @@ import torch
 from lengthwise.core.batch import Batch
 from lengthwise.core.rng import stream
 from lengthwise.evaluation import accuracy
-from lengthwise.evaluation.accuracy import _answers, _score_batch, fit_lengths, score_layout
+from lengthwise.evaluation.accuracy import _answers, fit_lengths, score_batch, score_layout
 from lengthwise.evaluation.score import LengthScore
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
@@ -140,7 +140,7 @@ def score(system: str, step: int, length: int, *, answers: bool = True) -> dict:
     task, scheme, _, _ = SYSTEMS[system]
     batch = task.batch(length, 40, stream(step, "test", length))
     model = trained(system)[step]
-    return _score_batch(model, task, scheme.for_evaluation(), batch, stream(step, "ids"), answers).to_json()
+    return score_batch(model, task, scheme.for_evaluation(), batch, stream(step, "ids"), answers=answers).to_json()
 
 
 @pytest.mark.parametrize("step", STAGES)

@@ -26,7 +26,12 @@ def run(
     ] = None,
     folder: Annotated[Path, typer.Option("--out", help="Where run directories go.")] = Path("runs"),
     resume: Annotated[bool, typer.Option("--resume", help="Insist that there is something to resume.")] = False,
-    only: Annotated[list[str] | None, typer.Option("--only", metavar="SYSTEM", help="Only this system.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="SYSTEM|TASK", help="Only this system, or this task's.")
+    ] = None,
+    encoding: Annotated[
+        list[str] | None, typer.Option("--encoding", help="Only systems with these positions; may be given again.")
+    ] = None,
     print_config: Annotated[bool, typer.Option("--print-config", help="Print the resolved systems, run none.")] = False,
     threads: Annotated[int | None, typer.Option("--threads", help="Processor threads for training.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -44,13 +49,19 @@ def run(
     if recipe in STUDIES:
         from lengthwise.cli.run_study import run_studies
 
-        refused = {"--set": edits, "--only": only, "--print-config": print_config, "--resume": resume}
+        refused = {
+            "--set": edits,
+            "--only": only,
+            "--encoding": encoding,
+            "--print-config": print_config,
+            "--resume": resume,
+        }
         run_studies(
             recipe, preset, seeds or 1, folder, threads, as_json, [key for key, given in refused.items() if given]
         )
         return
     # Systems are chosen first, so that an edit need only make sense for these.
-    chosen = selected(RECIPES.make(recipe, preset), only or []).edited(edits or [], seeds)
+    chosen = selected(RECIPES.make(recipe, preset), only or [], encoding or []).edited(edits or [], seeds)
     if print_config:
         emit_json(
             {

@@ -65,7 +65,7 @@ def score_layout(
         # At least eight chunks where layouts are random, so that they are sampled too.
         rows = min(samples - done, chunk_rows(model, probe), samples if layout else -(-samples // 8))
         batch = task.batch(length, rows, rng, layout_now)
-        score = _score_batch(model, task, scheme.for_evaluation(), batch, rng, answers)
+        score = score_batch(model, task, scheme.for_evaluation(), batch, rng, answers=answers)
         result = score if result is None else result + score
         done += rows
     assert result is not None
@@ -79,9 +79,10 @@ def chunk_rows(model: Transformer, tokens: int) -> int:
     return max(1, min(CHUNK_TOKENS // tokens, CHUNK_PAIRS // tokens**2 if biased else CHUNK_TOKENS))
 
 
-def _score_batch(
-    model: Transformer, task: Task, scheme: PositionScheme, batch: Batch, rng: Rng, answers: bool
+def score_batch(
+    model: Transformer, task: Task, scheme: PositionScheme, batch: Batch, rng: Rng, *, answers: bool = True
 ) -> LengthScore:
+    """Measure the strings of one batch, under ``scheme`` as it is; see `score_layout` for ``answers``."""
     device = model.table.weight.device
     inputs = Inputs.of(batch, scheme, task.levels, rng, device)
     judged = judge(model, inputs)

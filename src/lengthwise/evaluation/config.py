@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import pydantic
+
 from lengthwise.core.config import config
 
 
@@ -12,6 +17,9 @@ class EvaluationConfig:
     ``samples`` strings at each of ``lengths`` (and at each of the task's test layouts there); in distribution,
     ``fit_samples`` strings spread over the training lengths, of which a share of ``fit_threshold`` must be right.
     A model that is not fitted is not measured at long lengths: its numbers there would prove nothing.
+
+    With ``bins``, ranges of lengths such as (51, 100), each gets ``samples`` strings spread over its lengths, and what
+    counts as fitted is measured likewise, on all training lengths. ``adversarial`` adds a second, hard set per bin.
     """
 
     lengths: tuple[int, ...] = ()
@@ -22,11 +30,22 @@ class EvaluationConfig:
     unfitted_too: bool = False
     """Measure long lengths without a fit as well: for a control that is expected to stay at chance."""
 
+    bins: tuple[tuple[int, int], ...] = ()
+    adversarial: bool = False
+
+    @pydantic.model_serializer(mode="wrap")
+    def _without_unused(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        # Run directories are named by what is written here: without bins they keep the names they had before bins.
+        return {name: value for name, value in handler(self).items() if value or name not in ("bins", "adversarial")}
+
     def __post_init__(self) -> None:
         for name in ("samples", "fit_samples", "probe_samples"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if any(length < 1 for length in self.lengths):
             raise ValueError(f"lengths must be at least 1, got {min(self.lengths)}")
+        for low, high in self.bins:
+            if not 0 <= low <= high:
+                raise ValueError(f"a bin is a range of lengths, low to high, got {low} to {high}")
         if not 0 < self.fit_threshold <= 1:
             raise ValueError(f"fit_threshold must be in (0, 1], got {self.fit_threshold}")

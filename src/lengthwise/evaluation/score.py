@@ -28,6 +28,8 @@ class LengthScore:
     first_error: Counter[str] = field(default_factory=Counter)
     first_error_at: list[int] = field(default_factory=list)
     """Generated tokens before the first error, for each string that has one."""
+    test_set: str = ""
+    """Which strings a bin was measured on: uniform, enumerated or adversarial; empty for a single length."""
 
     def rate(self, metric: str = "exact_match") -> float:
         """Share of strings that are right."""
@@ -43,6 +45,7 @@ class LengthScore:
             self.tokens_total + other.tokens_total,
             _sum(self.first_error, other.first_error),
             self.first_error_at + other.first_error_at,
+            self.test_set if self.test_set == other.test_set else "",
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -57,6 +60,7 @@ class LengthScore:
             "tokens_total": self.tokens_total,
             "first_error": dict(self.first_error),
             "first_error_at": sorted(self.first_error_at),
+            **({"test_set": self.test_set} if self.test_set else {}),
         }
 
 

@@ -23,6 +23,15 @@ class System:
     seeds: tuple[int, ...] = (0, 1, 2)
     claim: str = ""
     """What the system is there to show, one line for the report."""
+    task: str = ""
+    """A name that ``--only`` takes for all systems of one task."""
+    positions: str = ""
+    """A name that ``--encoding`` takes for all systems with these positions."""
+    extra: bool = False
+    """Run only where ``--encoding`` or its own name asks for it."""
+    fallbacks: tuple[Experiment, ...] = ()
+    """Tried in order, with all seeds, as long as fewer than ``needed`` seeds of one configuration fitted."""
+    needed: int = 1
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,7 @@ class Recipe:
             dataclasses.replace(
                 system,
                 experiment=system.experiment.edited(edits),
+                fallbacks=tuple(experiment.edited(edits) for experiment in system.fallbacks),
                 seeds=system.seeds if seeds is None else tuple(range(seeds)),
             )
             for system in self.systems

@@ -67,8 +67,16 @@ def run_seed(
             report("train", step, training.steps, loss)
 
     trainer = Trainer(
-        task, experiment.scheme, experiment.encoding, experiment.model, training, seed,
-        probe=lambda model, step: probe(experiment, model, step, seed), folder=folder, device=device, on_step=on_step,
+        task,
+        experiment.scheme,
+        experiment.encoding,
+        experiment.model,
+        training,
+        seed,
+        probe=lambda model, step: probe(experiment, model, step, seed),
+        folder=folder,
+        device=device,
+        on_step=on_step,
     )
     progress = trainer.run()
     in_distribution = fit(experiment, trainer.model, evaluation.fit_samples, seed, "fit")
@@ -80,12 +88,12 @@ def run_seed(
     cells = list(accuracy.evaluation_layouts(task, lengths))
     for index, (length, layout) in enumerate(cells):
         rng = stream(seed, "test", length, str(layout))
-        score = accuracy.score_layout(
-            trainer.model, task, experiment.scheme, length, layout, evaluation.samples, rng
-        )
+        score = accuracy.score_layout(trainer.model, task, experiment.scheme, length, layout, evaluation.samples, rng)
         scores.append(score)
         if report is not None:
             report("test", index + 1, len(cells), score.rate())
+    if everywhere:
+        scores += score_bins(experiment, trainer.model, seed, report)
     result = {
         "format": RESULT_FORMAT,
         "recipe": recipe,
@@ -105,6 +113,28 @@ def run_seed(
     return result
 
 
+def score_bins(
+    experiment: Experiment, model: Transformer, seed: int, report: Report | None = None
+) -> list[LengthScore]:
+    """Accuracy on each bin, each set of test strings from a stream of its own."""
+    from lengthwise.evaluation.bins import score_bin
+
+    evaluation = experiment.evaluation
+    sets = (False, True) if evaluation.adversarial else (False,)
+    cells = [(low, high, adversarial) for adversarial in sets for low, high in evaluation.bins]
+    scores = []
+    for index, (low, high, adversarial) in enumerate(cells):
+        rng = stream(seed, "test", "bin", low, high, int(adversarial))
+        scores.append(
+            score_bin(
+                model, experiment.task, experiment.scheme, low, high, evaluation.samples, rng, adversarial=adversarial
+            )
+        )
+        if report is not None:
+            report("test", index + 1, len(cells), scores[-1].rate())
+    return scores
+
+
 def check_ids(experiment: Experiment, seed: int) -> None:
     """Raise a `LengthwiseError` now, not hours later, if the ids do not reach to the longest string."""
     from lengthwise.evaluation import accuracy
@@ -113,21 +143,36 @@ def check_ids(experiment: Experiment, seed: int) -> None:
     task = experiment.task
     batch = task.batch(training_lengths(task, experiment.training)[-1], 1, stream(seed, "check"))
     experiment.scheme.assign(batch.places, task.levels, stream(seed, "check"))
-    for length, layout in accuracy.evaluation_layouts(task, experiment.evaluation.lengths):
+    bins = [task.lengths(low, high) for low, high in experiment.evaluation.bins]
+    longest = tuple(lengths[-1] for lengths in bins if lengths)
+    for length, layout in accuracy.evaluation_layouts(task, (*experiment.evaluation.lengths, *longest)):
         batch = task.batch(length, 1, stream(seed, "check"), layout)
         experiment.scheme.for_evaluation().assign(batch.places, task.levels, stream(seed, "check"))
 
 
 def fit(experiment: Experiment, model: Transformer, samples: int, seed: int, *names: int | str) -> LengthScore:
-    """Accuracy at lengths spread over those of the training, on strings from the stream (seed, names, length)."""
+    """Accuracy at lengths spread over those of the training, on strings from the stream (seed, names, length).
+
+    Where the evaluation has bins, the training lengths are one more bin.
+    """
     from lengthwise.evaluation import accuracy
+    from lengthwise.evaluation.bins import score_bin
 
     task, training = experiment.task, experiment.training
+    if experiment.evaluation.bins:
+        low, high = training.min_length, training.max_length
+        return score_bin(model, task, experiment.scheme, low, high, samples, stream(seed, *names))
     lengths = accuracy.fit_lengths(task, training.min_length, training.max_length)
     return total(
         accuracy.score_layout(
-            model, task, experiment.scheme, length, None, -(-samples // len(lengths)),
-            stream(seed, *names, length), answers=False,
+            model,
+            task,
+            experiment.scheme,
+            length,
+            None,
+            -(-samples // len(lengths)),
+            stream(seed, *names, length),
+            answers=False,
         )
         for length in lengths
     )
@@ -137,8 +182,14 @@ def probe(experiment: Experiment, model: Transformer, step: int, seed: int) -> d
     """What a training run notes down about itself: accuracy in distribution, never at long lengths."""
     evaluation = experiment.evaluation
     rate = fit(experiment, model, evaluation.probe_samples, seed, "probe", step).rate()
-    # Half way from the threshold to 1: a probe is small, and training that stops by luck would be "not fitted".
-    return {"in_distribution": rate, "fitted": rate >= (1 + evaluation.fit_threshold) / 2}
+    # Half way from the threshold to 1, and confirmed on as many strings as the final measurement has: a training that
+    # stops by luck would be called "not fitted".
+    enough = (1 + evaluation.fit_threshold) / 2
+    fitted = rate >= enough
+    if fitted and experiment.training.stop_when_fitted:
+        rate = fit(experiment, model, evaluation.fit_samples, seed, "confirm", step).rate()
+        fitted = rate >= enough
+    return {"in_distribution": rate, "fitted": fitted}
 
 
 def claim(folder: Path, experiment: Experiment, seed: int) -> None:

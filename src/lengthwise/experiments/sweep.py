@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -50,18 +50,37 @@ class Sweep:
         return {"recipe": self.recipe.name, "commit": commit(), "train": longest, "systems": systems}
 
 
-def selected(recipe: Recipe, only: Sequence[str]) -> Recipe:
-    """The recipe with the systems of these names only (all, if none is given); raises `UnknownNameError`."""
-    names = [system.name for system in recipe.systems]
+def selected(recipe: Recipe, only: Sequence[str], encodings: Sequence[str] = ()) -> Recipe:
+    """The recipe with the systems of these names (or tasks) and encodings only; raises `UnknownNameError`.
+
+    Without names and encodings, all but the extra systems.
+    """
+    names = [name for system in recipe.systems for name in (system.name, system.task) if name]
     for name in only:
         if name not in names:
             raise UnknownNameError(f"system of recipe {recipe.name!r}", name, names)
-    return dataclasses.replace(recipe, systems=tuple(s for s in recipe.systems if not only or s.name in only))
+    known = [system.positions for system in recipe.systems if system.positions]
+    for name in encodings:
+        if name not in known:
+            raise UnknownNameError(f"encoding of recipe {recipe.name!r}", name, known)
+
+    def wanted(system: System) -> bool:
+        if encodings:
+            asked = system.positions in encodings
+        else:
+            asked = not system.extra or system.name in only
+        return asked and (not only or system.name in only or system.task in only)
+
+    systems = tuple(system for system in recipe.systems if wanted(system))
+    if not systems:
+        raise LengthwiseError(f"recipe {recipe.name!r} has no system of these names with these encodings; give others")
+    return dataclasses.replace(recipe, systems=systems)
 
 
 def sweep(recipe: Recipe, out: Path, *, observe: Callable[[Event], None] | None = None) -> Sweep:
     """Run what is not finished, system by system; each result is written as soon as it is there.
 
+    Of a system with fallbacks the results are those of the configuration in which most seeds fitted.
     Raises `LengthwiseError` for a damaged file in ``out`` or the run of another configuration, before any training.
     """
     tell = observe or (lambda event: None)
@@ -72,21 +91,48 @@ def sweep(recipe: Recipe, out: Path, *, observe: Callable[[Event], None] | None 
         for system in recipe.systems
         for seed in system.seeds
     }
-    results = []
-    for system in recipe.systems:
-        rows = []
-        pending = [seed for seed in system.seeds if known[system.name, seed] is None]
-        if system.experiment.training.stacked and len(pending) > 1:
-            _train_stack(recipe, system, pending, out, tell)
-        for seed in system.seeds:
-            result = known[system.name, seed]
-            phase: Literal["reused", "finished"] = "reused"
-            if result is None:
-                result, phase = _run(recipe, system, seed, out, tell), "finished"
-            rows.append(result)
-            tell(Event(system, seed, phase, number=_in_distribution(result), result=result))
-        results.append(tuple(rows))
-    return Sweep(recipe, tuple(results))
+    return Sweep(recipe, tuple(_search(recipe, system, known, out, tell) for system in recipe.systems))
+
+
+Known = Mapping[tuple[str, int], dict[str, Any] | None]
+
+
+def _search(
+    recipe: Recipe, system: System, known: Known, out: Path, tell: Callable[[Event], None]
+) -> tuple[dict[str, Any], ...]:
+    """The results of the first configuration of a system in which enough seeds fit, or else of the best one."""
+    best = _configuration(recipe, system, known, out, tell)
+    for experiment in system.fallbacks:
+        if _fitted(best) >= system.needed:
+            break
+        next_one = dataclasses.replace(system, experiment=experiment)
+        found = {
+            (system.name, seed): finished(run_directory(out, recipe.name, experiment, seed)) for seed in system.seeds
+        }
+        best = max(best, _configuration(recipe, next_one, found, out, tell), key=_fitted)
+    return best
+
+
+def _fitted(results: Sequence[dict[str, Any]]) -> int:
+    return sum(result["fitted"] is True for result in results)
+
+
+def _configuration(
+    recipe: Recipe, system: System, known: Known, out: Path, tell: Callable[[Event], None]
+) -> tuple[dict[str, Any], ...]:
+    """All seeds of one configuration."""
+    rows = []
+    pending = [seed for seed in system.seeds if known[system.name, seed] is None]
+    if system.experiment.training.stacked and len(pending) > 1:
+        _train_stack(recipe, system, pending, out, tell)
+    for seed in system.seeds:
+        result = known[system.name, seed]
+        phase: Literal["reused", "finished"] = "reused"
+        if result is None:
+            result, phase = _run(recipe, system, seed, out, tell), "finished"
+        rows.append(result)
+        tell(Event(system, seed, phase, number=_in_distribution(result), result=result))
+    return tuple(rows)
 
 
 def _run(recipe: Recipe, system: System, seed: int, out: Path, tell: Callable[[Event], None]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import Vocab
 from lengthwise.tasks.outside import load_class
+from lengthwise.tasks.string_set import ROWS, StringSet, chunks, shares
 
 LevelKind = Literal["coupled", "fixed"]
 """``coupled``: ids are redrawn per sequence; ``fixed``: the id is the place (such as the child/parent slot)."""
@@ -23,6 +24,9 @@ PlaceRule = Literal["earlier", "next"]
 this. ``next``: the place of the token just before, or that plus one. Only drawings that keep neighbours next to each
 other allow to predict the id of a place that no earlier token has.
 """
+
+LAYOUT_ROWS = 8
+"""Test strings that share one drawn layout."""
 
 
 class Task(ABC):
@@ -83,6 +87,21 @@ class Task(ABC):
         """The fixed layouts on which a length is tested; empty means: draw them like training's."""
         del length
         return []
+
+    def test_strings(self, low: int, high: int, count: int, rng: Rng, *, adversarial: bool = False) -> StringSet:
+        """``count`` strings spread evenly over the lengths ``low..high``; a task with few of them gives each once.
+
+        Raises `LengthwiseError` if these lengths have no instances, or the task has no adversarial strings.
+        """
+        lengths = self.lengths(low, high)
+        if not lengths:
+            raise LengthwiseError(f"task {self.name!r} has no instances of lengths {low} to {high}; choose other bins")
+        if adversarial:
+            raise LengthwiseError(f"task {self.name!r} has no adversarial strings; set evaluation.adversarial to false")
+        # Layouts are part of the distribution where they are drawn, so there must be many of them.
+        most = ROWS if type(self).layout is Task.layout else LAYOUT_ROWS
+        sizes = ((length, rows) for length, number in shares(lengths, count) for rows in chunks(number, most))
+        return StringSet("uniform", (self.batch(length, rows, rng) for length, rows in sizes))
 
     @final
     def batch(self, length: int, size: int, rng: Rng, layout: Layout | None = None) -> Batch:
