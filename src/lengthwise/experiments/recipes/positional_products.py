@@ -33,7 +33,7 @@ EXTRAPOLATES_BELOW = 4.0
 extrapolate is 3.1, the smallest of one that is said to fail is 4.7."""
 
 _STEPS: dict[Preset, dict[int, int]] = {
-    "quick": {32: 4000, 256: 2000},
+    "quick": {32: 4000, 256: 1000},
     "standard": {32: 15_000, 256: 15_000},
     "full": {32: 15_000, 256: 15_000},
 }
