@@ -19,7 +19,7 @@ RECIPES = ("variable-assignment", "parity-scratchpad", "sparse-parity", "additio
 
 
 def measured(results: Path) -> dict[str, Any]:
-    """Per system: task, seeds, how many fitted, the median exact match at its longest tests."""
+    """Per system: task, seeds, how many fitted, the median exact match at the longest test."""
     systems = summarize(load([results]))
     return {"systems": [_row(system) for system in systems if system.recipe in RECIPES]}
 
@@ -32,7 +32,7 @@ def _row(system: SystemSummary) -> dict[str, Any]:
             axes = ", ".join(f"{key} {value}" for key, value in dict(cell.axes).items())
             label = f"length {cell.length}" + (f" ({axes})" if axes else "")
             cells.append({"label": label, "length": cell.length, "median": round(found.median, 4)})
-    longest = sorted({cell["length"] for cell in cells})[-2:]
+    longest = sorted({cell["length"] for cell in cells})[-1:]
     return {
         "task": system.experiment["task"]["name"],
         "system": f"{system.name}, trained to {system.max_length}",
