@@ -13,6 +13,8 @@ from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
 
+END_MARK = "#"
+
 
 @TASKS.register("parity-scratchpad")
 @config
@@ -21,15 +23,20 @@ class ParityScratchpad(Task):
 
     Length = number of bits. Bit i and the running parity *before* it share a place (``=`` shares that of the first
     bit), so the bit that the next token needs is always at the current place, and the place goes up by one per token.
+
+    With ``end_mark`` a ``#`` follows the bits, at the place where the trace ends: there is then a token at the current
+    place in every step, and the end need not be known by the *absence* of one.
     """
 
     summary = "running parity of n bits, one bit per step"
     place_rule = "next"
 
+    end_mark: bool = False
+
     @cached_property
     def vocab(self) -> Vocab:
-        """Bits and ``=``."""
-        return Vocab.of(["0", "1", "="])
+        """Bits, ``=`` and, if the end is marked, ``#``."""
+        return Vocab.of(["0", "1", "=", *([END_MARK] if self.end_mark else [])])
 
     def chance(self, layout: Layout) -> float:
         """The last token is one of two; the whole trace is not guessed."""
@@ -43,16 +50,18 @@ class ParityScratchpad(Task):
         running = np.bitwise_xor.accumulate(bits, axis=0)
         seq.bos()
         given = [seq.given(bits[i] + zero, place=i + 1) for i in range(n)]
+        marks = [seq.given(self.vocab[END_MARK], place=n + 1)] if self.end_mark else []
         seq.given(self.vocab["="], place=1)
         before: list[int] = []
         for i in range(n):
             parity = seq.predicted(running[i] + zero, i + 2, parents=[given[i], *before], answer=i == n - 1)
             before = [parity]
-        seq.eos(place=n + 2)
+        seq.eos(place=n + 2, selectors=marks)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         """Count the ones of every prefix."""
-        bits = list(prompt[1:-1])
-        if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != "=" or not set(bits) <= {"0", "1"}:
+        ending = [END_MARK, "="] if self.end_mark else ["="]
+        bits = list(prompt[1 : -len(ending)])
+        if not bits or prompt[0] != BOS or list(prompt[-len(ending) :]) != ending or not set(bits) <= {"0", "1"}:
             raise ValueError("not a string of bits followed by =")
         return [*(str(bits[: i + 1].count("1") % 2) for i in range(len(bits))), EOS]
