@@ -8,6 +8,7 @@ from typing import Any
 
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.report.svg import COLOURS, MARKERS, QUIET, new_figure, page_style, to_svg
+from lengthwise.report.theory_figure import theory_figure
 
 Result = Mapping[str, Any]
 
@@ -98,4 +99,5 @@ FIGURES: dict[str, Callable[[Sequence[Mapping[str, Any]]], str]] = {
     "idealized-learner": learner_figure,
     "regularizer-growth": growth_figure,
     "positional-products": products_figure,
+    "planted-theory": theory_figure,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -52,8 +52,15 @@ class PlantedCorrelation(Task):
             raise ValueError(f"values must be 2 or more, got {self.values}")
         if self.span is not None and self.placement != "uniform":
             raise ValueError("a span goes with placement uniform only; leave one of the two out")
-        if isinstance(self.placement, tuple) and {len(shape) for shape in self.placement} != {self.k}:
-            raise ValueError(f"shapes need k = {self.k} offsets each, got {[list(shape) for shape in self.placement]}")
+        if self.span is not None and self.span < self.k - 1:
+            raise ValueError(f"{self.k} marked tokens need span {self.k - 1} or more, got {self.span}")
+        for shape in self.placement if isinstance(self.placement, tuple) else ():
+            if len(shape) != self.k:
+                raise ValueError(f"shapes need k = {self.k} offsets each, got {list(shape)}")
+            if shape[0] != 0 or any(b <= a for a, b in pairwise(shape)):
+                raise ValueError(f"a shape starts at 0 and increases, got {list(shape)}")
+        if self.placement == ():
+            raise ValueError("placement needs one shape or more; write e.g. [[0, 1]]")
         if len(set(self._labels_attained)) < 2:
             raise ValueError("g* is constant: there is nothing to learn; use another label")
 

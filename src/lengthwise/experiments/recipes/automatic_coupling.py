@@ -1,0 +1,69 @@
+"""Found against hand-made places: the same transformer, trained the same way, under both (lengths and sizes are ours).
+
+The places of the *found* systems come from queries to the task at lengths 4, 5 and 6 (`lengthwise couple`); nothing
+else differs. If finding the coupling loses nothing, the two lines of a task lie within each other's seeds.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings.specs import Learned
+from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.tasks import Task
+from lengthwise.tasks.addition import Addition
+from lengthwise.tasks.copy import Copy
+from lengthwise.tasks.parity_scratchpad import ParityScratchpad
+from lengthwise.tasks.recoupled import Recoupled
+from lengthwise.tasks.reverse import Reverse
+from lengthwise.training.config import TrainingConfig
+
+SUMMARY = "places found from queries against places made by hand: copy, reverse, addition, parity with scratchpad"
+
+TASKS_WITH_PLACES: dict[str, Task] = {
+    "copy": Copy(symbols="repeats", letters=10),
+    "reverse": Reverse(symbols="repeats", letters=10),
+    "parity-scratchpad": ParityScratchpad(),
+    "addition": Addition(),
+}
+
+_STEPS: dict[str, int] = {"copy": 600, "reverse": 600, "parity-scratchpad": 1000, "addition": 1500}
+"""In ``quick``; the other presets take three times as many."""
+
+
+@RECIPES.register("automatic-coupling", SUMMARY)
+def automatic_coupling(preset: Preset) -> Recipe:
+    """Two systems per task, trained on up to 10 (20) symbols, tested on up to 10 times as many.
+
+    Making the recipe searches the four couplings, which takes some seconds the first time.
+    """
+    quick = preset == "quick"
+    longest = 10 if quick else 20
+    multiples = (1, 2, 4, 10) if quick else (1, 2, 3, 5, 10)
+    seeds = (0, 1, 2) if quick else (0, 1, 2, 3, 4)
+    systems = []
+    for name, task in TASKS_WITH_PLACES.items():
+        for places, placed in (("hand-made", task), ("found", recoupled(name))):
+            experiment = Experiment(
+                placed,
+                Coupled(max_position=16 * longest, draw="contiguous"),
+                Learned(),
+                ModelConfig(layers=1, heads=4, width=64 if quick else 128, log_length=4 * longest),
+                TrainingConfig(max_length=longest, steps=_STEPS[name] * (1 if quick else 3), batch_size=64, lr=1e-3),
+                EvaluationConfig(lengths=tuple(longest * factor for factor in multiples), samples=200),
+            )
+            systems.append(System(f"{name}, {places}", experiment, seeds, f"coupled ids from {places} places"))
+    return Recipe("automatic-coupling", SUMMARY, tuple(systems))
+
+
+@lru_cache
+def recoupled(name: str) -> Recoupled:
+    """One of the tasks with the places that the search finds."""
+    from lengthwise.prediction.coupling import found_rule
+
+    task = TASKS_WITH_PLACES[name]
+    return Recoupled(task=task, rule=found_rule(task))
