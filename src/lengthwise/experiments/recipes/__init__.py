@@ -1,9 +1,11 @@
 """The recipes, one file per published figure or table; this page is the list."""
 
 from lengthwise.experiments.recipes import addition as addition
+from lengthwise.experiments.recipes import automatic_coupling as automatic_coupling
 from lengthwise.experiments.recipes import idealized_learner as idealized_learner
 from lengthwise.experiments.recipes import look_back as look_back
 from lengthwise.experiments.recipes import parity_scratchpad as parity_scratchpad
+from lengthwise.experiments.recipes import planted_theory as planted_theory
 from lengthwise.experiments.recipes import positional_products as positional_products
 from lengthwise.experiments.recipes import ppc_ablations as ppc_ablations
 from lengthwise.experiments.recipes import regularizer_growth as regularizer_growth
