@@ -41,10 +41,24 @@ def _options(
 
 
 def _add_commands() -> None:
-    from lengthwise.cli import bench, compile, couple, crasp, decide, predict, regularizer, report, run, show
+    from lengthwise.cli import (
+        agreement,
+        bench,
+        compile,
+        couple,
+        crasp,
+        decide,
+        predict,
+        regularizer,
+        report,
+        run,
+        show,
+        verify,
+    )
     from lengthwise.cli import list as list_command
 
-    for module in (list_command, show, run, report, predict, couple, decide, crasp, compile, regularizer, bench):
+    commands = (list_command, show, run, report, predict, verify, couple, decide, crasp, compile, regularizer)
+    for module in (*commands, agreement, bench):
         module.add_to(app)
 
 

@@ -65,10 +65,8 @@ def selected(recipe: Recipe, only: Sequence[str], encodings: Sequence[str] = ())
             raise UnknownNameError(f"encoding of recipe {recipe.name!r}", name, known)
 
     def wanted(system: System) -> bool:
-        if encodings:
-            asked = system.positions in encodings
-        else:
-            asked = not system.extra or system.name in only
+        by_default = not system.extra or system.name in only
+        asked = system.positions in encodings if encodings else by_default
         return asked and (not only or system.name in only or system.task in only)
 
     systems = tuple(system for system in recipe.systems if wanted(system))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,14 +22,12 @@ def hard_words(dfa: Dfa, length: int, size: int, rng: Rng) -> npt.NDArray[np.int
     Raises `LengthwiseError` if the language has no word of that length.
     """
     if length >= 2:
-        try:
+        # It raises where a window of that size determines every answer.
+        with suppress(LengthwiseError):
             pairs = window_pairs(dfa, length // 2, length, -(-size // 2), rng)
             return np.stack([pairs.left, pairs.right], axis=1).reshape(-1, length)[:size]
-        except LengthwiseError:
-            pass  # a window of that size determines every answer
-    boundary = boundary_words(dfa, length, size, rng)
-    try:
-        boundary[::2] = pumped_words(dfa, length, len(boundary[::2]), rng)
-    except LengthwiseError:
-        pass  # no loop fits: the boundary alone
-    return boundary
+    words = boundary_words(dfa, length, size, rng)
+    # It raises where no loop fits: then the boundary alone.
+    with suppress(LengthwiseError):
+        words[::2] = pumped_words(dfa, length, len(words[::2]), rng)
+    return words

@@ -17,7 +17,10 @@ from lengthwise.crasp.fragment import FRAGMENTS, Fragment
 from lengthwise.crasp.parser import parse
 from lengthwise.crasp.printer import to_text
 from lengthwise.crasp.program import Program
+from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.communication import FOOLING_SETS
+from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.languages.named import LANGUAGES
 from lengthwise.prediction.verdict import Argument
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
@@ -26,6 +29,7 @@ from lengthwise.tasks.binary_addition import BinaryAddition
 from lengthwise.tasks.copy import Copy
 from lengthwise.tasks.flip_flop import FlipFlop
 from lengthwise.tasks.induction import Induction
+from lengthwise.tasks.language import Language
 from lengthwise.tasks.look_back import LookBack
 from lengthwise.tasks.majority import Majority
 from lengthwise.tasks.parity import Parity
@@ -63,9 +67,12 @@ def program_evidence(program: Program, name: str) -> Evidence:
     return Evidence(fragment, Argument("yes", "proved", why, certificate_))
 
 
-def language_evidence(regex: str, about: str = "", *, end: str = "visible") -> Iterator[Evidence]:
+def language_evidence(
+    source: str | Dfa, about: str = "", *, end: str = "visible", alphabet: str | None = None
+) -> Iterator[Evidence]:
     """The exact decision for a regular language, one piece of evidence per fragment that is decided."""
-    decision = decide(regex, ends=("visible", "eos") if end == "both" else (end,))
+    decision = decide(source, alphabet, ends=("visible", "eos") if end == "both" else (end,))
+    regex = source if isinstance(source, str) else "it"
     prefix = f"{about}: " if about else ""
     for fragment in FRAGMENTS:
         verdict = decision.verdict(fragment, end)
@@ -193,6 +200,17 @@ def _flip_flop(task: FlipFlop) -> Iterator[Evidence]:
     yield from language_evidence("[abe]*be*", "the last write, as a language with neutral symbols", end="eos")
 
 
+def _language(task: Language) -> Iterator[Evidence]:
+    if task.language in COUNTER_LANGUAGES:
+        program = {"a^nb^n": "a^n b^n", "a^nb^nc^n": "a^n b^n c^n"}.get(task.language, task.language)
+        yield _library(program)
+    elif task.language in LANGUAGES:
+        named = LANGUAGES[task.language]
+        yield from language_evidence(named.source, task.language, alphabet=named.alphabet)
+    else:
+        yield from language_evidence(task.language, alphabet=task.alphabet)
+
+
 _KNOWN: dict[type[Task], Callable[..., Iterator[Evidence]]] = {
     Majority: _majority,
     Copy: _copy,
@@ -208,4 +226,5 @@ _KNOWN: dict[type[Task], Callable[..., Iterator[Evidence]]] = {
     Retrieval: _retrieval,
     Induction: _induction,
     FlipFlop: _flip_flop,
+    Language: _language,
 }

@@ -17,7 +17,7 @@ from lengthwise.positions.structure import structure
 from lengthwise.prediction.knowledge import Evidence, evidence, language_evidence, program_evidence
 from lengthwise.prediction.measured import measured
 from lengthwise.prediction.systems import PositionSystem, chosen, contains
-from lengthwise.prediction.verdict import Argument, Prediction, StructureRow, Verdict
+from lengthwise.prediction.verdict import Answer, Argument, Prediction, StructureRow, Verdict
 from lengthwise.tasks import TASKS, Task
 
 LENGTHS = (5, 10, 20, 40)
@@ -64,6 +64,15 @@ def predict_task(task: Task, systems: tuple[PositionSystem, ...] = chosen([])) -
         communication=next((e.argument.why for e in known if e.fragment == "ape" and e.argument.answer == "no"), ""),
         measured=measured(task.name),
     )
+
+
+def fragment_answer(task: Task, system: str) -> Answer:
+    """The answer of programs and impossibility alone, without sparsity and locality: what Huang et al. 2025 predict.
+
+    Raises `UnknownNameError` for an unknown position system.
+    """
+    (chosen_system,) = chosen([system])
+    return _verdict(chosen_system, _from_programs(chosen_system, evidence(task)), "").answer
 
 
 def predict_language(regex: str, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:

@@ -9,7 +9,7 @@ from typing import Literal
 from lengthwise.core.batch import Batch
 
 SetName = Literal["uniform", "enumerated", "adversarial"]
-"""``uniform``: drawn like the task draws; ``enumerated``: every string of these lengths, once; ``adversarial``: hard."""
+"""``uniform``: drawn like the task draws; ``enumerated``: all strings of these lengths, once; ``adversarial``: hard."""
 
 ROWS = 256
 """The most strings of one batch."""

@@ -1,0 +1,34 @@
+"""``lengthwise agreement``: the table of verdict against measurement from the result files of recipe ``huang``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lengthwise.cli.console import emit_json, err, out
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the command."""
+    app.command("agreement")(agreement)
+
+
+def agreement(
+    runs: Annotated[list[Path], typer.Argument(help="Folders that are searched for results of recipe huang.")],
+    target: Annotated[Path, typer.Option("--out", help="Where table.json and report.html go.")] = Path("results/huang"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the rows and counts as JSON.")] = False,
+) -> None:
+    """Compare every verdict with what was measured: table, figure, confusion counts."""
+    from lengthwise.workflows.agreement import rebuild
+
+    rows, counts = rebuild(runs, target)
+    if as_json:
+        emit_json({"counts": counts, "cells": rows})
+        return
+    from lengthwise.cli.verify_view import draw_rows
+
+    draw_rows(out(), rows)
+    out().print(", ".join(f"{name}: {count}" for name, count in counts.items()))
+    err().print(f"wrote {target / 'table.json'} and {target / 'report.html'}")

@@ -1,0 +1,59 @@
+"""``lengthwise verify``: predict, train, test and compare, for a language or task of one's own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lengthwise.cli.console import emit_json, err, out
+from lengthwise.core.errors import LengthwiseError
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the command."""
+    app.command("verify")(verify)
+
+
+def verify(
+    target: Annotated[str, typer.Argument(metavar="REGEX|TASK", help="A regular expression, language or task.")],
+    encoding: Annotated[
+        list[str] | None, typer.Option("--encoding", help="nope, ape, rope, alibi or ape+reg; may be given again.")
+    ] = None,
+    budget: Annotated[str, typer.Option("--budget", help="Time for training, e.g. 90s, 10m, 1h.")] = "10m",
+    folder: Annotated[Path | None, typer.Option("--out", help="Where results go.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Decide what theory predicts, train and test small transformers, and hold the two side by side."""
+    from lengthwise.core.config import digest
+    from lengthwise.workflows.verify import verify as run
+
+    seconds = read_budget(budget)
+    place = folder or Path("runs") / "verify" / digest(target)
+    notes = err()
+    done = run(
+        target,
+        encoding or ["nope", "ape"],
+        place,
+        budget=seconds,
+        note=lambda line: notes.print(line, markup=False),
+    )
+    if as_json:
+        emit_json({"target": target, "agrees": done.agrees, "rows": list(done.rows), "report": str(done.page)})
+        return
+    from lengthwise.cli.verify_view import draw_rows
+
+    draw_rows(out(), done.rows)
+    notes.print(f"report: {done.page}", markup=False)
+
+
+def read_budget(text: str) -> float:
+    """Seconds from ``90``, ``90s``, ``10m`` or ``1.5h``; raises `LengthwiseError` for anything else."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
+    if not found or float(found[1]) == 0:
+        raise LengthwiseError(f"--budget must be a time such as 90s, 10m or 1h, got {text!r}")
+    return float(found[1]) * _UNITS[found[2]]

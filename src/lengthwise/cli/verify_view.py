@@ -1,0 +1,27 @@
+"""How verdicts against measurements look in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+OUTCOME = {True: Text("right", style="green"), False: Text("wrong", style="red"), None: Text("open", style="dim")}
+
+
+def draw_rows(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
+    """One line per cell: predicted, fitted seeds, the median of each bin, and whether they agree."""
+    bins = list(dict.fromkeys(name for row in rows for name in row["median"]))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("task", "positions", "predicted", "fitted", *bins, "test set", "prediction"):
+        table.add_column(heading)
+    for row in rows:
+        fitted = row["status"] if row["status"] == "not run" else f"{row['fitted']} of {row['seeds']}"
+        numbers = [f"{row['median'][name]:.3f}" if name in row["median"] else "–" for name in bins]
+        cells = [row["task"], row["encoding"], row["predicted"], fitted, *numbers, row["test_set"]]
+        # `Text`, so that brackets in a language's name are not read as markup.
+        table.add_row(*(Text(str(cell)) for cell in cells), OUTCOME[row["right"]])
+    console.print(table)

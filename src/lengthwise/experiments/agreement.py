@@ -1,0 +1,125 @@
+"""Verdict against measurement, cell by cell: what is decided, and which way, by rules fixed before any training.
+
+A cell is a task with a position system. Which of its configurations speaks for it depends on fits in distribution
+only, never on long lengths.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from lengthwise.core.config import canonical_json
+
+CUT = 0.70
+"""Accuracy on the last bin from which on a system generalizes."""
+SEARCHED = 12
+"""Configurations at the full budget without a fit, after which a cell is "not fitted" instead of "not run"."""
+FULL_STEPS = 30_000
+
+Status = Literal["fitted", "not fitted", "not run"]
+
+
+def cell(
+    task: str,
+    encoding: str,
+    predicted: str,
+    results: Sequence[Mapping[str, Any]],
+    *,
+    searched: int = SEARCHED,
+    full_steps: int = FULL_STEPS,
+) -> dict[str, Any]:
+    """One row of the table from the result files of a cell, whatever configurations and seeds they are of.
+
+    The configuration with most fitted seeds speaks for the cell (on ties: the smaller, then the shorter one). A "no"
+    needs two fitted seeds, a "yes" one. Without them the cell is "not fitted" after ``searched`` configurations of at
+    least ``full_steps`` steps.
+    """
+    configurations: dict[str, list[Mapping[str, Any]]] = {}
+    for result in results:
+        configurations.setdefault(canonical_json(result["experiment"]), []).append(result)
+    needed = 2 if predicted == "no" else 1
+    best = min(configurations.values(), key=_rank, default=[])
+    fitted = [result for result in best if result["fitted"] is True]
+    full = [rows for rows in configurations.values() if rows[0]["experiment"]["training"]["steps"] >= full_steps]
+    status: Status = "not run"
+    if len(fitted) >= needed:
+        status = "fitted"
+    elif len(full) >= searched:
+        status = "not fitted"
+    adversarial = any(score.get("axes", {}).get("adversarial") for result in fitted for score in result["scores"])
+    row: dict[str, Any] = {
+        "task": task,
+        "encoding": encoding,
+        "predicted": predicted,
+        "status": status,
+        "test_set": _test_set(fitted, adversarial=adversarial),
+        "seeds": len(best),
+        "fitted": len(fitted),
+        "median": medians(fitted, adversarial=adversarial) if status == "fitted" else {},
+    }
+    if adversarial and status == "fitted":
+        row["standard"] = medians(fitted, adversarial=False)
+    row["right"] = right(row)
+    row["tried"] = len(configurations)
+    row["in_distribution"] = [result["in_distribution"]["exact_match"] for result in best]
+    row["per_position"] = per_position(fitted, adversarial=adversarial) if status == "fitted" else {}
+    row["commits"] = sorted({str(result.get("commit", "unknown")) for result in best})
+    return row
+
+
+def right(row: Mapping[str, Any]) -> bool | None:
+    """Whether prediction and measurement agree; None if the cell is not decided (no fit, or nothing predicted)."""
+    if row["status"] != "fitted" or row["predicted"] not in ("yes", "no") or not row["median"]:
+        return None
+    last = row["median"][max(row["median"], key=lambda name: int(name.partition("-")[0]))]
+    return (last >= CUT) == (row["predicted"] == "yes")
+
+
+def confusion(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Counts of cells: decided ones by prediction and outcome, and the undecided ones by status."""
+    counts = {f"{answer} {way}": 0 for answer in ("yes", "no") for way in ("right", "wrong")}
+    counts |= {"not fitted": 0, "not run": 0, "unknown": 0}
+    for row in rows:
+        if row["right"] is not None:
+            counts[f"{row['predicted']} {'right' if row['right'] else 'wrong'}"] += 1
+        else:
+            counts["unknown" if row["status"] == "fitted" else row["status"]] += 1
+    return counts
+
+
+def medians(results: Sequence[Mapping[str, Any]], *, adversarial: bool) -> dict[str, float]:
+    """Whole-answer accuracy by bin (``"51-100"``), the median over seeds."""
+    return _by_bin(results, lambda score: score["correct"]["exact_match"] / score["n"], adversarial)
+
+
+def per_position(results: Sequence[Mapping[str, Any]], *, adversarial: bool) -> dict[str, float]:
+    """Share of scored tokens that are right after a right prefix, by bin, the median over seeds."""
+    return _by_bin(results, lambda score: score["tokens"] / score["tokens_total"], adversarial)
+
+
+def _by_bin(results: Sequence[Mapping[str, Any]], rate: Any, adversarial: bool) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for result in results:
+        for score in _bin_scores(result, adversarial):
+            values.setdefault(f"{score['axes']['low']}-{score['axes']['high']}", []).append(rate(score))
+    return {name: statistics.median(found) for name, found in values.items()}
+
+
+def _bin_scores(result: Mapping[str, Any], adversarial: bool) -> list[Mapping[str, Any]]:
+    scores = [score for score in result["scores"] if "low" in score.get("axes", {})]
+    return [score for score in scores if bool(score["axes"].get("adversarial")) == adversarial]
+
+
+def _test_set(results: Sequence[Mapping[str, Any]], *, adversarial: bool) -> str:
+    """The names of the sets of the bins: one, or for a language with few short words two."""
+    names = {str(score["test_set"]): None for result in results for score in _bin_scores(result, adversarial)}
+    return " and ".join(names)
+
+
+def _rank(results: Sequence[Mapping[str, Any]]) -> tuple[int, int, int, str]:
+    fitted = sum(result["fitted"] is True for result in results)
+    experiment = results[0]["experiment"]
+    size = int(results[0].get("parameters") or 0)
+    return -fitted, size, experiment["training"]["steps"], canonical_json(experiment)

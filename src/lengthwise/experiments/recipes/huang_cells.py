@@ -1,0 +1,148 @@
+"""The 25 tasks of Huang et al. 2025, the position systems, and how the two are trained here: one cell each."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.languages.named import LANGUAGES
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings.base import EncodingSpec
+from lengthwise.positions.encodings.specs import ALiBi, Learned, NoPE, RoPE
+from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.huang import HUANG
+from lengthwise.tasks.language import Language
+from lengthwise.tasks.parity import Parity
+from lengthwise.training.config import TrainingConfig
+
+ENCODINGS: dict[str, EncodingSpec] = {
+    "nope": NoPE(),
+    "ape": Learned(),
+    "rope": RoPE(),
+    "alibi": ALiBi(),
+    "ape+reg": Learned(),
+}
+"""By name: what the published table has (no positions, learned ones), and what is added here."""
+
+PUBLISHED_ENCODINGS = ("nope", "ape")
+REGULARIZER = 1e-4
+"""λ of the positional regularizer, the smaller one of the two published."""
+
+ALGORITHMIC = tuple(HUANG)
+FORMAL = tuple(LANGUAGES)
+
+ADVERSARIAL = ("{0,1,2}*02*", "Tomita-3")
+"""Fixed before any training: on random words of these, a window of a few symbols is nearly always enough."""
+
+TABLES = {"bin_majority_interleave": 156, "unique_copy": 303, "repeat_copy": 303, "sort": 303, "addition": 300}
+"""Published sizes of the position tables; 154 for the other algorithmic tasks."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Training lengths 1..``trained`` (or from 0, where there are such), and two bins beyond."""
+
+    trained: int = 50
+    samples: int = 2000
+
+    @property
+    def bins(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Up to twice and up to three times the training length."""
+        n = self.trained
+        return (n + 1, 2 * n), (2 * n + 1, 3 * n)
+
+
+@dataclass(frozen=True)
+class Size:
+    """A configuration of the search: a GPT-2-like decoder, its learning rate and its budget of steps."""
+
+    layers: int
+    heads: int
+    width: int
+    lr: float
+    steps: int
+
+
+def task_of(name: str) -> Task:
+    """The task of a cell, by the key of its published results."""
+    return TASKS.build(HUANG[name]) if name in HUANG else Language(language=name)
+
+
+def table_size(name: str, span: Range) -> int:
+    """Rows of the position table: as published for up to 150, in proportion for less; ours for languages.
+
+    A language needs ``<bos>``, 150 symbols and ``<eos>``: 152, which gives offsets of 0 to 150 − n as for the other
+    tasks (published: twice the longest word).
+    """
+    rows = TABLES.get(name, 154) if name in HUANG else 152
+    return rows if span.trained == Range.trained else rows * 3 * span.trained // 150 + 12
+
+
+def cell_experiment(
+    task: Task, encoding: str, size: Size, span: Range, *, rows: int, adversarial: bool = False
+) -> Experiment:
+    """One configuration of a task: fitted from 99.5 % on, stopped then.
+
+    Learned positions have a table of ``rows``; training starts at a random one of those that leave room, test at 0.
+    """
+    model = ModelConfig(
+        layers=size.layers,
+        heads=size.heads,
+        width=size.width,
+        norm="layer",
+        bias=True,
+        qk_norm=False,
+    )
+    training = TrainingConfig(
+        min_length=0 if isinstance(task, Parity) and task.ones == "uniform" else 1,
+        max_length=span.trained,
+        steps=size.steps,
+        batch_size=64,
+        groups=4,
+        lr=size.lr,
+        warmup=min(200, size.steps // 10),
+        decay="linear",
+        final_lr=0.0,
+        regularizer=REGULARIZER if encoding == "ape+reg" else 0.0,
+        probe_every=min(500, size.steps),
+        stacked=True,
+        stop_when_fitted=True,
+    )
+    evaluation = EvaluationConfig(
+        samples=span.samples,
+        fit_samples=span.samples,
+        fit_threshold=0.995,
+        probe_samples=min(400, span.samples),
+        bins=span.bins,
+        adversarial=adversarial,
+    )
+    scheme = Sequential(max_position=rows - 1, random_start=encoding.startswith("ape"))
+    return Experiment(task, scheme, ENCODINGS[encoding], model, training, evaluation)
+
+
+def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:
+    """The configurations of a cell in the order in which they are tried; none of it depends on long lengths.
+
+    ``standard``: two sizes that fit a CPU. ``full``: the published grid of layers, heads, width and learning rate in
+    order of cost, at the published 30,000 steps.
+    """
+    if full:
+        return _GRID
+    layers = 1 if name in ("bin_majority", "majority", "sort") else 2
+    width = 64 if name in ("majority", "sort", "unique_copy", "repeat_copy", "bin_majority_interleave") else 32
+    first = Size(layers, 2, width, 1e-3, 6_000 if name in HUANG else 3_000)
+    # Without positions everything about places has to come from averages, which takes more layers.
+    second = dataclasses.replace(first, layers=max(2, layers) if encoding != "nope" else 4, width=64, heads=4)
+    return (first, second)
+
+
+_GRID = tuple(
+    Size(layers, heads, width, lr, 30_000)
+    for width in (16, 64, 256)
+    for layers in (1, 2, 4)
+    for heads in (1, 2, 4)
+    for lr in (1e-3, 1e-4)
+)

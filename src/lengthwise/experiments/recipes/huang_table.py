@@ -1,0 +1,78 @@
+"""The table of the 25 tasks: verdicts, computed here and now, against the result files of the recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from lengthwise.core.files import write_json
+from lengthwise.experiments.agreement import cell, confusion
+from lengthwise.experiments.recipes.huang import cell_name
+from lengthwise.experiments.recipes.huang_cells import (
+    ALGORITHMIC,
+    ENCODINGS,
+    FORMAL,
+    PUBLISHED_ENCODINGS,
+    Range,
+    task_of,
+)
+from lengthwise.experiments.recipes.huang_published import PUBLISHED
+from lengthwise.experiments.run import read_result
+from lengthwise.prediction.predict import fragment_answer
+from lengthwise.tasks import Task
+
+
+@lru_cache(maxsize=512)
+def predicted(task: Task, encoding: str) -> str:
+    """``yes``, ``no`` or ``unknown``: does a program in the fragment of these positions exist?"""
+    return fragment_answer(task, encoding.partition("+")[0])
+
+
+def build_table(folders: Iterable[Path]) -> list[dict[str, Any]]:
+    """One row per cell, in the recipe's order; cells of the published encodings are there even if nothing was run.
+
+    Results of other ranges of lengths (``--preset quick``, ``--set``) are left out. Raises `LengthwiseError` for a
+    damaged result file.
+    """
+    by_system: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted({file.resolve() for folder in folders for file in folder.rglob("result.json")}):
+        result = read_result(path)
+        if result.get("recipe") == "huang" and _of_the_protocol(result):
+            by_system.setdefault(result["system"], []).append(result)
+    rows = []
+    for name in (*ALGORITHMIC, *FORMAL):
+        task = task_of(name)
+        for encoding in ENCODINGS:
+            results = by_system.get(cell_name(name, encoding), [])
+            if not results and encoding not in PUBLISHED_ENCODINGS:
+                continue
+            row = cell(name, encoding, predicted(task, encoding), results)
+            published = PUBLISHED[name].get(encoding)
+            if published is not None:
+                row["published"] = {"51-100": published[0] / 100, "101-150": published[1] / 100}
+            rows.append(row)
+    return rows
+
+
+def write_table(folders: Sequence[Path], target: Path) -> list[dict[str, Any]]:
+    """Write the table as JSON; returns its rows."""
+    rows = build_table(folders)
+    write_json(target, rows)
+    return rows
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Confusion counts of the cells of the published table (APE and NoPE)."""
+    return confusion([row for row in rows if row["encoding"] in PUBLISHED_ENCODINGS])
+
+
+def _of_the_protocol(result: dict[str, Any]) -> bool:
+    span, evaluation = Range(), result["experiment"]["evaluation"]
+    return (
+        result["experiment"]["training"]["max_length"] == span.trained
+        and evaluation.get("bins") == [list(bounds) for bounds in span.bins]
+        and evaluation["samples"] >= span.samples
+        and evaluation["fit_threshold"] >= 0.995
+    )
