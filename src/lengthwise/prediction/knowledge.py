@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from lengthwise.crasp import library
 from lengthwise.crasp.certificate import certificate
 from lengthwise.crasp.decision import decide
@@ -22,6 +24,7 @@ from lengthwise.languages.communication import FOOLING_SETS
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.prediction.verdict import Argument
+from lengthwise.sparsity.labels import Lookup
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
 from lengthwise.tasks.bin_majority_interleave import BinMajorityInterleave
@@ -34,6 +37,7 @@ from lengthwise.tasks.look_back import LookBack
 from lengthwise.tasks.majority import Majority
 from lengthwise.tasks.parity import Parity
 from lengthwise.tasks.parity_scratchpad import ParityScratchpad
+from lengthwise.tasks.planted import PlantedCorrelation
 from lengthwise.tasks.retrieval import Retrieval
 from lengthwise.tasks.reverse import Reverse
 from lengthwise.tasks.sort import Sort
@@ -178,6 +182,18 @@ def _sparse_parity(task: SparseParity) -> Iterator[Evidence]:
     yield program_evidence(parse(text), f"counting up to {max(odd)} marked ones")
 
 
+def _planted(task: PlantedCorrelation) -> Iterator[Evidence]:
+    # A symmetric g* of k bits is a function of the number of marked ones; a lookup may depend on their order.
+    if task.values != 2 or isinstance(task.label, Lookup):
+        return
+    labels = [int(task.label(np.array([1] * ones + [0] * (task.k - ones)))) for ones in range(task.k + 1)]
+    if set(labels) != {0, 1}:
+        return
+    text = "alphabet: 0 1 m0 m1 q\n"
+    text += "ones := #m1\naccept := " + " or ".join(f"ones = {ones}" for ones, label in enumerate(labels) if label)
+    yield program_evidence(parse(text), f"counting up to {task.k} marked ones")
+
+
 def _look_back(task: LookBack) -> Iterator[Evidence]:
     yield _cited("local", "yes", f"an induction head that looks {task.t} symbols back is a local program")
     yield _no_for_nope("looking back a fixed distance")
@@ -222,6 +238,7 @@ _KNOWN: dict[type[Task], Callable[..., Iterator[Evidence]]] = {
     BinMajorityInterleave: _interleaved,
     Sort: _sort,
     SparseParity: _sparse_parity,
+    PlantedCorrelation: _planted,
     LookBack: _look_back,
     Retrieval: _retrieval,
     Induction: _induction,
