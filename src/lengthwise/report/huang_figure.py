@@ -34,7 +34,7 @@ def agreement_figure(rows: Sequence[Row]) -> str:
     columns = min(COLUMNS, len(tasks))
     lines = -(-len(tasks) // columns)
     with page_style("agreement" + "".join(tasks)):
-        figure = new_figure(max(2.2 * columns, 4.5), 1.9 * lines + 0.6)
+        figure = new_figure(max(2.4 * columns, 4.5), 1.9 * lines + 0.6)
         grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
         for plot in grid.flat[len(tasks) :]:
             plot.set_visible(False)
@@ -61,6 +61,8 @@ def _panel(plot: Plot, task: str, rows: Sequence[Row]) -> None:
         for part, face, line in (("published", "white", (0, (1, 2))), ("median", colour, style)):
             values = row.get(part) or {}
             at = [index for index, name in enumerate(bins) if name in values]
+            if not at:
+                continue
             plot.plot(
                 at, [values[bins[index]] for index in at], color=colour, marker=marker, mfc=face, ls=line,
                 ms=5, lw=1.5 if part == "median" else 1, clip_on=False,
@@ -68,8 +70,9 @@ def _panel(plot: Plot, task: str, rows: Sequence[Row]) -> None:
         if row["status"] != "fitted":
             missing.append(f"{row['encoding']}: {row['status']}")
     if missing:
-        plot.text(0.5, 0.5, "\n".join(missing), transform=plot.transAxes, ha="center", va="center", color=QUIET,
-                  fontsize=8)  # fmt: skip
+        note = plot.text(0.5, 0.5, "\n".join(missing), transform=plot.transAxes, ha="center", va="center", color=QUIET)
+        note.set_fontsize(8)
+        note.set_in_layout(False)
 
 
 def agreement_page(rows: Sequence[Row], counts: Mapping[str, int], title: str, notes: Sequence[str] = ()) -> str:
@@ -93,7 +96,7 @@ def agreement_page(rows: Sequence[Row], counts: Mapping[str, int], title: str, n
     ]
     if wrong:
         parts.append("<h2>Disagreements</h2><ul>")
-        parts += [f"<li>{escape(row['task'])}, {escape(row['encoding'])}: {escape(_sentence(row))}</li>" for row in wrong]
+        parts += [f"<li>{escape(_sentence(row))}</li>" for row in wrong]
         parts.append("</ul>")
     head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(title)}</title><style>{_STYLE}</style>"
     return head + "<main>" + "\n".join(parts) + "</main></html>\n"
@@ -102,8 +105,9 @@ def agreement_page(rows: Sequence[Row], counts: Mapping[str, int], title: str, n
 def _sentence(row: Row) -> str:
     last = list(row["median"])[-1]
     return (
-        f"predicted {row['predicted']}, measured {row['median'][last]:.3f} on {last} "
-        f"({row['test_set']} set, {row['fitted']} of {row['seeds']} seeds fitted). Open, unless docs/results explains it."
+        f"{row['task']}, {row['encoding']}: predicted {row['predicted']}, measured {row['median'][last]:.3f} on {last} "
+        f"({row['test_set']} set, {row['fitted']} of {row['seeds']} seeds fitted). Open, unless docs/results/huang.md "
+        "explains it."
     )
 
 
@@ -132,7 +136,8 @@ def _table(rows: Sequence[Row]) -> str:
 
 
 _STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;color:#1d2733;margin:0}main{max-width:70rem;margin:2rem auto;padding:0 1rem}"
+    "body{font:16px/1.5 system-ui,sans-serif;color:#1d2733;margin:0}"
+    "main{max-width:70rem;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;font-size:14px}td,th{padding:.2rem .7rem;border-bottom:1px solid #d5dae0;"
     "text-align:left}.n{text-align:right;font-variant-numeric:tabular-nums}tr.wrong{background:#fdeee6}"
     "tr.open{color:#66717e}svg{margin:1rem 0}"
