@@ -37,7 +37,10 @@ def test_import_contracts_hold():
     """`import-linter` reads its contracts from pyproject.toml."""
     run = subprocess.run(
         [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert run.returncode == 0, run.stdout + run.stderr
     assert " 0 broken" in run.stdout

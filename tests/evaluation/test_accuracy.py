@@ -33,7 +33,10 @@ SYSTEMS: dict[str, tuple[Task, PositionScheme, str, str]] = {
     "echo, given ids": (ECHO, Coupled(max_position=16), "learned", "classification"),
     "echo, plain ids": (ECHO, Sequential(max_position=64), "rope", "classification"),
     "addition, predicted ids": (
-        ADDITION, PredictiveCoupling(max_position=16, draw="contiguous"), "learned", "classification",
+        ADDITION,
+        PredictiveCoupling(max_position=16, draw="contiguous"),
+        "learned",
+        "classification",
     ),
     "addition, given ids": (ADDITION, Coupled(max_position=16), "learned", "classification"),
 }
@@ -46,9 +49,7 @@ def trained(system: str) -> dict[int, Transformer]:
     """One model at every stage of a short training."""
     task, scheme, encoding, head = SYSTEMS[system]
     config = ModelConfig(layers=1, heads=2, width=32, mlp_ratio=2, id_head=head)  # type: ignore[arg-type]
-    training = TrainingConfig(
-        min_length=2, max_length=4, steps=STAGES[-1], batch_size=32, groups=2, lr=5e-3, warmup=10
-    )
+    training = TrainingConfig(min_length=2, max_length=4, steps=STAGES[-1], batch_size=32, groups=2, lr=5e-3, warmup=10)
     trainer = Trainer(task, scheme, ENCODINGS.build(encoding), config, training, seed=0)
     models = {}
     for step in range(STAGES[-1] + 1):

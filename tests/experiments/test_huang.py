@@ -104,14 +104,19 @@ def test_offsets_are_the_published_ones(name: str, length: int) -> None:
 def test_the_longest_test_string_fits_the_table(name: str, trained: int) -> None:
     span, task = Range(trained, 4), task_of(name)
     longest = task.lengths(*span.bins[1])[-1]
-    assert all(
-        task.batch(longest, 1, stream(seed, "fits")).tokens <= table_size(name, span) for seed in range(8)
-    )
+    assert all(task.batch(longest, 1, stream(seed, "fits")).tokens <= table_size(name, span) for seed in range(8))
 
 
 def result(
-    *, seed: int = 0, fitted: bool = True, low: float = 1.0, high: float = 1.0, hard: float | None = None,
-    steps: int = 3000, width: int = 32, parameters: int = 1000,
+    *,
+    seed: int = 0,
+    fitted: bool = True,
+    low: float = 1.0,
+    high: float = 1.0,
+    hard: float | None = None,
+    steps: int = 3000,
+    width: int = 32,
+    parameters: int = 1000,
 ) -> dict[str, Any]:
     def score(start: int, rate: float, **axes: int) -> dict[str, Any]:
         return {

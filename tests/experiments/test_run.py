@@ -51,7 +51,10 @@ def test_twenty_kills_at_random_moments_change_no_bit(tmp_path: Path):
     server = Path(__file__).with_name("kill_server.py")
     done = subprocess.run(
         [sys.executable, str(server), json.dumps(DESCRIPTION), str(tmp_path), "20", "0"],
-        capture_output=True, text=True, timeout=300, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)

@@ -70,9 +70,7 @@ def test_seeds_without_a_common_schedule_are_refused(tmp_path: Path) -> None:
         train_seeds(plain, [0], tmp_path, recipe="r")
 
 
-def test_a_seed_that_diverges_is_named_and_the_others_are_safe(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_seed_that_diverges_is_named_and_the_others_are_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from lengthwise.training import parallel
 
     original = parallel.run_losses

@@ -21,19 +21,32 @@ from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
 
 COMPONENTS = [
-    *(pytest.param(registry, name, id=f"{registry.kind}-{name}")
-      for registry in (TASKS, SCHEMES, ENCODINGS) for name in registry)
+    *(
+        pytest.param(registry, name, id=f"{registry.kind}-{name}")
+        for registry in (TASKS, SCHEMES, ENCODINGS)
+        for name in registry
+    )
 ]
 CONFIGS = [ModelConfig, TrainingConfig, EvaluationConfig]
 BASE = Experiment.from_json({"task": "addition", "scheme": "predictive-coupling", "encoding": "fire"})
 
 models = st.builds(
-    ModelConfig, layers=st.integers(1, 4), heads=st.just(4), width=st.sampled_from([16, 64]), qk_norm=st.booleans(),
-    log_length=st.none() | st.integers(2, 99), norm=st.sampled_from(["rms", "layer"]), dropout=st.floats(0, 0.9),
+    ModelConfig,
+    layers=st.integers(1, 4),
+    heads=st.just(4),
+    width=st.sampled_from([16, 64]),
+    qk_norm=st.booleans(),
+    log_length=st.none() | st.integers(2, 99),
+    norm=st.sampled_from(["rms", "layer"]),
+    dropout=st.floats(0, 0.9),
 )
 trainings = st.builds(
-    TrainingConfig, max_length=st.integers(1, 50), steps=st.integers(1, 10**6), lr=st.floats(1e-9, 1),
-    betas=st.tuples(st.floats(0, 0.99), st.floats(0, 0.999)), decay=st.sampled_from(["cosine", "linear", "constant"]),
+    TrainingConfig,
+    max_length=st.integers(1, 50),
+    steps=st.integers(1, 10**6),
+    lr=st.floats(1e-9, 1),
+    betas=st.tuples(st.floats(0, 0.99), st.floats(0, 0.999)),
+    decay=st.sampled_from(["cosine", "linear", "constant"]),
 )
 evaluations = st.builds(
     EvaluationConfig, lengths=st.lists(st.integers(1, 999), max_size=5).map(tuple), samples=st.integers(1, 500)
@@ -92,14 +105,29 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...]
 
 
 CHANGES: dict[str, Any] = {
-    "name": None, "operands": "msd_first", "draw": "pose", "norm": "layer", "init": "fan_in", "id_head": "pointer",
-    "decay": "linear", "precision": "bf16", "betas": [0.5, 0.6], "lengths": [3], "log_length": 9, "width": 256,
-    "heads": 8, "batch_size": 128, "groups": 8, "fit_threshold": 0.5, "dropout": 0.25,
+    "name": None,
+    "operands": "msd_first",
+    "draw": "pose",
+    "norm": "layer",
+    "init": "fan_in",
+    "id_head": "pointer",
+    "decay": "linear",
+    "precision": "bf16",
+    "betas": [0.5, 0.6],
+    "lengths": [3],
+    "log_length": 9,
+    "width": 256,
+    "heads": 8,
+    "batch_size": 128,
+    "groups": 8,
+    "fit_threshold": 0.5,
+    "dropout": 0.25,
 }
 
 
-@pytest.mark.parametrize(("path", "value"), leaves(BASE.to_json()), ids=lambda leaf: ".".join(leaf)
-                         if isinstance(leaf, tuple) else None)
+@pytest.mark.parametrize(
+    ("path", "value"), leaves(BASE.to_json()), ids=lambda leaf: ".".join(leaf) if isinstance(leaf, tuple) else None
+)
 def test_every_field_is_in_the_hash(path: tuple[str, ...], value: Any):
     if path[-1] == "name":
         change: Any = {"task": "copy", "scheme": "coupled", "encoding": "rope"}[path[0]]

@@ -34,12 +34,13 @@ def test_cached_generation_equals_uncached_token_by_token(task: Task, scheme, en
     prompt = inputs.input_ids.shape[1] - inputs.targets.shape[1]
     next_ids = None if scheme.predicted else inputs.target_ids[:, :STEPS]
     steps = STEPS if next_ids is None else next_ids.shape[1]
-    fast = generate(
-        model, inputs.input_ids[:, :prompt], inputs.position_ids[:, :prompt], steps, next_ids=next_ids
-    )
+    fast = generate(model, inputs.input_ids[:, :prompt], inputs.position_ids[:, :prompt], steps, next_ids=next_ids)
     for row in range(8):
         tokens, ids = slow_generate(
-            model, inputs.input_ids[row, :prompt].tolist(), inputs.position_ids[row, :prompt].tolist(), steps,
+            model,
+            inputs.input_ids[row, :prompt].tolist(),
+            inputs.position_ids[row, :prompt].tolist(),
+            steps,
             None if next_ids is None else next_ids[row].tolist(),
         )
         assert fast.tokens[row].tolist() == tokens + [END] * (steps - len(tokens))

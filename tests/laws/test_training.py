@@ -36,8 +36,11 @@ def test_batches_are_a_function_of_seed_and_step(scheme):
 
 
 def test_lengths_are_mixed_and_stay_in_the_training_range():
-    tokens = {g.input_ids.shape[1] for step in range(30) for g in training_groups(
-        TASK, SCHEME_VARIANTS["coupled"], CONFIG, 0, step)}
+    tokens = {
+        g.input_ids.shape[1]
+        for step in range(30)
+        for g in training_groups(TASK, SCHEME_VARIANTS["coupled"], CONFIG, 0, step)
+    }
     assert tokens == {3 * n + 5 for n in (1, 2, 3, 4)}
 
 

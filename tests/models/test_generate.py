@@ -55,9 +55,7 @@ def always(model, token: int):
 def test_rows_that_end_are_filled_with_the_end_token():
     model = always(rough_model("addition", SCHEME, "rope"), END)
     inputs = some_inputs("addition", SCHEME)
-    result = generate(
-        model, inputs.input_ids[:, :9], inputs.position_ids[:, :9], 4, next_ids=inputs.target_ids[:, :4]
-    )
+    result = generate(model, inputs.input_ids[:, :9], inputs.position_ids[:, :9], 4, next_ids=inputs.target_ids[:, :4])
     assert (result.tokens == END).all()
 
 
@@ -67,7 +65,11 @@ def test_expected_tokens_stop_a_row_at_its_first_wrong_one():
     inputs = some_inputs("addition", SCHEME)
     expected = torch.tensor([[7, 7, 5, 7, END], [7, 7, 7, 7, 7], [5, 7, 7, 7, 7]])
     result = generate(
-        model, inputs.input_ids[:, :9], inputs.position_ids[:, :9], 5, next_ids=inputs.target_ids[:, :5],
+        model,
+        inputs.input_ids[:, :9],
+        inputs.position_ids[:, :9],
+        5,
+        next_ids=inputs.target_ids[:, :5],
         expected=expected,
     )
     assert result.tokens.tolist() == [[7, 7, 7, END, END], [7, 7, 7, 7, 7], [7, END, END, END, END]]

@@ -111,10 +111,14 @@ def test_classification_is_cross_entropy():
     assert torch.equal(Classification(logits).best(), logits.argmax(-1))
 
 
-@pytest.mark.parametrize("make", [
-    lambda scores: Classification(scores),
-    lambda scores: Pointer(scores, torch.arange(50)[None]),
-], ids=["classification", "pointer"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda scores: Classification(scores),
+        lambda scores: Pointer(scores, torch.arange(50)[None]),
+    ],
+    ids=["classification", "pointer"],
+)
 def test_losses_are_summed_in_full_precision(make):
     """Under bf16 autocast logits have 8 bits; the logarithm of their sum must not."""
     scores = torch.randn(1, 1, 50, generator=torch.Generator().manual_seed(0)).bfloat16()

@@ -228,10 +228,13 @@ def test_rope_turns_keep_lengths():
     assert torch.allclose(turned.norm(dim=-1), x.norm(dim=-1), atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", [
-    EncodingShape(width=9, heads=3, head_width=3, kinds=("coupled",), max_position=10),
-    EncodingShape(width=4, heads=2, head_width=2, kinds=("coupled", "coupled"), max_position=10),
-])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        EncodingShape(width=9, heads=3, head_width=3, kinds=("coupled",), max_position=10),
+        EncodingShape(width=4, heads=2, head_width=2, kinds=("coupled", "coupled"), max_position=10),
+    ],
+)
 def test_rope_refuses_heads_that_it_cannot_turn(shape: EncodingShape):
     with pytest.raises(LengthwiseError, match=r"rope needs an even head width of at least \d+, got \d+; change model"):
         RoPE().build(shape)

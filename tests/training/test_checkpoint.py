@@ -22,8 +22,12 @@ from oracle import SMALL
 
 def trainer(model: ModelConfig = SMALL) -> Trainer:
     result = Trainer(
-        TASKS.build("addition"), Coupled(max_position=20), ENCODINGS.build("learned"), model,
-        TrainingConfig(max_length=3, steps=4, batch_size=8), 0,
+        TASKS.build("addition"),
+        Coupled(max_position=20),
+        ENCODINGS.build("learned"),
+        model,
+        TrainingConfig(max_length=3, steps=4, batch_size=8),
+        0,
     )
     result.step(0)
     return result

@@ -20,8 +20,12 @@ def inputs(targets: list[list[int]], ids: list[list[list[int]]], allowed: torch.
     """Only what the loss reads."""
     tokens = torch.tensor(targets)
     return Inputs(
-        input_ids=tokens, position_ids=torch.tensor(ids), at=slice(0, tokens.shape[1]), targets=tokens,
-        target_ids=torch.tensor(ids), allowed=allowed,
+        input_ids=tokens,
+        position_ids=torch.tensor(ids),
+        at=slice(0, tokens.shape[1]),
+        targets=tokens,
+        target_ids=torch.tensor(ids),
+        allowed=allowed,
     )
 
 

@@ -34,9 +34,7 @@ def test_it_has_gradients_for_the_table_and_the_projections():
     model = rough_model("addition", Sequential(max_position=7), "learned")
     positional_regularizer(model).backward()
     moved = {name for name, parameter in model.named_parameters() if parameter.grad is not None}
-    assert moved == {
-        "encoding.tables.0.weight", "blocks.0.attention.qkv.weight", "blocks.1.attention.qkv.weight"
-    }
+    assert moved == {"encoding.tables.0.weight", "blocks.0.attention.qkv.weight", "blocks.1.attention.qkv.weight"}
 
 
 @pytest.mark.parametrize("encoding", [name for name in ENCODINGS if name != "learned"])

@@ -10,9 +10,7 @@ from lengthwise.training.schedule import learning_rate
 BASE = {"steps": 111, "warmup": 10, "lr": 1.0, "final_lr": 0.2}
 
 
-@pytest.mark.parametrize(
-    ("decay", "half", "end"), [("cosine", 0.6, 0.2), ("linear", 0.6, 0.2), ("constant", 1.0, 1.0)]
-)
+@pytest.mark.parametrize(("decay", "half", "end"), [("cosine", 0.6, 0.2), ("linear", 0.6, 0.2), ("constant", 1.0, 1.0)])
 def test_known_points(decay, half: float, end: float):
     config = TrainingConfig(**BASE, decay=decay)  # type: ignore[arg-type]
     assert learning_rate(config, 0) == pytest.approx(0.1)

@@ -106,7 +106,10 @@ def score_batch(
         rows = torch.from_numpy(np.flatnonzero(unsure)).to(device)
         prompt = batch.prompt_length
         generated = generate(
-            model, inputs.input_ids[rows, :prompt], inputs.position_ids[rows, :prompt], len(scored),
+            model,
+            inputs.input_ids[rows, :prompt],
+            inputs.position_ids[rows, :prompt],
+            len(scored),
             next_ids=None if scheme.predicted else inputs.target_ids[rows],
             expected=None if answers else inputs.targets[rows],
         )

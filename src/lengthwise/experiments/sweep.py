@@ -141,9 +141,7 @@ def _run(recipe: Recipe, system: System, seed: int, out: Path, tell: Callable[[E
     return run_seed(system.experiment, seed, folder, recipe=recipe.name, system=system.name, report=report)
 
 
-def _train_stack(
-    recipe: Recipe, system: System, seeds: list[int], out: Path, tell: Callable[[Event], None]
-) -> None:
+def _train_stack(recipe: Recipe, system: System, seeds: list[int], out: Path, tell: Callable[[Event], None]) -> None:
     """Train the seeds as one stack; `_run` then finds each of them trained, and measures it."""
 
     def report(phase: str, done: int, total: int, number: float) -> None:

@@ -54,7 +54,11 @@ class Inputs:
 
     @classmethod
     def of(
-        cls, batch: Batch, scheme: PositionScheme, kinds: tuple[LevelKind, ...], rng: Rng,
+        cls,
+        batch: Batch,
+        scheme: PositionScheme,
+        kinds: tuple[LevelKind, ...],
+        rng: Rng,
         device: torch.device | str = "cpu",
     ) -> Inputs:
         """Draw position ids for ``batch`` from ``rng`` and move everything to ``device``."""

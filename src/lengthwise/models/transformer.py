@@ -89,8 +89,12 @@ class Sight:
         if bias is None and self.causal:
             bias = causal_mask(self.ids.shape[1], self.key_ids.shape[1], self.ids.device, dtype)
         return Sight(
-            self.ids, self.key_ids, None if bias is None else bias[..., at, :], False,
-            None if self.scale is None else self.scale[at], at,
+            self.ids,
+            self.key_ids,
+            None if bias is None else bias[..., at, :],
+            False,
+            None if self.scale is None else self.scale[at],
+            at,
         )
 
 

@@ -137,9 +137,7 @@ class ParallelTrainer:
         """One optimizer step of all runs; returns their losses in nats per scored token, shape [S]."""
         config = self.config
         runs = [self.states[index].run for index in self.members]
-        groups = stacked_groups(
-            self.task, self.scheme, config, [run.seed for run in runs], step, device=self.device
-        )
+        groups = stacked_groups(self.task, self.scheme, config, [run.seed for run in runs], step, device=self.device)
         total = sum(group.scored for group in groups) // len(runs)
         if self.model_config.dropout:
             torch.manual_seed(int(stream(runs[0].seed, "train", "stack dropout", step).integers(2**62)))

@@ -53,9 +53,9 @@ class Trainer:
 
     def __post_init__(self) -> None:
         training_lengths(self.task, self.config)
-        self.model = build_model(
-            self.task, self.scheme, self.encoding, self.model_config, seed=self.seed
-        ).to(self.device)
+        self.model = build_model(self.task, self.scheme, self.encoding, self.model_config, seed=self.seed).to(
+            self.device
+        )
         self.optimizer = make_optimizer(self.model, self.config)
         self.progress = Progress()
 

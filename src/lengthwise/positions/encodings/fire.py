@@ -25,9 +25,7 @@ class Fire(SlottedEncoding):
         self.hidden = nn.Linear(1, spec.width)
         self.out = nn.Linear(spec.width, shape.heads)
 
-    def argument(
-        self, queries: Int[Tensor, "B Q L"], keys: Int[Tensor, "B T L"], level: int
-    ) -> Float[Tensor, "B Q T"]:
+    def argument(self, queries: Int[Tensor, "B Q L"], keys: Int[Tensor, "B T L"], level: int) -> Float[Tensor, "B Q T"]:
         """The normalized distance: in [0, 1] for keys at or before the query, 1 at key id 0 past the threshold."""
         distance = distances(queries, keys, level).abs().float()
         # The maximum, never the minimum: dividing far queries by a constant would leave the trained range. Ids that

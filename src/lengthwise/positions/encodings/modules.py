@@ -64,5 +64,3 @@ def distances(queries: Int[Tensor, "B Q L"], keys: Int[Tensor, "B T L"], level: 
 def add(first: Tensor | None, second: Tensor) -> Tensor:
     """The sum, where None counts as zero."""
     return second if first is None else first + second
-
-

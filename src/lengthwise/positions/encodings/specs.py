@@ -123,8 +123,9 @@ class T5(EncodingSpec):
 
     def __post_init__(self) -> None:
         if self.buckets < 2 or self.max_distance <= self.buckets // 2:
-            raise ValueError(f"t5 needs buckets >= 2 and max_distance > buckets / 2, got {self.buckets} and "
-                             f"{self.max_distance}")
+            raise ValueError(
+                f"t5 needs buckets >= 2 and max_distance > buckets / 2, got {self.buckets} and {self.max_distance}"
+            )
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A table of 2 × buckets × heads."""
@@ -161,5 +162,3 @@ class FIRE(EncodingSpec):
         from lengthwise.positions.encodings.fire import Fire
 
         return Fire(self, shape)
-
-

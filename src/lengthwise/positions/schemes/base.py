@@ -36,9 +36,7 @@ class PositionScheme(ABC):
             raise ValueError(f"max_position must be at least 1, got {self.max_position}")
 
     @abstractmethod
-    def assign(
-        self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng
-    ) -> Int[ndarray, "B T L"]:
+    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T L"]:
         """Position ids of a batch: L = K levels where places are used, otherwise 1.
 
         Raises `LengthwiseError` when more ids are needed than there are.

@@ -38,9 +38,7 @@ class Coupled(PositionScheme):
     start_at_one: bool = False
     """No random offset: what evaluation uses for the contiguous drawings."""
 
-    def assign(
-        self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng
-    ) -> Int[ndarray, "B T K"]:
+    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T K"]:
         """One table per row and coupled level."""
         ids = places.copy()
         for level, kind in enumerate(kinds):

@@ -23,9 +23,7 @@ class Sequential(PositionScheme):
     max_position: int = 2048
     random_start: bool = False
 
-    def assign(
-        self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng
-    ) -> Int[ndarray, "B T 1"]:
+    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
         """Consecutive ids, one start per row."""
         rows, tokens, _ = places.shape
         self.check_fits(tokens - 1)
@@ -46,9 +44,7 @@ class Randomized(PositionScheme):
 
     max_position: int = 2047
 
-    def assign(
-        self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng
-    ) -> Int[ndarray, "B T 1"]:
+    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
         """One subset per row."""
         rows, tokens, _ = places.shape
         self.check_fits(tokens - 1)
@@ -75,9 +71,7 @@ class PoSE(PositionScheme):
         if self.chunks < 1:
             raise ValueError(f"chunks must be at least 1, got {self.chunks}")
 
-    def assign(
-        self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng
-    ) -> Int[ndarray, "B T 1"]:
+    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
         """Own cuts and skips per row."""
         rows, tokens, _ = places.shape
         self.check_fits(tokens - 1)

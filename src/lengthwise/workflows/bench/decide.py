@@ -8,8 +8,19 @@ from lengthwise.crasp.decision import decide
 from lengthwise.workflows.bench.measure import Effort, Row
 
 EXPRESSIONS = (
-    "(ab)*", "(a(ab)*b)*", "(a(a(ab)*b)*b)*", "0*1*0*1*", "aa*bb*cc*dd*ee*", "(a|b)*d(b|c)*", "(0|1|2)*02*", "(aa)*",
-    "(aaaa)*", "(abab)*", "(a|b)*ab", "(ab|ba)*", "(ab|bbaa)*",
+    "(ab)*",
+    "(a(ab)*b)*",
+    "(a(a(ab)*b)*b)*",
+    "0*1*0*1*",
+    "aa*bb*cc*dd*ee*",
+    "(a|b)*d(b|c)*",
+    "(0|1|2)*02*",
+    "(aa)*",
+    "(aaaa)*",
+    "(abab)*",
+    "(a|b)*ab",
+    "(ab|ba)*",
+    "(ab|bbaa)*",
 )
 """Published languages, spelled so that both parsers read them."""
 

@@ -50,9 +50,9 @@ def rows(effort: Effort) -> Iterator[Row]:
         def baseline(repeat: int) -> torch.Tensor:
             with torch.inference_mode():
                 mask = torch.ones_like(ids)
-                return theirs.generate(
-                    ids, attention_mask=mask, max_new_tokens=steps, do_sample=False, use_cache=True
-                )[:, start:]
+                return theirs.generate(ids, attention_mask=mask, max_new_tokens=steps, do_sample=False, use_cache=True)[
+                    :, start:
+                ]
 
         same = float((ours(0) == baseline(0)).all(dim=1).float().mean())
         mine, other = effort.seconds([ours, baseline])

@@ -45,9 +45,7 @@ class Case:
     @property
     def model(self) -> ModelConfig:
         """Layers-heads-width."""
-        return ModelConfig(
-            self.layers, self.heads, self.width, norm="layer", bias=True, qk_norm=False, tied=True
-        )
+        return ModelConfig(self.layers, self.heads, self.width, norm="layer", bias=True, qk_norm=False, tied=True)
 
     def config(self, precision: str) -> TrainingConfig:
         """The training configuration."""
