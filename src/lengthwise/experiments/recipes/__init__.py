@@ -10,5 +10,6 @@ from lengthwise.experiments.recipes import planted_theory as planted_theory
 from lengthwise.experiments.recipes import positional_products as positional_products
 from lengthwise.experiments.recipes import ppc_ablations as ppc_ablations
 from lengthwise.experiments.recipes import regularizer_growth as regularizer_growth
+from lengthwise.experiments.recipes import rope_pose_search as rope_pose_search
 from lengthwise.experiments.recipes import sparse_parity as sparse_parity
 from lengthwise.experiments.recipes import variable_assignment as variable_assignment
