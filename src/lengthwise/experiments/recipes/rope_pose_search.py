@@ -1,4 +1,4 @@
-"""Which setting of RoPE + PoSE fits variable assignment? An unfitted model proves nothing, so the search is a recipe."""
+"""Which setting of RoPE + PoSE fits variable assignment? Unfitted models prove nothing: the search is a recipe."""
 
 from __future__ import annotations
 
