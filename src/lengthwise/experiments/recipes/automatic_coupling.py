@@ -31,9 +31,6 @@ TASKS_WITH_PLACES: dict[str, Task] = {
     "addition": Addition(),
 }
 
-_STEPS: dict[str, int] = {"copy": 600, "reverse": 600, "parity-scratchpad": 1000, "addition": 1500}
-"""In ``quick``; the other presets take three times as many."""
-
 
 @RECIPES.register("automatic-coupling", SUMMARY)
 def automatic_coupling(preset: Preset) -> Recipe:
@@ -50,10 +47,11 @@ def automatic_coupling(preset: Preset) -> Recipe:
         for places, placed in (("hand-made", task), ("found", recoupled(name))):
             experiment = Experiment(
                 placed,
-                Coupled(max_position=16 * longest, draw="contiguous"),
+                # One jump per sequence, so that far ids occur together in training too.
+                Coupled(max_position=16 * longest, draw="pose"),
                 Learned(),
-                ModelConfig(layers=1, heads=4, width=64 if quick else 128, log_length=4 * longest),
-                TrainingConfig(max_length=longest, steps=_STEPS[name] * (1 if quick else 3), batch_size=64, lr=1e-3),
+                ModelConfig(layers=1, heads=4, width=128, log_length=4 * longest),
+                TrainingConfig(max_length=longest, steps=1500 if quick else 5000, batch_size=64, lr=1e-3),
                 EvaluationConfig(lengths=tuple(longest * factor for factor in multiples), samples=200),
             )
             systems.append(System(f"{name}, {places}", experiment, seeds, f"coupled ids from {places} places"))
