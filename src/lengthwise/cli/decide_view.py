@@ -8,9 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lengthwise.crasp.certificate import certificate
 from lengthwise.crasp.decision import Decision, FragmentVerdict
-from lengthwise.crasp.explanation import explain
+from lengthwise.crasp.explanation import explanation
 
 _FRAGMENTS = {
     "none": ("C-RASP", "NoPE"),
@@ -40,10 +39,9 @@ def draw_decision(console: Console, text: str, decision: Decision, programs: dic
         table.add_row(Text(name), Text(encodings, style="dim"), *cells)
     console.print(table)
     for fragment, end in _telling(decision):
-        found = certificate(decision, fragment, end)
-        if found is not None:
+        if sentences := explanation(decision, fragment, end):
             console.print()
-            console.print(Text(f"{_FRAGMENTS[fragment][0]}, {explain(found)}"))
+            console.print(Text(f"{_FRAGMENTS[fragment][0]}, {sentences}"))
     for end, program in programs.items():
         console.print()
         console.print(Text(f"a program in {_FRAGMENTS[program['fragment']][0]} ({_ENDS[end]}):", style="dim"))

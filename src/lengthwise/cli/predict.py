@@ -47,6 +47,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     from rich.table import Table
     from rich.text import Text
 
+    from lengthwise.prediction.systems import CITED_LINK
     from lengthwise.prediction.verdict import CAVEATS
 
     console.print(Text.assemble((prediction.target, "bold"), ("   " + prediction.summary, "dim")))
@@ -66,23 +67,17 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
             table.add_row(f"span, {row.scheme} ids", *(str(span) for span in row.span))
         console.print(table)
     console.print()
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    for heading in ("positions", "generalizes?", "basis", "why"):
-        table.add_column(heading, ratio=1 if heading == "why" else None, no_wrap=heading != "why")
-    notes: dict[str, int] = {}
-    for verdict in prediction.verdicts:
-        number = notes.setdefault(verdict.why, len(notes) + 1)
-        table.add_row(
-            verdict.system,
-            Text(SHOWN[verdict.answer], style=STYLE[verdict.answer]),
-            verdict.basis or "–",
-            Text(f"({number})"),
-        )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for heading, width in (("positions", 20), ("generalizes?", 12), ("basis", 8)):
+        table.add_column(heading, width=width)
+    table.add_column("why", ratio=1)
+    for group in _same_reason(prediction.verdicts):
+        answer, why = group[0].answer, group[0].why.removeprefix("no guarantee: ")
+        names = ", ".join(verdict.system for verdict in group)
+        table.add_row(names, Text(SHOWN[answer], style=STYLE[answer]), group[0].basis or "–", Text(why))
     console.print(table)
-    for why, number in notes.items():
-        console.print(Text(f"({number}) {why}", style=""))
-    helps = {verdict.help for verdict in prediction.verdicts if verdict.help}
-    for help_ in sorted(helps):
+    helps = dict.fromkeys(verdict.help for verdict in prediction.verdicts if verdict.help)
+    for help_ in helps:
         console.print(Text.assemble(("what would help: ", "bold"), help_))
     if prediction.communication.startswith("distinguishable"):
         console.print(Text(prediction.communication, style="dim"))
@@ -96,6 +91,16 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     console.print()
     for caveat in CAVEATS:
         console.print(Text(caveat, style="dim"))
+    if linked := [v.system for v in prediction.verdicts if v.source.startswith("cited") and v.answer == "yes"]:
+        console.print(Text(f"that a program is enough for {', '.join(linked)} is {CITED_LINK}", style="dim"))
+
+
+def _same_reason(verdicts: tuple[Verdict, ...]) -> list[list[Verdict]]:
+    """Verdicts with one answer, basis and reason share a line, at the place of the first of them."""
+    groups: dict[tuple[str, str | None, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault((verdict.answer, verdict.basis, verdict.why), []).append(verdict)
+    return list(groups.values())
 
 
 def _certificates(console: Console, verdicts: tuple[Verdict, ...]) -> None:

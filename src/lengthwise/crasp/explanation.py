@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.crasp.certificate import Certificate
+from lengthwise.crasp.certificate import Certificate, certificate
+from lengthwise.crasp.decision import Decision
 
+MAX_STATES = 40  # a certificate lists combinations of equations per merged pair, which grow with the cube
 MAX_SEARCH = 20_000  # (state, counts) pairs visited in search of access words with equal letter counts
 
 
@@ -19,6 +21,19 @@ class Witness:
     first: tuple[str, ...]
     second: tuple[str, ...]
     repeats: int
+
+
+def explanation(decision: Decision, fragment: str, end: str) -> str:
+    """`explain` of the verdict's certificate; for a large automaton, nobody's hand, it says so instead.
+
+    Empty for *unknown*.
+    """
+    if decision.verdict(fragment, end).verdict == "unknown":
+        return ""
+    if decision.dfa.size > MAX_STATES:
+        return f"{decision.dfa.size} states are too many for a certificate by hand (at most {MAX_STATES})."
+    found = certificate(decision, fragment, end)
+    return "" if found is None else explain(found)
 
 
 def explain(certificate: Certificate) -> str:

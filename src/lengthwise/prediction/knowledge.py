@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lengthwise.crasp import library
-from lengthwise.crasp.certificate import certificate
 from lengthwise.crasp.decision import decide
-from lengthwise.crasp.explanation import explain
+from lengthwise.crasp.explanation import explanation
 from lengthwise.crasp.fragment import FRAGMENTS, Fragment
 from lengthwise.crasp.parser import parse
 from lengthwise.crasp.printer import to_text
@@ -23,6 +22,13 @@ from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.communication import FOOLING_SETS
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
+from lengthwise.prediction.task_programs import (
+    induction_text,
+    look_back_text,
+    marked_ones_text,
+    retrieval_text,
+    variable_assignment_text,
+)
 from lengthwise.prediction.verdict import Argument
 from lengthwise.sparsity.labels import Lookup
 from lengthwise.tasks import Task
@@ -38,12 +44,16 @@ from lengthwise.tasks.majority import Majority
 from lengthwise.tasks.parity import Parity
 from lengthwise.tasks.parity_scratchpad import ParityScratchpad
 from lengthwise.tasks.planted import PlantedCorrelation
-from lengthwise.tasks.retrieval import Retrieval
+from lengthwise.tasks.retrieval import MARKER, Retrieval
 from lengthwise.tasks.reverse import Reverse
 from lengthwise.tasks.sort import Sort
 from lengthwise.tasks.sparse_parity import SparseParity
+from lengthwise.tasks.variable_assignment import VariableAssignment
 
 HUANG = "Huang et al. 2025"
+SYMBOLS = "abcdefg"
+NAMES, VALUES = "abcd", "0123"
+SCHEME = "the scheme is the same for any alphabet"
 
 
 @dataclass(frozen=True)
@@ -62,13 +72,13 @@ def evidence(task: Task) -> list[Evidence]:
     return []
 
 
-def program_evidence(program: Program, name: str) -> Evidence:
-    """A program is an argument for its fragment."""
+def program_evidence(program: Program, name: str, note: str = "") -> Evidence:
+    """A program is an argument for its fragment; ``note`` says what it covers if that is not the whole task."""
     fragment = program.fragment
     shape = f"depth {program.depth}, window {program.window}, period {program.period}"
-    why = f"a C-RASP program exists ({name}: {shape})"
-    certificate_ = {"kind": "program", "name": name, "program": to_text(program)}
-    return Evidence(fragment, Argument("yes", "proved", why, certificate_))
+    why = f"a C-RASP program exists ({name}: {shape}{f'; {note}' if note else ''})"
+    proof = {"kind": "program", "name": name, "program": to_text(program)} | ({"note": note} if note else {})
+    return Evidence(fragment, Argument("yes", "proved", why, proof))
 
 
 def language_evidence(
@@ -77,25 +87,28 @@ def language_evidence(
     """The exact decision for a regular language, one piece of evidence per fragment that is decided."""
     decision = decide(source, alphabet, ends=("visible", "eos") if end == "both" else (end,))
     regex = source if isinstance(source, str) else "it"
-    prefix = f"{about}: " if about else ""
+    regex = f"{about}, {regex}" if about else regex
     for fragment in FRAGMENTS:
         verdict = decision.verdict(fragment, end)
         if verdict.verdict == "unknown":
             continue
-        proof = certificate(decision, fragment, end)
-        sentences = explain(proof).splitlines() if proof is not None else []
+        sentences = explanation(decision, fragment, end).splitlines()
         if verdict.verdict == "yes":
             shape = f"window {verdict.window}, period {verdict.period}"
-            why = f"{prefix}the decision finds a program for {regex} ({shape})"
+            why = f"the decision finds a program for {regex} ({shape})"
             yield Evidence(fragment, Argument("yes", "proved", why, {"kind": "potentials", "lines": sentences}))
         else:
-            why = f"{prefix}no guarantee: no program exists for {regex}"
+            why = f"no guarantee: no program exists for {regex}"
             basis = "cited" if verdict.basis == "cited" else "ours"
             yield Evidence(fragment, Argument("no", basis, why, {"kind": "merged states", "lines": sentences}))
 
 
-def _library(name: str) -> Evidence:
-    return program_evidence(library.get(name), name)
+def _library(name: str, note: str = "") -> Evidence:
+    return program_evidence(library.get(name), name, note)
+
+
+def _for_symbols(count: int) -> str:
+    return f"for {count} symbols; {SCHEME}"
 
 
 def _cited(fragment: Fragment, answer: str, why: str, source: str = HUANG) -> Evidence:
@@ -120,12 +133,16 @@ def _communication(statement: str) -> Evidence:
 
 
 def _majority(task: Majority) -> Iterator[Evidence]:
-    yield _library("bin_majority" if task.letters == 2 else "majority")
+    # Acceptance of the program is the answer 1 here; with letters, 26 are the default and the library's.
+    if task.letters in (2, 26):
+        yield _library("bin_majority" if task.letters == 2 else "majority")
+    else:
+        yield _library("majority-3", _for_symbols(3))
 
 
 def _copy(task: Copy) -> Iterator[Evidence]:
     if task.symbols == "distinct":
-        yield _library("unique_copy")
+        yield _library("unique_copy", _for_symbols(7))
         yield _no_for_nope("copying distinct symbols")
     else:
         yield _fooling("repeat_copy")
@@ -133,7 +150,7 @@ def _copy(task: Copy) -> Iterator[Evidence]:
 
 def _reverse(task: Reverse) -> Iterator[Evidence]:
     if task.symbols == "distinct":
-        yield _library("unique_reverse")
+        yield _library("unique_reverse", _for_symbols(7))
         yield _no_for_nope("reversing distinct symbols")
     else:
         yield _communication("Alice's symbols are the word to reverse; Bob writes them all: N bits are needed.")
@@ -164,22 +181,20 @@ def _binary_addition(task: BinaryAddition) -> Iterator[Evidence]:
 
 
 def _interleaved(task: BinMajorityInterleave) -> Iterator[Evidence]:
-    del task
-    yield _library("bin_majority_interleave")
-    yield _no_for_nope("majorities of interleaved streams")
+    note = "" if task.period == 3 else "for 3 streams; the scheme is the same for any number"
+    yield _library("bin_majority_interleave", note)
+    if task.period > 1:
+        yield _no_for_nope("majorities of interleaved streams")
 
 
 def _sort(task: Sort) -> Iterator[Evidence]:
     del task
-    yield _library("sort")
+    yield _library("sort", _for_symbols(7))
 
 
 def _sparse_parity(task: SparseParity) -> Iterator[Evidence]:
-    odd = range(1, max(task.k_max, *task.k_test) + 1, 2) if task.k_test else range(1, task.k_max + 1, 2)
-    # The number of marked ones is bounded, so counting them and comparing with constants is enough.
-    text = "alphabet: 0 1 m0 m1 q\n"
-    text += "ones := #m1\naccept := " + " or ".join(f"ones = {count}" for count in odd)
-    yield program_evidence(parse(text), f"counting up to {max(odd)} marked ones")
+    most = max(task.k_max, *task.k_test)
+    yield program_evidence(parse(marked_ones_text(range(1, most + 1, 2))), f"counting up to {most} marked ones")
 
 
 def _planted(task: PlantedCorrelation) -> Iterator[Evidence]:
@@ -189,26 +204,33 @@ def _planted(task: PlantedCorrelation) -> Iterator[Evidence]:
     labels = [int(task.label(np.array([1] * ones + [0] * (task.k - ones)))) for ones in range(task.k + 1)]
     if set(labels) != {0, 1}:
         return
-    text = "alphabet: 0 1 m0 m1 q\n"
-    text += "ones := #m1\naccept := " + " or ".join(f"ones = {ones}" for ones, label in enumerate(labels) if label)
+    text = marked_ones_text([ones for ones, label in enumerate(labels) if label])
     yield program_evidence(parse(text), f"counting up to {task.k} marked ones")
 
 
 def _look_back(task: LookBack) -> Iterator[Evidence]:
-    yield _cited("local", "yes", f"an induction head that looks {task.t} symbols back is a local program")
+    program = parse(look_back_text(SYMBOLS, task.t))
+    yield program_evidence(program, f"induction {task.t} back", _for_symbols(len(SYMBOLS)))
     yield _no_for_nope("looking back a fixed distance")
 
 
 def _retrieval(task: Retrieval) -> Iterator[Evidence]:
-    del task
-    yield _cited("local", "yes", "the neighbour of a unique token is found by a local program")
+    symbols = [symbol for symbol in task.vocab.tokens if task.vocab[symbol] >= 4 and symbol != MARKER]
+    yield program_evidence(parse(retrieval_text(symbols, task.side)), "the marker's neighbour")
     yield _no_for_nope("the neighbour of a unique token")
 
 
 def _induction(task: Induction) -> Iterator[Evidence]:
     del task
-    yield _library("induction")
+    yield program_evidence(parse(induction_text(SYMBOLS)), "induction head", _for_symbols(len(SYMBOLS)))
     yield _no_for_nope("induction")
+
+
+def _variable_assignment(task: VariableAssignment) -> Iterator[Evidence]:
+    if task.scratchpad:
+        text = variable_assignment_text(NAMES, VALUES, separators=task.separators)
+        note = f"for {len(NAMES)} names and {len(VALUES)} values; {SCHEME}"
+        yield program_evidence(parse(text), "looking up line by line", note)
 
 
 def _flip_flop(task: FlipFlop) -> Iterator[Evidence]:
@@ -243,5 +265,6 @@ _KNOWN: dict[type[Task], Callable[..., Iterator[Evidence]]] = {
     Retrieval: _retrieval,
     Induction: _induction,
     FlipFlop: _flip_flop,
+    VariableAssignment: _variable_assignment,
     Language: _language,
 }

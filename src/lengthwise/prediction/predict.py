@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,21 +47,22 @@ def predict(target: str, systems: list[str] | None = None) -> Prediction:
 def predict_task(task: Task, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
     """Join structure (sparsity, span, places) with what is known of programs and communication."""
     known = evidence(task)
-    schemes = ("sequential", "coupled") if _has_places(task) else ("sequential",)
-    rows = {name: structure_row(task, name) for name in schemes}
+    rows: dict[str, StructureRow] = {}
+    if not _asks_for_sets(task):
+        schemes = ("sequential", "coupled") if _has_places(task) else ("sequential",)
+        rows = {name: structure_row(task, name) for name in schemes}
     verdicts = []
-    for system in systems:
-        arguments = _from_programs(system, known)
+    for system in chosen([]):
         row = rows.get("coupled" if system.coupled else "sequential")
-        arguments += _from_locality(task, system, row)
-        verdicts.append(_verdict(system, arguments, _helps(task, rows)))
+        arguments = [*_from_programs(system, known), *_from_locality(task, system, row)]
+        verdicts.append(_verdict(system, arguments))
     return Prediction(
         target=task.name,
         kind="task",
         summary=task.summary,
-        verdicts=tuple(verdicts),
+        verdicts=_with_help(verdicts, systems, _otherwise(rows)),
         structure=tuple(rows.values()),
-        depends=_depends(task),
+        depends=_depends(task) if rows else (),
         communication=next((e.argument.why for e in known if e.fragment == "ape" and e.argument.answer == "no"), ""),
         measured=measured(task.name),
     )
@@ -72,28 +74,34 @@ def fragment_answer(task: Task, system: str) -> Answer:
     Raises `UnknownNameError` for an unknown position system.
     """
     (chosen_system,) = chosen([system])
-    return _verdict(chosen_system, _from_programs(chosen_system, evidence(task)), "").answer
+    return _verdict(chosen_system, _from_programs(chosen_system, evidence(task))).answer
 
 
 def predict_language(regex: str, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
     """The exact decision, with the last symbol visible (the convention of the published suite)."""
     known = list(language_evidence(regex))
-    verdicts = tuple(_verdict(system, _from_programs(system, known), "") for system in systems)
     growth = growth_of_dfa(language(regex), (1, 2, 3, 4, 6, 8))
     return Prediction(
-        f"regex:{regex}", "language", f"the regular language {regex}, last symbol visible", verdicts,
+        f"regex:{regex}",
+        "language",
+        f"the regular language {regex}, last symbol visible",
+        verdicts_of(known, systems, "a scratchpad of the automaton's states, one per symbol, with coupled positions"),
         communication=str(growth),
-    )  # fmt: skip
+    )
 
 
 def predict_program(program: Program, name: str, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
     """A program is its own certificate, in its fragment and every larger one."""
     known = [program_evidence(program, name)]
-    verdicts = tuple(_verdict(system, _from_programs(system, known), "") for system in systems)
     summary = (
         f"a program of size {program.size}, depth {program.depth}, window {program.window}, period {program.period}"
     )
-    return Prediction(name, "program", summary, verdicts)
+    return Prediction(name, "program", summary, verdicts_of(known, systems, ""))
+
+
+def verdicts_of(known: list[Evidence], systems: tuple[PositionSystem, ...], otherwise: str) -> tuple[Verdict, ...]:
+    """Verdicts from programs and impossibility alone; ``otherwise`` is the help where no system has a yes."""
+    return _with_help([_verdict(s, _from_programs(s, known)) for s in chosen([])], systems, otherwise)
 
 
 def structure_row(task: Task, scheme: str) -> StructureRow:
@@ -110,6 +118,11 @@ def _nearest(task: Task, length: int) -> int:
             if candidate >= 0 and task.lengths(candidate, candidate):
                 return candidate
     raise LengthwiseError(f"task {task.name!r} has no instances near length {length}; check its lengths")
+
+
+def _asks_for_sets(task: Task) -> bool:
+    """Whether several next tokens may be right: then no token has parents, and sparsity says nothing."""
+    return task.batch(_nearest(task, 10), 1, stream(0, "predict", "allowed")).allowed is not None
 
 
 def _has_places(task: Task) -> bool:
@@ -138,9 +151,9 @@ def _from_programs(system: PositionSystem, known: list[Evidence]) -> list[Argume
 
 
 def _through(system: PositionSystem, argument: Argument) -> Argument:
-    """The link from encoding to fragment may be weaker than the argument itself."""
+    """The link from encoding to fragment may be weaker than the argument itself; the screen says which links are."""
     if system.source.startswith("cited") and argument.basis == "proved":
-        return Argument(argument.answer, "cited", f"{argument.why}; {system.source}", argument.certificate)
+        return Argument(argument.answer, "cited", argument.why, argument.certificate)
     return argument
 
 
@@ -165,21 +178,32 @@ def _from_locality(task: Task, system: PositionSystem, row: StructureRow | None)
     return [Argument("yes", "ours", why, facts)]
 
 
-def _helps(task: Task, rows: dict[str, StructureRow]) -> str:
-    coupled = rows.get("coupled")
-    if coupled is not None and coupled.sparse and coupled.local:
-        help_ = "couple positions: every dependency is then local"
-        return help_ + ("" if task.place_rule == "next" else "; predictive-coupling where ids depend on the input")
+def _otherwise(rows: dict[str, StructureRow]) -> str:
+    """What would help a task that no position system is known to help."""
+    if not rows:
+        return ""
     if rows["sequential"].sparse:
         return "few tokens matter but far apart: a coupling that brings them together, or PoSE for the offsets"
-    return "many tokens matter at once: a scratchpad that makes each step sparse"
+    return "many tokens matter at once: a scratchpad whose steps each depend on few tokens, with coupled positions"
 
 
-def _verdict(system: PositionSystem, arguments: list[Argument], help_: str) -> Verdict:
-    verdict = Verdict(system.name, system.scheme["name"], system.encoding, system.fragment, tuple(arguments))
-    if verdict.answer == "yes":
-        return verdict
-    return Verdict(verdict.system, verdict.scheme, verdict.encoding, verdict.fragment, verdict.arguments, help_)
+def _with_help(verdicts: list[Verdict], systems: tuple[PositionSystem, ...], otherwise: str) -> tuple[Verdict, ...]:
+    """The verdicts that were asked for, each that is not *yes* with what would help, given all the others."""
+    plain = [v.system for v in verdicts if v.answer == "yes" and v.fragment is not None]
+    coupled = [v.system for v in verdicts if v.answer == "yes" and v.scheme in ("coupled", "predictive-coupling")]
+    parts = [f"positions with a yes: {', '.join(plain)}"] if plain else []
+    parts += [f"coupled positions ({', '.join(coupled)}): every dependency is then local"] if coupled else []
+    if all(verdict.answer == "yes" for verdict in verdicts if verdict.fragment is not None):
+        return tuple(verdict for verdict in verdicts if verdict.system in {system.name for system in systems})
+    help_ = "; or ".join(parts) or otherwise
+    wanted = {system.name for system in systems}
+    return tuple(v if v.answer == "yes" else replace(v, help=help_) for v in verdicts if v.system in wanted)
+
+
+def _verdict(system: PositionSystem, arguments: list[Argument]) -> Verdict:
+    return Verdict(
+        system.name, system.scheme["name"], system.encoding, system.fragment, tuple(arguments), source=system.source
+    )
 
 
 def _depends(task: Task) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ class PositionSystem:
     coupled: bool = False
 
 
+CITED_LINK = "cited: Yang et al. (arXiv 2506.16055)"
+
 SYSTEMS: tuple[PositionSystem, ...] = (
     PositionSystem("nope", {"name": "sequential"}, "nope", "none", "theorem, Huang et al. 2025"),
     PositionSystem(
@@ -32,15 +34,9 @@ SYSTEMS: tuple[PositionSystem, ...] = (
         "ape",
         "theorem, Huang et al. 2025",
     ),
-    PositionSystem(
-        "alibi", {"name": "sequential"}, "alibi", "local", "cited: Yang et al. (arXiv 2506.16055)", relative=True
-    ),
-    PositionSystem(
-        "rope", {"name": "sequential"}, "rope", "periodic", "cited: Yang et al. (arXiv 2506.16055)", relative=True
-    ),
-    PositionSystem(
-        "sinusoidal", {"name": "sequential"}, "sinusoidal", "periodic", "cited: Yang et al. (arXiv 2506.16055)"
-    ),
+    PositionSystem("alibi", {"name": "sequential"}, "alibi", "local", CITED_LINK, relative=True),
+    PositionSystem("rope", {"name": "sequential"}, "rope", "periodic", CITED_LINK, relative=True),
+    PositionSystem("sinusoidal", {"name": "sequential"}, "sinusoidal", "periodic", CITED_LINK),
     PositionSystem("t5", {"name": "sequential"}, "t5", None, "no theorem", relative=True),
     PositionSystem("fire", {"name": "sequential"}, "fire", None, "no theorem"),
     PositionSystem("randomized", {"name": "randomized"}, "learned", None, "no theorem"),

@@ -47,6 +47,8 @@ class Verdict:
     arguments: tuple[Argument, ...]
     help: str = ""
     """What would help, where there is no guarantee."""
+    source: str = ""
+    """Why the encoding stands for its fragment."""
 
     @property
     def answer(self) -> Answer:
@@ -84,6 +86,7 @@ class Verdict:
             "basis": self.basis,
             "why": self.why,
             "help": self.help,
+            "source": self.source,
             "certificate": next((dict(a.certificate) for a in self.arguments if a.certificate), None),
             "arguments": [argument.to_json() for argument in self.arguments],
         }

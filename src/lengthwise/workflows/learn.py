@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import SPECIALS
+from lengthwise.crasp.examples import labelled, read_examples
 from lengthwise.crasp.synthesis import Oracle
 from lengthwise.tasks import TASKS, Task
 
@@ -86,28 +86,8 @@ def _common_prefix(lists: Sequence[Sequence[str]]) -> list[str]:
 
 
 def target_of_examples(path: Path) -> Target:
-    """Labelled words, one JSON object ``{"prompt": "a a b" or ["a", …], "answer": true}`` per line.
-
-    Raises `LengthwiseError` naming the line that is not one.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise LengthwiseError(f"cannot read examples {path}: {error}") from None
-    labels: dict[Sequence[str], bool] = {}
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-            prompt, answer = value["prompt"], value["answer"]
-            word = tuple(prompt.split()) if isinstance(prompt, str) else tuple(prompt)
-            if not isinstance(answer, bool) or not all(isinstance(symbol, str) for symbol in word):
-                raise TypeError
-        except (json.JSONDecodeError, KeyError, TypeError, RecursionError):
-            shape = '{"prompt": "a a b", "answer": true}'
-            raise LengthwiseError(f"{path}, line {number}: not an example; write {shape}") from None
-        if labels.setdefault(word, answer) != answer:
-            raise LengthwiseError(f"{path}, line {number}: {' '.join(word)!r} has two labels; keep one")
-    require(bool(labels), f"{path} holds no examples")
+    """Words with a yes or a no each; raises `LengthwiseError` for a line, or an answer, that is none."""
+    labels = labelled(read_examples(path))
+    require(labels is not None, f"{path}: a program is learned from answers that are yes or no, true or false, 1 or 0")
+    assert labels is not None
     return Target(labels, tuple(sorted({symbol for word in labels for symbol in word})), f"the examples in {path.name}")

@@ -1,0 +1,59 @@
+"""Examples from a file: prompts with answers, and the labelled words that they are where answers are yes or no."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from lengthwise.core.errors import LengthwiseError, require
+
+Word = tuple[str, ...]
+LABELS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def read_examples(path: Path) -> list[tuple[Word, Word | bool]]:
+    """Read ``{"prompt": "a a b" or ["a", …], "answer": true, "b b a" or [...]}`` lines.
+
+    Raises `LengthwiseError` naming the line that is not one.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise LengthwiseError(f"cannot read examples {path}: {error}") from None
+    examples = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                value = json.loads(line)
+                answer = value["answer"]
+                examples.append((_word(value["prompt"]), answer if isinstance(answer, bool) else _word(answer)))
+            except (json.JSONDecodeError, KeyError, TypeError, RecursionError):
+                shape = '{"prompt": "a a b", "answer": true}'
+                raise LengthwiseError(f"{path}, line {number}: not an example; write {shape}") from None
+    require(bool(examples), f"{path} holds no examples")
+    return examples
+
+
+def _word(value: object) -> Word:
+    if isinstance(value, str):
+        return tuple(value.split())
+    if isinstance(value, list) and all(isinstance(symbol, str) for symbol in value):
+        return tuple(value)
+    raise TypeError
+
+
+def labelled(examples: Sequence[tuple[Word, Word | bool]]) -> dict[Sequence[str], bool] | None:
+    """Truth values of the prompts; None if some answer is neither yes nor no.
+
+    Raises `LengthwiseError` for a prompt with two answers.
+    """
+    labels: dict[Sequence[str], bool] = {}
+    for prompt, answer in examples:
+        if not isinstance(answer, bool):
+            if len(answer) != 1 or answer[0].lower() not in LABELS:
+                return None
+            answer = LABELS[answer[0].lower()]
+        if labels.setdefault(prompt, answer) != answer:
+            raise LengthwiseError(f"the prompt {' '.join(prompt)!r} has two answers; keep one")
+    return labels
