@@ -64,6 +64,7 @@ class Size:
     width: int
     lr: float
     steps: int
+    batch: int = 64
 
 
 def task_of(name: str) -> Task:
@@ -100,7 +101,7 @@ def cell_experiment(
         min_length=0 if isinstance(task, Parity) and task.ones == "uniform" else 1,
         max_length=span.trained,
         steps=size.steps,
-        batch_size=64,
+        batch_size=size.batch,
         groups=4,
         lr=size.lr,
         warmup=min(200, size.steps // 10),
