@@ -19,9 +19,20 @@ RECIPES = ("variable-assignment", "parity-scratchpad", "sparse-parity", "additio
 
 
 def measured(results: Path) -> dict[str, Any]:
-    """Per system: task, seeds, how many fitted, the median exact match at the longest test."""
-    systems = summarize(load([results]))
-    return {"systems": [_row(system) for system in systems if system.recipe in RECIPES]}
+    """Per system: task, seeds, how many fitted, the median exact match at the longest test.
+
+    Where a system was run in several configurations (presets), the one that was tested farthest is shown.
+    """
+    farthest: dict[tuple[str, str], SystemSummary] = {}
+    for system in summarize(load([results])):
+        key = system.recipe, system.results[0].system
+        if system.recipe in RECIPES and (key not in farthest or _reach(system) > _reach(farthest[key])):
+            farthest[key] = system
+    return {"systems": [_row(system) for system in farthest.values()]}
+
+
+def _reach(system: SystemSummary) -> int:
+    return max((cell.length for cell in system.cells), default=0)
 
 
 def _row(system: SystemSummary) -> dict[str, Any]:
@@ -35,7 +46,7 @@ def _row(system: SystemSummary) -> dict[str, Any]:
     longest = sorted({cell["length"] for cell in cells})[-1:]
     return {
         "task": system.experiment["task"]["name"],
-        "system": f"{system.name}, trained to {system.max_length}",
+        "system": f"{system.results[0].system}, trained to {system.max_length}",
         "seeds": len(system.results),
         "fitted": len(system.fitted),
         "cells": [cell for cell in cells if cell["length"] in longest],
