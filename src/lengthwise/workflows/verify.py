@@ -22,10 +22,10 @@ from lengthwise.report.huang_figure import agreement_page
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 
-SPAN = Range(20, 500)
-"""Shorter than the published range: it has to fit minutes."""
+SPAN = Range(50, 500)
+"""The published lengths, with fewer strings. Trained to 20 only, (aa)* with learned positions fits and then fails."""
 SEEDS = (0, 1, 2)
-SIZES = (Size(2, 2, 32, 3e-3, 6_000, batch=16), Size(4, 4, 64, 1e-3, 20_000, batch=32))
+SIZES = (Size(2, 2, 64, 3e-3, 8_000, batch=8), Size(4, 4, 64, 1e-3, 20_000, batch=32))
 """Tried in this order, until two seeds of one fit."""
 RECIPE = "verify"
 
@@ -54,7 +54,7 @@ class _OutOfTime(Exception):
 def verify(
     target: str, encodings: Sequence[str], out: Path, *, budget: float, note: Note = lambda line: None
 ) -> Verification:
-    """Decide, train three seeds per encoding at lengths to 20, test to 60, compare, and write ``out``/report.html.
+    """Decide, train three seeds per encoding at lengths to 50, test to 150, compare, and write ``out``/report.html.
 
     ``target`` is a task's name, or else a language: a published name, or a regular expression (``regex:`` may stand
     before it). ``budget`` is in seconds; what it does not suffice for is reported as not run, and the same command
