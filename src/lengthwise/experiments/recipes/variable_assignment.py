@@ -42,7 +42,7 @@ def variable_assignment(preset: Preset) -> Recipe:
         Sequential(max_position=tokens, random_start=True),
         Learned(),
         ModelConfig(layers=3, heads=4, width=128, log_length=4 * TRAINED),
-        TrainingConfig(max_length=TRAINED, steps=4500 if quick else 6000, lr=1e-3),
+        TrainingConfig(max_length=TRAINED, steps=4000 if quick else 6000, lr=1e-3),
         replaced,
     )
     rope = Experiment(
