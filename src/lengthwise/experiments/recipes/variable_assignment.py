@@ -50,10 +50,15 @@ def variable_assignment(preset: Preset) -> Recipe:
         PoSE(max_position=tokens),
         RoPE(),
         ModelConfig(layers=3, heads=4, width=128, log_length=4 * TRAINED),
-        TrainingConfig(max_length=TRAINED, steps=1200 if quick else 20_000, lr=1e-3, stop_when_fitted=True),
+        TrainingConfig(max_length=TRAINED, steps=1600 if quick else 20_000, lr=1e-3, stop_when_fitted=True),
         replaced,
     )
-    answers_only = dataclasses.replace(rope, task=dataclasses.replace(task, scratchpad=False, slots=False))
+    # Sequences without a trace are shorter: more steps, so that each unfitted system gets at least 3 times PPC's time.
+    answers_only = dataclasses.replace(
+        rope,
+        task=dataclasses.replace(task, scratchpad=False, slots=False),
+        training=dataclasses.replace(rope.training, steps=2600 if quick else 30_000),
+    )
     few, many = (range(1), range(3)) if quick else (range(3), range(5))
     return Recipe(
         "variable-assignment",
