@@ -16,6 +16,7 @@ from lengthwise.crasp.decision import MAX_NODES, Decision
 from lengthwise.crasp.operations import And, Index, Linear, Or
 from lengthwise.crasp.product import Component, ProductNode, components
 from lengthwise.crasp.program import Program
+from lengthwise.crasp.pruning import without_unused
 from lengthwise.crasp.reading_order import in_reading_order
 from lengthwise.languages.automaton import Dfa, Word
 from lengthwise.languages.components import strongly_connected
@@ -41,7 +42,7 @@ def extract(dfa: Dfa, window: int, period: int, end: str, *, bos: bool = True) -
     if end == "eos":
         before = _StateBefore(build, minimize(dfa), window, period).states()
         accepted = [before[state] for state in before if minimize(dfa).accepting[state]]
-        return in_reading_order(build.accept(build.any_of(accepted)))
+        return in_reading_order(without_unused(build.accept(build.any_of(accepted))))
     cases: list[Index] = []
     for number, symbol in enumerate(dfa.alphabet):
         quotient = minimize(dfa.right_quotient(number))
@@ -52,7 +53,7 @@ def extract(dfa: Dfa, window: int, period: int, end: str, *, bos: bool = True) -
         cases.append(build.all_of([build.symbol(symbol), build.any_of(accepted)]))
     if bos and dfa.accepting[0]:
         cases.append(build.bos())  # the empty word: BOS is the last symbol
-    return in_reading_order(build.accept(build.any_of(cases)))
+    return in_reading_order(without_unused(build.accept(build.any_of(cases))))
 
 
 class _Builder(ProgramBuilder):

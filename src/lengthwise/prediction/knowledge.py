@@ -193,7 +193,7 @@ def _sort(task: Sort) -> Iterator[Evidence]:
 
 
 def _sparse_parity(task: SparseParity) -> Iterator[Evidence]:
-    most = max(task.k_max, *task.k_test)
+    most = max((task.k_max, *task.k_test))
     yield program_evidence(parse(marked_ones_text(range(1, most + 1, 2))), f"counting up to {most} marked ones")
 
 

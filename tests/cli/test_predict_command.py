@@ -1,0 +1,71 @@
+"""``predict`` as a person meets it: one screen, plain words, JSON, clear errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from terminal import Terminal
+from test_startup import modules_after
+
+TARGETS = ["addition", "variable-assignment", "parity", "copy", "sort", "majority", "sparse-parity", "regex:(aa)*"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_one_screen_without_overclaiming(terminal: Terminal, target: str) -> None:
+    answer = terminal("predict", target)
+    assert answer.code == 0
+    assert len(answer.out.splitlines()) <= 55
+    assert all(len(line.rstrip()) <= 100 for line in answer.out.splitlines()[8:])
+    assert "cannot learn" not in answer.out
+    assert "never a no" in answer.out
+
+
+def test_systems_with_one_reason_share_a_line(terminal: Terminal) -> None:
+    assert "nope, ape, alibi," in terminal("predict", "addition").out
+
+
+def test_the_wording_of_a_no(terminal: Terminal) -> None:
+    out = terminal("predict", "parity", "--encoding", "ape").out
+    assert "no guarantee" in out
+    assert "no program exists for the even words" in " ".join(out.split())
+    assert "what would help: many tokens matter at once: a scratchpad" in out
+
+
+def test_certificates_are_printed_on_demand(terminal: Terminal) -> None:
+    assert "certificate" not in terminal("predict", "sort", "--encoding", "nope").out
+    out = terminal("predict", "sort", "--encoding", "nope", "--certificate").out
+    assert "certificate (nope): program" in out
+    assert "NEXT EOS" in out
+
+
+def test_json(terminal: Terminal) -> None:
+    found = terminal("predict", "addition", "--encoding", "ape", "--encoding", "coupled", "--json").json()
+    assert [(v["system"], v["answer"], v["basis"]) for v in found["verdicts"]] == [
+        ("ape", "no", "ours"),
+        ("coupled", "yes", "ours"),
+    ]
+    assert {row["scheme"]: len(row["span"]) for row in found["structure"]} == {"sequential": 4, "coupled": 4}
+    assert len(found["caveats"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("additon",), "Did you mean 'addition'?"),
+        (("addition", "--encoding", "ropee"), "unknown position system 'ropee'"),
+        (("regex:(a",), "error"),
+        (("missing.crasp",), "missing.crasp"),
+        (("missing.jsonl",), "missing.jsonl"),
+    ],
+)
+def test_errors_are_one_line(terminal: Terminal, arguments: tuple[str, ...], message: str) -> None:
+    answer = terminal("predict", *arguments)
+    assert answer.code == 2
+    assert message in answer.err
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize("target", ["addition", "regex:(aa)*"])
+def test_no_torch(target: str, tmp_path: Path) -> None:
+    assert modules_after("predict", target, cwd=tmp_path).isdisjoint({"torch", "matplotlib", "jinja2", "automata"})

@@ -1,0 +1,61 @@
+"""Examples: strict reading, evidence only, dependencies from data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.crasp.examples import labelled, read_examples
+from lengthwise.prediction.predict import predict
+
+
+def written(path: Path, rows: list[Any]) -> Path:
+    file = path / "examples.jsonl"
+    file.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return file
+
+
+def test_reading(tmp_path: Path) -> None:
+    rows = [{"prompt": "a b", "answer": True}, "", {"prompt": ["a"], "answer": "no"}]
+    read = read_examples(written(tmp_path, rows))
+    assert read == [(("a", "b"), True), (("a",), ("no",))]
+    assert labelled(read) == {("a", "b"): True, ("a",): False}
+    assert labelled([(("a",), ("b", "c"))]) is None
+
+
+@pytest.mark.parametrize(
+    "line", ["[1]", "{", '{"prompt": "a"}', '{"prompt": 3, "answer": true}', '{"prompt": "a", "answer": 1}']
+)
+def test_a_bad_line_is_named(line: str, tmp_path: Path) -> None:
+    with pytest.raises(LengthwiseError, match="line 2: not an example"):
+        read_examples(written(tmp_path, [{"prompt": "a", "answer": True}, line]))
+
+
+def test_contradictions_and_empty_files(tmp_path: Path) -> None:
+    with pytest.raises(LengthwiseError, match="'a' has two answers"):
+        labelled([(("a",), True), (("a",), False)])
+    with pytest.raises(LengthwiseError, match="holds no examples"):
+        read_examples(written(tmp_path, []))
+
+
+def test_a_program_from_examples_is_evidence_only(tmp_path: Path) -> None:
+    words = ["", "a", "b", "a b", "b b", "b b a", "a a b", "b a b b"]
+    rows = [{"prompt": word, "answer": word.count("b") > word.count("a")} for word in words]
+    prediction = predict(str(written(tmp_path, rows)))
+    nope = next(v for v in prediction.verdicts if v.system == "nope")
+    assert (nope.answer, nope.basis) == ("yes", "evidence")
+    assert "proves nothing about other strings" in nope.why
+    assert all(v.answer != "no" for v in prediction.verdicts)
+
+
+def test_dependencies_from_data(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [{"prompt": w, "answer": [w[2]]} for w in rng.choice(["x", "y"], size=(200, 4)).tolist()]
+    prediction = predict(str(written(tmp_path, rows)))
+    assert len(prediction.depends) == 1
+    assert prediction.depends[0].startswith("answer token 1 ← token 2 (")

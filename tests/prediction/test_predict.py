@@ -1,0 +1,143 @@
+"""The verdict per target and position system: the published flags, what carries over, and what is never claimed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.prediction.predict import fragment_answer, predict
+from lengthwise.prediction.systems import SYSTEMS, contains
+from lengthwise.prediction.verdict import Prediction
+from lengthwise.tasks import TASKS
+from lengthwise.tasks.huang import HUANG
+
+# Key of the published results: does a program exist for learned positions (APE), without positions (NoPE)?
+FLAGS = {
+    "bin_majority": (True, True),
+    "majority": (True, True),
+    "bin_majority_interleave": (True, False),
+    "sort": (True, True),
+    "unique_copy": (True, False),
+    "repeat_copy": (False, False),
+    "parity": (False, False),
+    "addition": (False, False),
+}
+ANSWER = {True: "yes", False: "no"}
+
+
+def answers(prediction: Prediction) -> dict[str, str]:
+    return {verdict.system: verdict.answer for verdict in prediction.verdicts}
+
+
+@pytest.mark.parametrize("key", FLAGS)
+def test_the_published_flags(key: str) -> None:
+    task = TASKS.build(HUANG[key])
+    for system, flag in zip(("ape", "nope"), FLAGS[key], strict=True):
+        assert fragment_answer(task, system) == ANSWER[flag]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_gets_a_verdict_with_a_reason(name: str) -> None:
+    prediction = predict(name)
+    assert [verdict.system for verdict in prediction.verdicts] == [system.name for system in SYSTEMS]
+    for verdict in prediction.verdicts:
+        assert verdict.why
+        assert (verdict.basis is None) == (verdict.answer == "unknown")
+        assert verdict.answer != "yes" or not verdict.help
+        assert "cannot learn" not in verdict.why
+    assert json.loads(json.dumps(prediction.to_json()))["target"] == prediction.target
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_structure_never_gives_a_no(name: str) -> None:
+    for verdict in predict(name).verdicts:
+        for argument in verdict.arguments:
+            if argument.certificate.get("kind") == "structure":
+                assert argument.answer == "yes"
+            if argument.answer == "no":
+                assert argument.why.startswith("no guarantee")
+        # Schemes that no theorem covers can't get a no at all.
+        assert verdict.fragment is not None or verdict.answer != "no"
+
+
+@pytest.mark.parametrize("target", [*TASKS, "regex:(aa)*", "regex:(ab)*", "regex:(a|b)*b", "regex:(aab|b)*"])
+def test_yes_carries_to_larger_fragments_and_no_to_smaller_ones(target: str) -> None:
+    # Structure is about one encoding, not about a fragment, so only programs and impossibility are compared.
+    found = {}
+    for verdict in predict(target).verdicts:
+        if verdict.fragment is not None:
+            kinds = {a.answer for a in verdict.arguments if a.certificate.get("kind") != "structure"}
+            found[verdict.fragment] = kinds
+    for smaller in found:
+        for larger in found:
+            if contains(larger, smaller):
+                assert "yes" not in found[smaller] or "yes" in found[larger]
+                assert "no" not in found[larger] or "no" in found[smaller]
+
+
+def test_dense_majority_is_a_yes() -> None:
+    assert answers(predict("majority", ["nope", "ape"])) == {"nope": "yes", "ape": "yes"}
+
+
+def test_sets_of_next_tokens_are_no_sparsity() -> None:
+    """Without parents, k = 0 would look sparse and local."""
+    prediction = predict("language")
+    assert prediction.structure == ()
+    assert all(a.certificate.get("kind") != "structure" for v in prediction.verdicts for a in v.arguments)
+
+
+def test_coupling_makes_addition_local() -> None:
+    prediction = predict("addition")
+    found = answers(prediction)
+    assert (found["coupled"], found["ape"], found["rope"]) == ("yes", "no", "no")
+    spans = {row.scheme: row.span for row in prediction.structure}
+    assert len(set(spans["coupled"])) == 1 < len(set(spans["sequential"]))
+    assert {v.help.split(" (")[0] for v in prediction.verdicts if v.answer != "yes"} == {"coupled positions"}
+
+
+def test_help_names_what_is_a_yes() -> None:
+    helps = {v.system: v.help for v in predict("copy").verdicts}
+    assert helps["ape"] == ""
+    assert "ape, alibi" in helps["nope"]
+    assert "scratchpad" in {v.system: v.help for v in predict("parity").verdicts}["ape"]
+    assert all(v.help == "" for v in predict("majority").verdicts)
+
+
+def test_help_does_not_depend_on_what_is_asked() -> None:
+    (alone,) = predict("copy", ["nope"]).verdicts
+    assert alone == next(v for v in predict("copy").verdicts if v.system == "nope")
+
+
+def test_regular_expressions_and_programs(tmp_path: Path) -> None:
+    assert answers(predict("regex:(aa)*", ["nope", "ape", "alibi", "rope"])) == {
+        "nope": "no", "ape": "yes", "alibi": "no", "rope": "yes",
+    }  # fmt: skip
+    path = tmp_path / "even.crasp"
+    path.write_text("alphabet: a\naccept := i mod 2 = 1\n")
+    assert answers(predict(str(path), ["nope", "ape", "alibi", "rope"])) == {
+        "nope": "unknown", "ape": "yes", "alibi": "unknown", "rope": "yes",
+    }  # fmt: skip
+
+
+def test_a_class_in_a_file() -> None:
+    file = Path(__file__).parents[2] / "examples" / "my_task.py"
+    assert len(predict(f"{file}:EverySecond").verdicts) == len(SYSTEMS)
+
+
+def test_unknown_names_are_errors() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'addition'"):
+        predict("additon")
+    with pytest.raises(UnknownNameError, match="position system"):
+        predict("addition", ["ropee"])
+    with pytest.raises(LengthwiseError):
+        predict("regex:(a")
+    with pytest.raises(LengthwiseError, match="cannot read"):
+        predict("missing.jsonl")
+
+
+def test_a_cited_link_weakens_the_basis() -> None:
+    basis = {v.system: v.basis for v in predict("majority").verdicts}
+    assert (basis["nope"], basis["alibi"]) == ("proved", "cited")

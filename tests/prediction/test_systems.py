@@ -1,0 +1,35 @@
+"""Position systems: names, fragments, inclusion."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from lengthwise.core.errors import UnknownNameError
+from lengthwise.crasp.fragment import FRAGMENTS
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.prediction.systems import SYSTEMS, chosen, contains
+
+
+def test_names_are_unique_and_schemes_exist() -> None:
+    assert len({system.name for system in SYSTEMS}) == len(SYSTEMS)
+    assert {system.scheme["name"] for system in SYSTEMS} <= set(SCHEMES)
+    assert all(system.source for system in SYSTEMS)
+
+
+def test_inclusion_is_a_partial_order_with_ends() -> None:
+    for a, b, c in itertools.product(FRAGMENTS, repeat=3):
+        assert contains(a, a)
+        assert not (contains(a, b) and contains(b, c)) or contains(a, c)
+        assert a == b or not (contains(a, b) and contains(b, a))
+    assert all(contains("ape", fragment) and contains(fragment, "none") for fragment in FRAGMENTS)
+    assert not contains("local", "periodic")
+    assert not contains("periodic", "local")
+
+
+def test_choosing() -> None:
+    assert chosen([]) == SYSTEMS
+    assert [system.name for system in chosen(["ppc", "learned"])] == ["ape", "predictive-coupling"]
+    with pytest.raises(UnknownNameError, match=r"unknown position system 'rop'\. Did you mean 'rope'"):
+        chosen(["rop"])
