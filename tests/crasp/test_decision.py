@@ -10,6 +10,7 @@ from lengthwise.crasp.certificate import certificate
 from lengthwise.crasp.checker import check
 from lengthwise.crasp.decision import FRAGMENTS, decide
 from lengthwise.crasp.explanation import witness
+from lengthwise.crasp.explanation import explanation
 from lengthwise.crasp.extraction import program_of
 from lengthwise.crasp.interpreter import run
 from lengthwise.languages.monoid import is_r_trivial
@@ -144,3 +145,13 @@ def test_classes_of_the_language():
 def test_errors(call, says):
     with pytest.raises(LengthwiseError, match=says):
         call()
+
+
+def test_many_states_end_with_unknown_instead_of_hanging() -> None:
+    """1,024 states: beyond the bounds on the monoid and on the product graphs, which the answers say."""
+    decision = decide("(a|b)*a" + "(a|b)" * 9, ends=("visible",))
+    assert decision.dfa.size == 1024
+    assert decision.monoid_size is None
+    assert decision.verdict("none", "visible").verdict == "no"
+    assert decision.verdict("local", "visible").verdict == "unknown"
+    assert "too many" in explanation(decision, "none", "visible")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from pathlib import Path
 
@@ -141,3 +142,10 @@ def test_unknown_names_are_errors() -> None:
 def test_a_cited_link_weakens_the_basis() -> None:
     basis = {v.system: v.basis for v in predict("majority").verdicts}
     assert (basis["nope"], basis["alibi"]) == ("proved", "cited")
+
+
+def test_the_page_is_run() -> None:
+    page = Path(__file__).parents[2] / "docs" / "verdicts.md"
+    result = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert result.attempted == 4
+    assert result.failed == 0

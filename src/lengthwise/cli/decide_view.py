@@ -49,10 +49,9 @@ def draw_decision(console: Console, text: str, decision: Decision, programs: dic
 
 
 def _facts(decision: Decision) -> list[str]:
-    bounds = decision.bounds
     facts = [f"alphabet {' '.join(decision.dfa.alphabet)}", f"{decision.dfa.size} states"]
     size = decision.monoid_size
-    facts.append(f"monoid of {size}" if size is not None else f"monoid larger than {bounds.max_elements}")
+    facts.append(f"monoid of {size}" if size is not None else f"monoid larger than {decision.analysis.max_elements}")
     if decision.star_free is not None:
         facts.append("star-free" if decision.star_free else "not star-free")
     if decision.r_trivial:

@@ -29,7 +29,8 @@ from lengthwise.languages.monoid import (
 FRAGMENTS = ("none", "local", "periodic", "ape")
 ENDS = ("visible", "eos")
 MAX_WINDOW, MAX_PERIOD, MAX_NODES = 8, 12, 100_000
-MAX_TOTAL_NODES = 300_000  # of all product graphs of one automaton: a few seconds
+MAX_TOTAL_NODES = 150_000  # of all product graphs of one automaton: a few seconds
+MAX_ENTRIES = 500_000  # elements of the monoid times states; the local systems have as many edges
 
 Answer = Literal["yes", "no", "unknown"]
 Basis = Literal["proved", "cited", "ours", "searched"]
@@ -95,11 +96,16 @@ class Analysis:
             return None
         return True
 
+    @property
+    def max_elements(self) -> int:
+        """The bound on the monoid; smaller than that of ``bounds`` where there are many states."""
+        return min(self.bounds.max_elements, MAX_ENTRIES // self.dfa.size)
+
     @cached_property
     def semigroup(self) -> TransitionSemigroup | None:
         """The transition semigroup; None if it is larger than the bound."""
         try:
-            return transition_semigroup(self.dfa, max_elements=self.bounds.max_elements)
+            return transition_semigroup(self.dfa, max_elements=self.max_elements)
         except MonoidTooLargeError:
             return None
 
@@ -152,7 +158,7 @@ class Decision:
 
     @property
     def monoid_size(self) -> int | None:
-        """Number of elements of the syntactic monoid; None if beyond ``bounds.max_elements``."""
+        """Number of elements of the syntactic monoid; None if beyond ``analysis.max_elements``."""
         semigroup = self.analysis.semigroup
         return None if semigroup is None else semigroup.monoid_size
 
