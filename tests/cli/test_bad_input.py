@@ -218,8 +218,8 @@ def test_a_folder_without_results(terminal: Terminal, tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("not json\n", "line 1: not an example"),
-        ('{"prompt": "a b", "answer": "maybe"}\n', "line 1: not an example"),
-        ('{"prompt": "a", "answer": true}\n{"prompt": "a", "answer": false}\n', "line 2: 'a' has two labels"),
+        ('{"prompt": "a b", "answer": "maybe"}\n', "answers that are yes or no"),
+        ('{"prompt": "a", "answer": true}\n{"prompt": "a", "answer": false}\n', "the prompt 'a' has two answers"),
         ("\n", "holds no examples"),
     ],
 )
