@@ -9,8 +9,7 @@ from lengthwise.core.rng import stream
 from lengthwise.crasp.certificate import certificate
 from lengthwise.crasp.checker import check
 from lengthwise.crasp.decision import FRAGMENTS, decide
-from lengthwise.crasp.explanation import witness
-from lengthwise.crasp.explanation import explanation
+from lengthwise.crasp.explanation import explanation, witness
 from lengthwise.crasp.extraction import program_of
 from lengthwise.crasp.interpreter import run
 from lengthwise.languages.monoid import is_r_trivial
