@@ -22,7 +22,7 @@ def addition(preset: Preset) -> Recipe:
     longest = 10 if quick else 20
     multiples = (1, 2, 4, 10) if quick else (1, 1.5, 2, 3, 4, 5, 10)
     evaluation = EvaluationConfig(lengths=tuple(int(longest * factor) for factor in multiples), samples=200)
-    training = TrainingConfig(max_length=longest, steps=1500 if quick else 5000, batch_size=128, lr=1e-3)
+    training = TrainingConfig(max_length=longest, steps=1500 if quick else 5000, batch_size=128, lr=2e-3)
     coupled = ModelConfig(layers=1, heads=4, width=128, log_length=4 * longest)
     plain = ModelConfig(layers=2 if quick else 3, heads=4, width=128, log_length=4 * longest)
     task = Addition()
@@ -36,7 +36,7 @@ def addition(preset: Preset) -> Recipe:
         "addition",
         SUMMARY,
         (
-            system("coupled", Coupled(max_position=room, draw="contiguous"), Learned(), coupled),
+            system("coupled", Coupled(max_position=room, draw="pose"), Learned(), coupled),
             system("RoPE", Sequential(), RoPE(), plain),
             system("NoPE", Sequential(), NoPE(), plain),
         ),
