@@ -51,6 +51,7 @@ from lengthwise.tasks.sparse_parity import SparseParity
 from lengthwise.tasks.variable_assignment import VariableAssignment
 
 HUANG = "Huang et al. 2025"
+LATER = "later work on retrieval and copying, arXiv 2505.21785, as listed by others"
 SYMBOLS = "abcdefg"
 NAMES, VALUES = "abcd", "0123"
 SCHEME = "the scheme is the same for any alphabet"
@@ -115,8 +116,8 @@ def _cited(fragment: Fragment, answer: str, why: str, source: str = HUANG) -> Ev
     return Evidence(fragment, Argument("yes" if answer == "yes" else "no", "cited", f"{why} ({source})"))
 
 
-def _no_for_nope(what: str) -> Evidence:
-    return _cited("none", "no", f"no guarantee: no program without positions exists for {what}")
+def _no_for_nope(what: str, source: str = HUANG) -> Evidence:
+    return _cited("none", "no", f"no guarantee: no program without positions exists for {what}", source)
 
 
 def _fooling(key: str, basis: str = "cited") -> Evidence:
@@ -151,7 +152,7 @@ def _copy(task: Copy) -> Iterator[Evidence]:
 def _reverse(task: Reverse) -> Iterator[Evidence]:
     if task.symbols == "distinct":
         yield _library("unique_reverse", _for_symbols(7))
-        yield _no_for_nope("reversing distinct symbols")
+        yield _no_for_nope("reversing distinct symbols", LATER)
     else:
         yield _communication("Alice's symbols are the word to reverse; Bob writes them all: N bits are needed.")
 
@@ -217,13 +218,13 @@ def _look_back(task: LookBack) -> Iterator[Evidence]:
 def _retrieval(task: Retrieval) -> Iterator[Evidence]:
     symbols = [symbol for symbol in task.vocab.tokens if task.vocab[symbol] >= 4 and symbol != MARKER]
     yield program_evidence(parse(retrieval_text(symbols, task.side)), "the marker's neighbour")
-    yield _no_for_nope("the neighbour of a unique token")
+    yield _no_for_nope("the neighbour of a unique token", LATER)
 
 
 def _induction(task: Induction) -> Iterator[Evidence]:
     del task
     yield program_evidence(parse(induction_text(SYMBOLS)), "induction head", _for_symbols(len(SYMBOLS)))
-    yield _no_for_nope("induction")
+    yield _no_for_nope("induction", LATER)
 
 
 def _variable_assignment(task: VariableAssignment) -> Iterator[Evidence]:
