@@ -36,12 +36,13 @@ TASKS_WITH_PLACES: dict[str, Task] = {
 def automatic_coupling(preset: Preset) -> Recipe:
     """Two systems per task, trained on up to 10 (20) symbols, tested on up to 10 times as many.
 
-    Making the recipe searches the four couplings, which takes some seconds the first time.
+    Making the recipe searches the four couplings, which takes some seconds the first time. Seeds start at 10: the
+    settings were chosen after trials in which test lengths were seen, and those trials had the seeds below.
     """
     quick = preset == "quick"
     longest = 10 if quick else 20
     multiples = (1, 2, 4, 10) if quick else (1, 2, 3, 5, 10)
-    seeds = (0, 1, 2) if quick else (0, 1, 2, 3, 4)
+    seeds = (10, 11, 12) if quick else (10, 11, 12, 13, 14)
     systems = []
     for name, task in TASKS_WITH_PLACES.items():
         for places, placed in (("hand-made", task), ("found", recoupled(name))):
