@@ -10,10 +10,11 @@ import math
 from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lengthwise.core.errors import require
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.layers import Linear, TokenTable
 from lengthwise.models.position_head import IdPrediction, PositionHead
@@ -80,7 +81,7 @@ class Sight:
     key_ids: Int[Tensor, "B T L"]
     bias: Float[Tensor, "*rows A T"] | None
     causal: bool
-    scale: Float[Tensor, "A 1"] | None
+    scale: Float[Tensor, "... A 1"] | None
     at: Int[Tensor, " S"] | slice | None = None
 
     def narrowed(self, at: Int[Tensor, " S"] | slice, dtype: torch.dtype) -> Sight:
@@ -93,7 +94,7 @@ class Sight:
             self.key_ids,
             None if bias is None else bias[..., at, :],
             False,
-            None if self.scale is None else self.scale[at],
+            None if self.scale is None else self.scale[..., at, :],
             at,
         )
 
@@ -112,6 +113,24 @@ class Attention(nn.Module):
         self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight, cache: Cache | None, layer: int
     ) -> Float[Tensor, "B A D"]:
         """Attend to everything visible, from the queries that ``sight`` asks for."""
+        q, k, v = self._projected(x, encoding, sight)
+        if cache is not None:
+            k = cache.extend("keys", k, layer=layer, axis=2)
+            v = cache.extend("values", v, layer=layer, axis=2)
+        dropout = self.dropout if self.training else 0.0
+        mixed = functional.scaled_dot_product_attention(
+            q, k, v, attn_mask=sight.bias, is_causal=sight.causal, dropout_p=dropout
+        )
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+    def weights(self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight) -> Float[Tensor, "B H A T"]:
+        """The attention weights of the queries that ``sight`` asks for; ``sight`` must carry its mask as a bias."""
+        q, k, _ = self._projected(x, encoding, sight)
+        logits = q @ k.mT / math.sqrt(self.head_width)
+        return torch.softmax(logits if sight.bias is None else logits + sight.bias, dim=-1)
+
+    def _projected(self, x: Tensor, encoding: PositionEncoding, sight: Sight) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries of the asked tokens, keys and values of all: normed, rotated and scaled, [B, heads, A or Q, d]."""
         if sight.at is None:
             q, k, v = self._heads(self.qkv(x), 3)
             query_ids = sight.ids
@@ -125,18 +144,21 @@ class Attention(nn.Module):
         q, k = encoding.rotate(q, query_ids), encoding.rotate(k, sight.ids)
         if sight.scale is not None:
             q = q * sight.scale
-        if cache is not None:
-            k = cache.extend("keys", k, layer=layer, axis=2)
-            v = cache.extend("values", v, layer=layer, axis=2)
-        dropout = self.dropout if self.training else 0.0
-        mixed = functional.scaled_dot_product_attention(
-            q, k, v, attn_mask=sight.bias, is_causal=sight.causal, dropout_p=dropout
-        )
-        return self.out(mixed.transpose(1, 2).flatten(2))
+        return q, k, v
 
     def _heads(self, x: Float[Tensor, "B Q E"], parts: int) -> tuple[Tensor, ...]:
         """Split into ``parts`` tensors of shape [B, heads, Q, head width]."""
         return x.unflatten(2, (parts, self.heads, self.head_width)).permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def hide(
+    visible: Bool[Tensor, "B T"], dtype: torch.dtype, bias: Float[Tensor, "*rows T T"] | None
+) -> Float[Tensor, "B H T T"]:
+    """``bias`` (or zeros) with −∞ at hidden keys, except for a token's own query, which must see something."""
+    tokens = visible.shape[1]
+    hidden = ~visible[:, None, None, :] & ~torch.eye(tokens, dtype=torch.bool, device=visible.device)
+    base = torch.zeros(len(visible), 1, tokens, tokens, device=visible.device, dtype=dtype) if bias is None else bias
+    return base.masked_fill(hidden, -math.inf)
 
 
 def causal_mask(
@@ -203,18 +225,24 @@ class Transformer(nn.Module):
         *,
         cache: Cache | None = None,
         at: Int[Tensor, " S"] | slice | None = None,
+        visible: Bool[Tensor, "B Q"] | None = None,
     ) -> TransformerOutput:
         """Logits after every token, or only after those ``at`` (positions within this call).
 
-        With a ``cache`` the call's tokens follow those that the cache holds, which it then holds too.
+        With a ``cache`` the call's tokens follow those that the cache holds, which it then holds too. Tokens that are
+        not ``visible`` are no keys to any later token, in every layer; each still sees itself. Raises
+        `LengthwiseError` when ``visible`` meets a cache or a head that points at ids, which don't know of it.
         """
-        sight = self._sight(position_ids, cache)
-        x = self.table(input_ids)
-        positions = self.encoding.embed(position_ids)
-        if positions is not None:
-            x = x + positions
+        pointing = self.position_head is not None and self.position_head.points
+        require(
+            visible is None or (cache is None and not pointing),
+            "hidden tokens need a forward pass without a cache and a model without a pointing id head; "
+            "leave out visible or the cache, or use id_head classification",
+        )
+        sight = self._sight(position_ids, cache, visible)
+        x = self._embedded(input_ids, position_ids)
         # Nothing reads the last layer's other positions but their keys and values (and a pointing id head).
-        narrow = at is not None and not (self.position_head is not None and self.position_head.points)
+        narrow = at is not None and not pointing
         for layer, block in enumerate(self.blocks):
             if narrow and layer == len(self.blocks) - 1:
                 assert at is not None
@@ -230,20 +258,46 @@ class Transformer(nn.Module):
             cache.length += input_ids.shape[1]
         return TransformerOutput(logits, position)
 
-    def _sight(self, position_ids: Tensor, cache: Cache | None) -> Sight:
+    def attention(
+        self, input_ids: Int[Tensor, "B T"], position_ids: Int[Tensor, "B T L"], at: slice
+    ) -> Float[Tensor, "layers B H A T"]:
+        """The attention weights of the queries ``at`` in every layer."""
+        sight = self._sight(position_ids, None)
+        x = self._embedded(input_ids, position_ids)
+        asked = sight.narrowed(at, x.dtype)
+        found = []
+        for layer, block in enumerate(self.blocks):
+            assert isinstance(block, Block)
+            found.append(block.attention.weights(block.norm1(x), self.encoding, asked))
+            if layer < len(self.blocks) - 1:
+                x = block(x, self.encoding, sight, None, layer)
+        return torch.stack(found)
+
+    def _embedded(self, input_ids: Tensor, position_ids: Tensor) -> Float[Tensor, "B Q D"]:
+        """Token vectors, with positions where the encoding adds them."""
+        x = self.table(input_ids)
+        positions = self.encoding.embed(position_ids)
+        return x if positions is None else x + positions
+
+    def _sight(self, position_ids: Tensor, cache: Cache | None, visible: Tensor | None = None) -> Sight:
         """Masks, biases and factors are the same in all layers, so they are made once."""
         key_ids = position_ids if cache is None else cache.extend("ids", position_ids, axis=1)
         queries, keys = position_ids.shape[1], key_ids.shape[1]
         past = keys - queries
         device = position_ids.device
         bias = self.encoding.bias(position_ids, key_ids)
+        if visible is not None:
+            bias = hide(visible, self.table.weight.dtype, bias)
         causal = queries > 1
         if causal and (bias is not None or past):
             bias, causal = causal_mask(queries, keys, device, self.table.weight.dtype, bias), False
         scale = None
         if self.config.log_length is not None:
-            visible = torch.arange(past + 1, keys + 1, device=device, dtype=self.table.weight.dtype)
-            scale = (visible.log() / math.log(self.config.log_length))[:, None]
+            count = torch.arange(past + 1, keys + 1, device=device, dtype=self.table.weight.dtype)
+            if visible is not None:
+                # A hidden token counts for itself only.
+                count = (visible.cumsum(1) + ~visible)[:, None].to(self.table.weight.dtype)
+            scale = (count.log() / math.log(self.config.log_length))[..., None]
         return Sight(position_ids, key_ids, bias, causal, scale)
 
     @torch.no_grad()

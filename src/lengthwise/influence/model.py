@@ -1,0 +1,153 @@
+"""What a measurement needs of a language model, and our own transformer as one.
+
+A masked token is removed as a key of every later query in all layers; positions stay as they are. What remains of the
+visible tokens then depends on visible tokens only, so a forward pass over these alone, each at its own position, gives
+the same loss: the *compact* form. `LanguageModel.masked_losses` is the explicit form, the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from torch import Tensor, nn
+
+from lengthwise.core.errors import require
+from lengthwise.models.transformer import Transformer
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """A causal language model whose tokens can be masked one by one. Losses are −ln p(target), in nats, float64.
+
+    ``tokens`` and ``positions`` are the visible tokens and where they stand (increasing, from 0); the target follows
+    the last of them. ``visible`` marks the tokens of a whole window that are not masked; the last must be visible.
+    """
+
+    name: str
+    max_length: int | None
+    """The most positions it can be given; None if any number."""
+    vocab_size: int
+
+    def target_losses(
+        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+    ) -> Float[ndarray, " B"]:
+        """Losses of the targets, from the visible tokens alone."""
+        ...
+
+    def masked_losses(
+        self, tokens: Int[ndarray, "B Lbar"], visible: Bool[ndarray, "B Lbar"], targets: Int[ndarray, " B"]
+    ) -> Float[ndarray, " B"]:
+        """The same with an explicit mask over the whole window, one entry per query and key: slow and plain."""
+        ...
+
+    def attention(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[ndarray, "B T"]:
+        """Attention of the last token on each, mean over layers and heads."""
+        ...
+
+    def gradient_input(
+        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+    ) -> Float[ndarray, "B T"]:
+        """−(gradient of the loss with respect to a token's vector) · vector; positive where the token helps."""
+        ...
+
+
+class OwnModel:
+    """`Transformer` as a `LanguageModel`; its position ids are the positions.
+
+    ``max_length`` is the number of positions that the model may be given, None if any. Raises `LengthwiseError` when
+    its ids have several levels or ids must be predicted, which text has not.
+    """
+
+    def __init__(self, name: str, transformer: Transformer, max_length: int | None) -> None:
+        require(
+            transformer.shape.kinds == ("coupled",) and transformer.position_head is None,
+            f"model {name} does not read plain position ids; train it with scheme sequential, randomized or pose",
+        )
+        self.name, self.max_length = name, max_length
+        self.transformer = transformer.eval()
+        self.vocab_size = transformer.table.num_embeddings
+
+    @torch.inference_mode()
+    def target_losses(
+        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+    ) -> Float[ndarray, " B"]:
+        """Losses from the visible tokens alone; the last layer and the head act at the last token only."""
+        ids, at = self._ids(positions), last(tokens.shape[1])
+        return nats(self.transformer(self._tensor(tokens), ids, at=at).logits[:, 0], targets)
+
+    @torch.inference_mode()
+    def masked_losses(
+        self, tokens: Int[ndarray, "B Lbar"], visible: Bool[ndarray, "B Lbar"], targets: Int[ndarray, " B"]
+    ) -> Float[ndarray, " B"]:
+        """The same with the transformer's key mask."""
+        ids = self._ids(np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape))
+        logits = self.transformer(self._tensor(tokens), ids, visible=self._tensor(visible)).logits
+        return nats(logits[:, -1], targets)
+
+    @torch.inference_mode()
+    def attention(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[ndarray, "B T"]:
+        """Mean attention of the last token on each."""
+        weights = self.transformer.attention(self._tensor(tokens), self._ids(positions), last(tokens.shape[1]))
+        return weights[..., 0, :].double().mean(dim=(0, 2)).cpu().numpy()
+
+    def gradient_input(
+        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+    ) -> Float[ndarray, "B T"]:
+        """How much each token's vector lowers the loss, to first order."""
+        with captured_vectors(self.transformer.table) as vectors:
+            ids, at = self._ids(positions), last(tokens.shape[1])
+            logits = self.transformer(self._tensor(tokens), ids, at=at).logits[:, 0]
+            return helpfulness(logits, targets, vectors)
+
+    def _ids(self, positions: Int[ndarray, "B T"]) -> Int[Tensor, "B T 1"]:
+        return self._tensor(positions)[:, :, None]
+
+    def _tensor(self, values: ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self.transformer.table.weight.device)
+
+
+def last(length: int) -> slice:
+    """The last of ``length`` positions."""
+    return slice(length - 1, length)
+
+
+def nats(logits: Float[Tensor, "B V"], targets: Int[ndarray, " B"]) -> Float[ndarray, " B"]:
+    """−ln of each target's probability, in float64."""
+    wanted = torch.from_numpy(np.ascontiguousarray(targets)).to(logits.device)
+    # The sum over the vocabulary in float64; the logits themselves are as exact as the model is.
+    logits = logits.double()
+    return (logits.logsumexp(-1) - logits.gather(1, wanted[:, None])[:, 0]).detach().cpu().numpy()
+
+
+@contextmanager
+def captured_vectors(embedding: nn.Module) -> Iterator[list[Tensor]]:
+    """Within the block, the embedding's outputs ask for gradients and are listed; its own weights are left alone."""
+    found: list[Tensor] = []
+
+    def capture(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        del module, inputs
+        found.append(output.detach().requires_grad_())
+        return found[-1]
+
+    handle = embedding.register_forward_hook(capture)
+    try:
+        with torch.enable_grad():
+            yield found
+    finally:
+        handle.remove()
+
+
+def helpfulness(
+    logits: Float[Tensor, "B V"], targets: Int[ndarray, " B"], vectors: list[Tensor]
+) -> Float[ndarray, "B T"]:
+    """−gradient · input of the summed losses with respect to the captured token vectors."""
+    wanted = torch.from_numpy(np.ascontiguousarray(targets)).to(logits.device)
+    loss = nn.functional.cross_entropy(logits.float(), wanted, reduction="sum")
+    (gradient,) = torch.autograd.grad(loss, vectors)
+    return -(gradient * vectors[0]).sum(-1).double().cpu().numpy()
