@@ -16,7 +16,9 @@ from lengthwise.report.accuracy_figure import accuracy_figure
 from lengthwise.report.chance import chance, known_task
 from lengthwise.report.dependency_figure import MOST_TOKENS, dependency_figure
 from lengthwise.report.example import Example, StructureTable, example, structure_table
-from lengthwise.report.result import Result, load
+from lengthwise.report.influence_page import influence_section
+from lengthwise.report.influence_result import InfluenceResult, is_influence
+from lengthwise.report.result import Result, contents
 from lengthwise.report.summary import (
     INTERVAL,
     Cell,
@@ -71,32 +73,43 @@ def write_report(folders: Sequence[Path], target: Path) -> int:
 
     Raises `LengthwiseError` when there are none, one is damaged, or ``target`` can't be written.
     """
-    results = load(folders)
+    results: list[Result] = []
+    influences: list[InfluenceResult] = []
+    for path, values in contents(folders):
+        where = f"result file {path}"
+        if is_influence(values):
+            influences.append(InfluenceResult.of(values, where=where))
+        else:
+            results.append(Result.of(values, where=where))
     if target.is_dir():
         raise LengthwiseError(f"cannot write {target}: it is a folder; name a file with -o")
-    write_text(target, render(results))
-    return len(results)
+    write_text(target, render(results, influences))
+    return len(results) + len(influences)
 
 
-def render(results: Sequence[Result]) -> str:
+def render(results: Sequence[Result], influences: Sequence[InfluenceResult] = ()) -> str:
     """The page as HTML text."""
     import jinja2
 
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(lambda name: files("lengthwise.report").joinpath(name).read_text("utf-8")),
+    )  # fmt: skip
     environment.filters["number"] = _number
-    template = environment.from_string(files("lengthwise.report").joinpath("page.html").read_text(encoding="utf-8"))
+    template = environment.get_template("page.html")
     systems = summarize(results)
     recipes = list(dict.fromkeys(system.recipe for system in systems))
+    shown = [influence_section(result) for result in influences]
     return template.render(
         sections=[_section(recipe, [system for system in systems if system.recipe == recipe]) for recipe in recipes],
+        influences=shown,
+        files=len(results) + len(influences),
         runs=sorted(results, key=lambda result: (result.recipe, result.system, result.seed)),
         interval=INTERVAL,
         kinds=ERROR_KINDS,
         kind_colours=FIGURES,
         version=__version__,
-        title=", ".join(recipes),
+        title=", ".join([*recipes, *(section.title for section in shown)]),
     )
 
 

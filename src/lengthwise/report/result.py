@@ -9,6 +9,7 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
+from lengthwise.report.influence_result import is_influence
 
 FORMAT = 1
 """The version of result files that this report reads."""
@@ -94,9 +95,19 @@ def _score(values: Any) -> Score:
 
 
 def load(folders: Iterable[Path]) -> list[Result]:
-    """The results in ``result.json`` files in and under ``folders`` (or files given themselves), each once.
+    """The results of training runs in ``result.json`` files in and under ``folders``, each once.
 
-    Raises `LengthwiseError` when there is none, or one is damaged.
+    Raises `LengthwiseError` when there is no result file, or one is damaged.
+    """
+    return [
+        Result.of(values, where=f"result file {path}") for path, values in contents(folders) if not is_influence(values)
+    ]
+
+
+def contents(folders: Iterable[Path]) -> list[tuple[Path, Any]]:
+    """The ``result.json`` files in and under ``folders`` (or files given themselves) with what they hold, each once.
+
+    Raises `LengthwiseError` when there is none, or one is not JSON.
     """
     files: dict[Path, Path] = {}
     folders = list(folders)
@@ -108,4 +119,4 @@ def load(folders: Iterable[Path]) -> list[Result]:
     if not files:
         names = ", ".join(map(str, folders))
         raise LengthwiseError(f"no result.json in or under {names}; make some with `lengthwise run`")
-    return [Result.of(read_json(path, what="result file"), where=f"result file {path}") for path in files.values()]
+    return [(path, read_json(path, what="result file")) for path in files.values()]

@@ -1,0 +1,161 @@
+"""A result of ``lengthwise influence``, read without trust: what the figures use is checked here, once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from lengthwise.core.errors import LengthwiseError
+
+KIND, FORMAT = "influence", 1
+"""What tells these result files from those of training runs, and the version that this report reads."""
+
+NAMES = {
+    "greedy": "greedy",
+    "one-shot": "one-shot",
+    "gradient-input": "gradient × input",
+    "attention": "attention mass",
+    "surrogate": "linear surrogate",
+    "random": "random",
+    "last-k": "last k",
+    "cross": "greedy by the other model",
+    "null": "null: block of another document",
+}
+"""How selectors and controls are called on the page."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen positions of every target, ``orders[N, K]``, and the loss in nats with the first 1 … K of them."""
+
+    orders: ndarray
+    losses: ndarray
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Fraction R_k of the long context's gain that is recovered, its interval, and the slope of y on x."""
+
+    recovered: float | None
+    low: float | None
+    high: float | None
+    slope: float | None
+    intercept: float | None
+
+
+@dataclass(frozen=True)
+class InfluenceResult:
+    """One model on one corpus; losses in nats, ``long`` and ``short`` of shape ``[N]``."""
+
+    model: str
+    chooser: str | None
+    corpus: str
+    context: int
+    recent: int
+    keep_first: bool
+    ks: tuple[int, ...]
+    long: ndarray
+    short: ndarray
+    chosen: Mapping[str, Choice]
+    """By selector; ``cross`` (chosen by the other model) and ``null`` beside them, where there are such."""
+    cells: Mapping[str, Mapping[int, Cell]]
+    """By the same names, then by k."""
+    passages: tuple[Mapping[str, Any], ...]
+    values: Mapping[str, Any]
+    """The file as it is."""
+
+    @classmethod
+    def of(cls, values: Any, *, where: str = "result") -> InfluenceResult:
+        """From the contents of a result file; raises `LengthwiseError` naming ``where`` if anything is amiss."""
+        try:
+            if values["format"] != FORMAT or values["kind"] != KIND:
+                raise LengthwiseError(f"{where} is of another format than {FORMAT}; run again")
+            config, targets, summary = values["config"], values["targets"], values["summary"]
+            named = {name: [t["chosen"][name] for t in targets] for name in targets[0]["chosen"]}
+            for control in ("cross", "null"):
+                if all(control in target for target in targets):
+                    named[control] = [target[control] for target in targets]
+            cells = {**summary["selectors"], **{name: summary[name] for name in ("cross", "null") if summary.get(name)}}
+            result = cls(
+                model=str(values["model"]["name"]),
+                chooser=str(values["chooser"]["name"]) if values.get("chooser") else None,
+                corpus=str(values["corpus"]["name"]),
+                context=int(config["context"]),
+                recent=int(config["recent"]),
+                keep_first=config.get("keep_first") is True,
+                ks=tuple(int(k) for k in config["ks"]),
+                long=_losses([target["long"] for target in targets]),
+                short=_losses([target["short"] for target in targets]),
+                chosen={str(name): _choice(choices) for name, choices in named.items()},
+                cells={str(name): {int(k): _cell(cell) for k, cell in row.items()} for name, row in cells.items()},
+                passages=tuple(values.get("passages") or ()),
+                values=values,
+            )
+            if not set(result.ks) or result.chosen.keys() - result.cells.keys():
+                raise ValueError("a selector without a summary")
+            if any(max(result.ks) > choice.orders.shape[1] for choice in result.chosen.values()):
+                raise ValueError("fewer chosen tokens than the largest k")
+            return result
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            raise LengthwiseError(f"{where} is damaged; delete it and run again") from None
+
+    @property
+    def title(self) -> str:
+        """Which model, on what, with how much context: what tells two results on a page apart."""
+        sink = ", first token kept" if self.keep_first else ""
+        return f"{self.model} on {self.corpus}, {self.context} tokens, {self.recent} recent{sink}"
+
+    @property
+    def block(self) -> int:
+        """Tokens that can be masked."""
+        return self.context - self.recent - int(self.keep_first)
+
+    @property
+    def best(self) -> str:
+        """The selector that the scatter and the spans show: greedy, or the first there is."""
+        return "greedy" if "greedy" in self.chosen else next(iter(self.chosen))
+
+    def gained(self, name: str, k: int) -> ndarray:
+        """x of the scatter, ``[N]``: what the first k chosen tokens give each target, in nats."""
+        return self.short - self.chosen[name].losses[:, k - 1]
+
+    def spans(self, name: str, k: int) -> ndarray:
+        """Distances in tokens from the target to its first k chosen tokens, flat."""
+        return (self.context - self.chosen[name].orders[:, :k]).ravel()
+
+
+def is_influence(values: Any) -> bool:
+    """Is this the content of a result file of ``lengthwise influence``?"""
+    return isinstance(values, dict) and values.get("kind") == KIND
+
+
+def _losses(values: Any) -> ndarray:
+    array = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError("a loss that is not finite")
+    return array
+
+
+def _choice(choices: list[Mapping[str, Any]]) -> Choice:
+    orders = np.asarray([choice["order"] for choice in choices], dtype=np.int64)
+    losses = _losses([choice["losses"] for choice in choices])
+    if orders.ndim != 2 or orders.shape != losses.shape:
+        raise ValueError("order and losses of different lengths")
+    return Choice(orders, losses)
+
+
+def _cell(values: Mapping[str, Any]) -> Cell:
+    low, high = values.get("interval") or (None, None)
+    return Cell(
+        _number(values.get("recovered")), _number(low), _number(high),
+        _number(values.get("slope")), _number(values.get("intercept")),
+    )  # fmt: skip
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
