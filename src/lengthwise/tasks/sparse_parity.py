@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pydantic
 from jaxtyping import Int
 from numpy import ndarray
 
@@ -47,7 +48,9 @@ class SparseParity(Task):
     Length = number of bits. In training the number of marked bits is uniform in ``1..k_max``, row by row, and they lie
     anywhere (``span=None``) or within a window of ``span + 1`` bits at a uniform place. Tests use ``k_test`` (default:
     k_max); for k > k_max + 1 there is a second test with more marked ones than any sample in training, because a
-    model that only memorized what to answer for 0..k_max ones passes the first.
+    model that only memorized what to answer for 0..k_max ones passes the first. With ``balanced`` every k is also
+    tested with balanced numbers of ones: fair bits rarely hold very few or very many, the counts that are hardest, so
+    accuracies at different k compare on balanced numbers only.
     """
 
     summary = "parity of k marked bits among noise"
@@ -55,6 +58,12 @@ class SparseParity(Task):
     k_max: int = 4
     span: int | None = None
     k_test: tuple[int, ...] = ()
+    balanced: bool = False
+
+    @pydantic.model_serializer(mode="wrap")
+    def _without_unused(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        # Run directories are named by what is written here: unbalanced tests keep the names they had before balanced.
+        return {name: value for name, value in handler(self).items() if value or name != "balanced"}
 
     def __post_init__(self) -> None:
         if self.k_max < 1:
@@ -77,11 +86,13 @@ class SparseParity(Task):
         return 0.5
 
     def test_layouts(self, length: int) -> list[Layout]:
-        """Every k of ``k_test`` that fits; beyond k_max + 1 also with more ones than any in training."""
+        """Every k of ``k_test`` that fits, balanced too if asked; beyond k_max + 1 with more ones than trained."""
         layouts: list[Layout] = []
         for k in self.k_test or (self.k_max,):
             if k <= length:
                 layouts.append(SparseParityLayout(length, k))
+                if self.balanced:
+                    layouts.append(SparseParityLayout(length, k, min_ones=0))
                 # With k = k_max + 1 only one number of ones is left, so the answer would be known.
                 if k > self.k_max + 1:
                     layouts.append(SparseParityLayout(length, k, min_ones=self.k_max + 1))
