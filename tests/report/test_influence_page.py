@@ -124,6 +124,12 @@ def test_a_report_shows_both_kinds_of_results(tmp_path: Path) -> None:
     assert [result.recipe for result in load([tmp_path])] == ["addition"]
 
 
+def test_what_a_language_model_says_of_itself_is_no_result(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text(json.dumps({"format": 1, "kind": "lm"}))
+    with pytest.raises(LengthwiseError, match="no results of runs"):
+        write_report([tmp_path], tmp_path / "page.html")
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -104,7 +104,7 @@ def recovered_figure(result: InfluenceResult) -> str:
                 continue
             # Beside each other, so that intervals do not cover each other.
             at = [k * 2 ** (0.055 * (place - (len(names) - 1) / 2)) for k, _ in found]
-            values = [cell.recovered for _, cell in found]
+            values = [cell.recovered or 0.0 for _, cell in found]
             colour = NOISE if name == "null" else COLOURS[place % (len(COLOURS) - 1)]
             plot.plot(
                 at, values, MARKERS[place % len(MARKERS)], ls="--" if name in CONTROLS else "-", color=colour, ms=4.5,

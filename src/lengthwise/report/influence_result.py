@@ -129,11 +129,6 @@ class InfluenceResult:
         return (self.context - self.chosen[name].orders[:, :k]).ravel()
 
 
-def is_influence(values: Any) -> bool:
-    """Is this the content of a result file of ``lengthwise influence``?"""
-    return isinstance(values, dict) and values.get("kind") == KIND
-
-
 def _losses(values: Any) -> ndarray:
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():

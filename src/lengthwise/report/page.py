@@ -17,8 +17,9 @@ from lengthwise.report.chance import chance, known_task
 from lengthwise.report.dependency_figure import MOST_TOKENS, dependency_figure
 from lengthwise.report.example import Example, StructureTable, example, structure_table
 from lengthwise.report.influence_page import influence_section
-from lengthwise.report.influence_result import InfluenceResult, is_influence
-from lengthwise.report.result import Result, contents
+from lengthwise.report.influence_result import KIND, InfluenceResult
+from lengthwise.report.rank_correlation import RankCorrelation, rank_correlations
+from lengthwise.report.result import Result, contents, kind_of
 from lengthwise.report.summary import (
     INTERVAL,
     Cell,
@@ -66,6 +67,7 @@ class Section:
     panels: tuple[dict[str, Any], ...]
     explanations: tuple[Explanation, ...]
     settings: tuple[dict[str, Any], ...]
+    ranks: tuple[RankCorrelation, ...] = ()
 
 
 def write_report(folders: Sequence[Path], target: Path) -> int:
@@ -77,10 +79,14 @@ def write_report(folders: Sequence[Path], target: Path) -> int:
     influences: list[InfluenceResult] = []
     for path, values in contents(folders):
         where = f"result file {path}"
-        if is_influence(values):
+        if kind_of(values) == KIND:
             influences.append(InfluenceResult.of(values, where=where))
-        else:
+        elif kind_of(values) is None:
             results.append(Result.of(values, where=where))
+    if not results and not influences:
+        raise LengthwiseError(
+            f"no results of runs in or under {', '.join(map(str, folders))}; `lengthwise run` makes some"
+        )
     if target.is_dir():
         raise LengthwiseError(f"cannot write {target}: it is a folder; name a file with -o")
     write_text(target, render(results, influences))
@@ -126,6 +132,7 @@ def _section(recipe: str, systems: Sequence[SystemSummary]) -> Section:
         panels=tuple(_panels(systems)),
         explanations=tuple(_explanations(systems)),
         settings=tuple(differing_settings(systems)),
+        ranks=tuple(rank_correlations(systems)),
     )
 
 

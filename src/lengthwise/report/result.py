@@ -9,7 +9,6 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
-from lengthwise.report.influence_result import is_influence
 
 FORMAT = 1
 """The version of result files that this report reads."""
@@ -95,13 +94,18 @@ def _score(values: Any) -> Score:
 
 
 def load(folders: Iterable[Path]) -> list[Result]:
-    """The results of training runs in ``result.json`` files in and under ``folders``, each once.
+    """The results of recipes' systems in ``result.json`` files in and under ``folders``, each once.
 
     Raises `LengthwiseError` when there is no result file, or one is damaged.
     """
     return [
-        Result.of(values, where=f"result file {path}") for path, values in contents(folders) if not is_influence(values)
+        Result.of(values, where=f"result file {path}") for path, values in contents(folders) if kind_of(values) is None
     ]
+
+
+def kind_of(values: Any) -> str | None:
+    """``kind`` of a result file: none if it is of a recipe's system, ``influence``, ``lm``."""
+    return str(values["kind"]) if isinstance(values, dict) and "kind" in values else None
 
 
 def contents(folders: Iterable[Path]) -> list[tuple[Path, Any]]:

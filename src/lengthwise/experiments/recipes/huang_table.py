@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.files import write_json
+from lengthwise.core.files import read_json, write_json
 from lengthwise.experiments.agreement import cell, confusion
 from lengthwise.experiments.recipes.huang import cell_name
 from lengthwise.experiments.recipes.huang_cells import (
@@ -38,6 +38,8 @@ def build_table(folders: Iterable[Path]) -> list[dict[str, Any]]:
     """
     by_system: dict[str, list[dict[str, Any]]] = {}
     for path in sorted({file.resolve() for folder in folders for file in folder.rglob("result.json")}):
+        if "kind" in read_json(path, what="result file"):
+            continue  # not of a training run: a language model's, or of influential tokens
         result = read_result(path)
         if result.get("recipe") == "huang" and _of_the_protocol(result):
             by_system.setdefault(result["system"], []).append(result)
