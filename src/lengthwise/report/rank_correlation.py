@@ -1,0 +1,184 @@
+"""Does accuracy fall with k? Spearman's rank correlation of accuracy with k_test ≤ K_train, for sparse parity.
+
+Only tests with balanced numbers of ones take part: with fair bits a larger k has fewer strings at its hardest counts.
+k_test > K_train is another kind of extrapolation and is left out. ``python -m lengthwise.report.rank_correlation
+results/sparse-parity`` prints the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from lengthwise.core.config import canonical_json
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.rng import stream
+from lengthwise.report.result import load
+from lengthwise.report.summary import SystemSummary, summarize
+
+DRAWS = 2000
+"""Bootstrap draws of an interval."""
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """One system at one length, or at all lengths beyond training together (``length`` None)."""
+
+    system: str
+    k_train: int
+    length: int | None
+    ks: tuple[int, ...]
+    fitted: int
+    seeds: int
+    accuracy: tuple[float, ...]
+    """Median over the fitted seeds, one per k."""
+    value: float | None
+    """Spearman's ρ over all pairs of a fitted seed and a k; None where it does not exist, and ``note`` says why."""
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """``-0.62 [-0.90, -0.11]``, or why there is none."""
+        if self.value is None:
+            return self.note
+        interval = "" if self.low is None else f" [{self.low:+.2f}, {self.high:+.2f}]"
+        return f"{self.value:+.2f}{interval}"
+
+
+def midranks(values: Float[ndarray, "*rows N"]) -> Float[ndarray, "*rows N"]:
+    """Ranks 1..N along the last axis; equal values share the mean of their ranks."""
+    smaller = (values[..., None, :] < values[..., :, None]).sum(axis=-1)
+    equal = (values[..., None, :] == values[..., :, None]).sum(axis=-1)
+    return smaller + (equal + 1) / 2
+
+
+def spearman(x: Float[ndarray, "*rows N"], y: Float[ndarray, "*rows N"]) -> Float[ndarray, "*rows"]:
+    """Spearman's ρ along the last axis: the correlation of midranks (Spearman 1904); NaN where x or y is constant."""
+    a, b = midranks(np.asarray(x, dtype=float)), midranks(np.asarray(y, dtype=float))
+    a, b = a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True)
+    scale = np.sqrt((a * a).sum(axis=-1) * (b * b).sum(axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(scale > 0, (a * b).sum(axis=-1) / scale, np.nan)
+
+
+def interval(
+    ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S K"], *, draws: int = DRAWS
+) -> tuple[float, float]:
+    """A 95 % bootstrap interval of ρ over S seeds with a test per k: seeds are resampled, and the strings of each test.
+
+    A draw in which all accuracies are equal shows no effect and counts as 0. The draws are fixed by the counts.
+    """
+    rng = stream(0, "rank correlation", *correct.ravel().tolist(), *n.ravel().tolist())
+    picks = rng.integers(len(correct), size=(draws, len(correct)))
+    shares = rng.binomial(n[picks], correct[picks] / n[picks]) / n[picks]
+    repeated = np.broadcast_to(np.asarray(ks), shares.shape)
+    found = np.nan_to_num(spearman(repeated.reshape(draws, -1), shares.reshape(draws, -1)))
+    low, high = np.quantile(found, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def rank_correlations(systems: Iterable[SystemSummary]) -> list[RankCorrelation]:
+    """Per system with tests on balanced numbers of ones: all lengths beyond training together, then each length."""
+    rows = []
+    for system in systems:
+        task = system.experiment["task"]
+        if task["name"] == "sparse-parity" and task.get("balanced"):
+            rows += _of_system(system, int(task["k_max"]), [int(k) for k in task["k_test"]])
+    return rows
+
+
+def _of_system(system: SystemSummary, k_train: int, k_test: Sequence[int]) -> list[RankCorrelation]:
+    ks = tuple(k for k in k_test if k <= k_train)
+    counts = _counts(system)
+    lengths = sorted({length for length, k in counts if k in ks})
+    beyond = [length for length in lengths if length > system.max_length]
+    head = (system.name, k_train)
+    tail = (ks, len(system.fitted), len(system.results))
+    if not system.fitted or not lengths:
+        return [RankCorrelation(*head, None, *tail, accuracy=(), value=None, note="not fitted")]
+    rows = []
+    for length, together in ((None, beyond), *((length, [length]) for length in lengths)):
+        if not together:
+            continue
+        # [2, S, K]: right strings and all strings.
+        both = sum(np.stack([counts[n, k] for k in ks], axis=-1) for n in together)
+        accuracy, value, low, high, note = _measure(ks, both[0], both[1])
+        rows.append(RankCorrelation(*head, length, *tail, accuracy, value, low, high, note))
+    return rows
+
+
+def _counts(system: SystemSummary) -> dict[tuple[int, int], Int[ndarray, "2 S"]]:
+    """By length and k, the right and all strings of each fitted seed, on balanced numbers of ones."""
+    found: Mapping[tuple[int, int], Any] = {
+        (cell.length, dict(cell.axes)["k"]): np.array(
+            [[s.correct["exact_match"] for s in cell.scores], [s.n for s in cell.scores]]
+        )
+        for cell in system.cells
+        if dict(cell.axes).get("min_ones") == 0
+    }
+    for (length, k), pair in found.items():
+        require(
+            pair.shape[1] == len(system.fitted),
+            f"{system.name}: length {length}, k {k} was measured for {pair.shape[1]} of {len(system.fitted)} seeds; "
+            "run the missing ones again",
+        )
+    return dict(found)
+
+
+def _measure(
+    ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S K"]
+) -> tuple[tuple[float, ...], float | None, float | None, float | None, str]:
+    """Accuracies by k, ρ and its interval, or the reason why there is none."""
+    shares = correct / n
+    accuracy = tuple(np.median(shares, axis=0).tolist())
+    if len(ks) < 2:
+        return accuracy, None, None, None, "only one k"
+    if np.ptp(shares) == 0:
+        return accuracy, None, None, None, f"no effect: all accuracies are {shares.flat[0]:.3f}"
+    value = float(spearman(np.broadcast_to(np.asarray(ks), shares.shape).ravel(), shares.ravel()))
+    low, high = interval(ks, correct, n) if len(shares) > 1 else (None, None)
+    return accuracy, value, low, high, "" if len(shares) > 1 else "one seed, no interval"
+
+
+def table(rows: Sequence[RankCorrelation]) -> str:
+    """Plain text, one line per row."""
+    lines = [("system", "fitted", "length", "k", "accuracy", "rank correlation with k [95 %]")]
+    for row in rows:
+        length = "beyond training" if row.length is None else str(row.length)
+        ks, accuracy = " ".join(map(str, row.ks)), " ".join(f"{a:.3f}" for a in row.accuracy)
+        lines.append((row.system, f"{row.fitted}/{row.seeds}", length, ks, accuracy or "-", row.text))
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """``python -m lengthwise.report.rank_correlation FOLDER… [--json]``."""
+    parser = argparse.ArgumentParser(prog="lengthwise.report.rank_correlation", description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path, help="folders that are searched for result.json files")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_args(arguments)
+    try:
+        rows = rank_correlations(summarize(load(given.folders)))
+        require(
+            bool(rows),
+            "no sparse parity with balanced tests there; run `lengthwise run sparse-parity --preset standard`",
+        )
+    except LengthwiseError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(canonical_json([asdict(row) for row in rows]) if given.json else table(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""Spearman's ρ against other formulas for it, and what the table says where there is none."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import experiment, result, score
+
+from lengthwise.report.page import render
+from lengthwise.report.rank_correlation import interval, main, midranks, rank_correlations, spearman
+from lengthwise.report.result import Result
+from lengthwise.report.summary import summarize
+from lengthwise.tasks import TASKS
+from lengthwise.tasks.sparse_parity import SparseParity
+
+Pairs = list[tuple[int, int]]
+
+
+def by_squared_differences(x: list[int], y: list[int]) -> float:
+    """The textbook formula with its correction for ties, on ranks found by sorting: no correlation is computed."""
+
+    def ranks(values: list[int]) -> list[float]:
+        ordered = sorted(values)
+        return [ordered.index(v) + (ordered.count(v) + 1) / 2 for v in values]
+
+    def spread(values: list[int]) -> float:
+        n = len(values)
+        return (n**3 - n - sum(t**3 - t for t in Counter(values).values())) / 12
+
+    squares = sum((a - b) ** 2 for a, b in zip(ranks(x), ranks(y), strict=True))
+    return (spread(x) + spread(y) - squares) / (2 * (spread(x) * spread(y)) ** 0.5)
+
+
+pairs = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=20)
+
+
+@given(pairs)
+def test_ties_and_all_it_is_the_textbook_formula(pairs: Pairs) -> None:
+    x, y = [p[0] for p in pairs], [p[1] for p in pairs]
+    found = float(spearman(np.array(x, dtype=float), np.array(y, dtype=float)))
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert np.isnan(found)
+    else:
+        assert found == pytest.approx(by_squared_differences(x, y))
+
+
+@given(st.permutations(range(9)))
+def test_without_ties_one_minus_six_squares(order: list[int]) -> None:
+    n = len(order)
+    squares = sum((i - v) ** 2 for i, v in enumerate(order))
+    found = spearman(np.arange(n), np.array(order, dtype=float) ** 3)
+    assert float(found) == pytest.approx(1 - 6 * squares / (n * (n * n - 1)))
+
+
+def test_rows_are_measured_on_their_own() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(5, size=(2, 7, 11)).astype(float)
+    one_by_one = [float(spearman(a, b)) for a, b in zip(x, y, strict=True)]
+    assert spearman(x, y) == pytest.approx(one_by_one)
+    assert midranks(np.array([3.0, 1.0, 3.0, 7.0])).tolist() == [2.5, 1, 2.5, 4]
+
+
+def test_the_interval_holds_a_clear_effect_and_stays_around_none() -> None:
+    ks, n = (2, 4, 6, 8), np.full((5, 4), 500)
+    falling = np.array([[500, 480, 420, 300]] * 5)
+    low, high = interval(ks, falling, n)
+    assert -1 <= low <= high < -0.9
+    rng = np.random.default_rng(1)
+    low, high = interval(ks, rng.binomial(500, 0.9, size=(5, 4)), n)
+    assert low < 0 < high
+    assert interval(ks, falling, n) == interval(ks, falling, n)
+
+
+def test_one_bad_seed_of_three_is_an_interval_that_reaches_none() -> None:
+    """A third of the seeds fails: nearly a third of the draws lack it, and then there is no effect."""
+    correct = np.array([[500, 500, 500], [500, 500, 500], [500, 400, 300]])
+    low, high = interval((2, 4, 6), correct, np.full((3, 3), 500))
+    assert low < -0.6
+    assert high == 0
+
+
+def made_up(system: str, k_max: int, rates: dict[int, int], seed: int = 0, **options: Any) -> Result:
+    """Accuracies in percent by k, on balanced numbers of ones at length 50 and 100; other tests are all wrong."""
+    config = experiment(scheme="sequential", encoding="nope", task="sparse-parity")
+    task = SparseParity(k_max=k_max, k_test=tuple(rates), balanced=options.pop("balanced", True))
+    config["task"] = TASKS.describe(task)
+    config["training"]["max_length"] = 50
+    scores = []
+    for length in (50, 100):
+        for k, rate in rates.items():
+            right = 200 if length == 50 else 2 * rate
+            scores += [score(length, 0, axes={"k": k}), score(length, right, axes={"k": k, "min_ones": 0})]
+    scores = scores if options.get("fitted", True) else []
+    return Result.of(result(system, seed, scores=scores, config=config, recipe="sparse-parity", **options))
+
+
+def test_only_balanced_tests_up_to_k_train_take_part() -> None:
+    rates = {2: 100, 4: 90, 6: 80, 8: 100}
+    rows = rank_correlations(summarize([made_up("six", 6, rates, seed) for seed in range(3)]))
+    assert [row.length for row in rows] == [None, 50, 100]
+    assert rows[0].ks == (2, 4, 6)
+    assert rows[0].accuracy == rows[2].accuracy == (1.0, 0.9, 0.8)
+    # k = 8 would have broken the order; the three seeds agree.
+    assert rows[0].value == pytest.approx(-1)
+    assert rows[1].value is None
+    assert rows[1].text == "no effect: all accuracies are 1.000"
+
+
+def test_what_has_no_correlation_says_so() -> None:
+    results = [
+        made_up("unfitted", 6, {2: 50, 4: 50}, fitted=False),
+        made_up("one k", 3, {2: 90, 4: 50}),
+        made_up("one seed", 4, {2: 100, 4: 50}),
+        made_up("fair bits only", 4, {2: 100, 4: 50}, balanced=False),
+    ]
+    rows = {(row.system, row.length): row.text for row in rank_correlations(summarize(results))}
+    assert rows["unfitted", None] == "not fitted"
+    assert rows["one k", None] == "only one k"
+    assert rows["one seed", None] == "-1.00"
+    assert not any(system == "fair bits only" for system, _ in rows)
+
+
+def test_the_command_prints_what_the_page_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = [made_up("six", 6, {2: 100, 4: 90, 6: 80}, seed) for seed in range(3)]
+    for one in results:
+        (tmp_path / str(one.seed)).mkdir()
+        values = result("six", one.seed, config=dict(one.experiment), recipe="sparse-parity")
+        values["scores"] = [
+            {"length": s.length, "axes": dict(s.axes), "n": s.n, "correct": dict(s.correct)} for s in one.scores
+        ]
+        (tmp_path / str(one.seed) / "result.json").write_text(json.dumps(values))
+    assert main([str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    (row,) = [row for row in rank_correlations(summarize(results)) if row.length is None]
+    assert f"six     3/3     beyond training  2 4 6  1.000 0.900 0.800  {row.text}" in printed
+    assert row.text in render(results)
+    assert main([str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["value"] == pytest.approx(-1)
+    assert main([str(tmp_path / "nothing")]) == 2
+    assert "no results at" in capsys.readouterr().err
