@@ -1,0 +1,267 @@
+"""Text to train on and to measure on: documents in two parts, split by file.
+
+The split: a file is held out if the BLAKE2b hash of its name (8 bytes, big-endian) is 0 modulo 10, so about a tenth is,
+and a file stays on its side whatever else is added or removed.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sysconfig
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.rng import Rng
+from lengthwise.influence.tokenizer import Tokenizer
+
+ONE_IN = 10
+"""One file in this many is held out."""
+STREAMED = 4000
+"""Documents that are taken from a streamed data set."""
+
+NOT_EVERYWHERE = frozenset({"test", "tests", "idlelib", "tkinter", "turtledemo", "lib2to3", "ensurepip", "lib-dynload"})
+"""Folders of the standard library that distributions leave out or package apart."""
+NOT_TEXT = frozenset({"encodings", "site-packages", "dist-packages", "__pycache__", "pydoc_data"})
+"""Folders of tables, and of what is not the standard library."""
+TOPICS = PurePosixPath("pydoc_data/topics.py")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file, or one entry of a data set."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents to train on and documents to measure on; ``skipped`` are files of a folder that are no text."""
+
+    name: str
+    train: tuple[Document, ...]
+    held_out: tuple[Document, ...]
+    skipped: tuple[str, ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        """Name, size and a fingerprint of all text: equal fingerprints are equal corpora."""
+        total = hashlib.blake2b(digest_size=8)
+        for part in (self.train, self.held_out):
+            for document in part:
+                total.update(f"{document.name}\0{document.text}\0".encode())
+            total.update(b"\1")
+        return {
+            "name": self.name,
+            "train": {"documents": len(self.train), "bytes": _bytes(self.train)},
+            "held_out": {"documents": len(self.held_out), "bytes": _bytes(self.held_out)},
+            "digest": total.hexdigest(),
+        }
+
+
+def _bytes(documents: Iterable[Document]) -> int:
+    return sum(len(document.text.encode()) for document in documents)
+
+
+def is_held_out(name: str) -> bool:
+    """Whether the file of this name is in the held-out part."""
+    return _hash(name) % ONE_IN == 0
+
+
+def _hash(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big")
+
+
+def split(name: str, documents: Iterable[Document], skipped: tuple[str, ...] = ()) -> Corpus:
+    """A corpus of ``documents``, split by name; with several, neither part is empty.
+
+    Of a single document the last tenth of the lines is held out, under the name ``NAME (end)``.
+    Raises `LengthwiseError` if there is no text at all.
+    """
+    ordered = sorted((d for d in documents if d.text.strip()), key=lambda document: document.name)
+    require(bool(ordered), f"{name} holds no text; choose another --text")
+    if len(ordered) == 1:
+        return Corpus(name, *_cut(ordered[0]), skipped)
+    held_out = {document.name for document in ordered if is_held_out(document.name)}
+    if not held_out or len(held_out) == len(ordered):
+        held_out = {min((document.name for document in ordered), key=_hash)}
+    return Corpus(
+        name,
+        tuple(d for d in ordered if d.name not in held_out),
+        tuple(d for d in ordered if d.name in held_out),
+        skipped,
+    )
+
+
+def _cut(document: Document) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
+    lines = document.text.splitlines(keepends=True)
+    require(len(lines) >= 2, f"{document.name} has one line only: nothing could be held out; choose a longer --text")
+    at = len(lines) - max(1, len(lines) // ONE_IN)
+    end = Document(f"{document.name} (end)", "".join(lines[at:]))
+    return (Document(document.name, "".join(lines[:at])),), (end,)
+
+
+def standard_library(root: Path | None = None) -> Corpus:
+    """The sources of this Python's standard library, documentation strings in place, and its help topics.
+
+    Left out are folders that not every installation has, and tables (codecs, build settings). The text differs a
+    little between Python versions; `Corpus.describe` has a fingerprint. Raises `LengthwiseError` where Python comes
+    without its sources.
+    """
+    root = root or Path(sysconfig.get_path("stdlib"))
+    documents = []
+    for path in sorted(root.rglob("*.py")):
+        name = PurePosixPath(path.relative_to(root).as_posix())
+        if (NOT_EVERYWHERE | NOT_TEXT).isdisjoint(name.parts) and not name.name.startswith("_sysconfigdata"):
+            documents.append(Document(str(name), _read(path)))
+    if (root / TOPICS).is_file():
+        documents += _topics(_read(root / TOPICS))
+    if not documents:
+        raise LengthwiseError(f"this Python has no standard library sources in {root}; give a text with --text")
+    return split("standard-library", documents)
+
+
+def _topics(source: str) -> list[Document]:
+    """The help texts of the language, which are one literal dictionary; read, never run."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
+            return [Document(f"topics/{key}.txt", text) for key, text in ast.literal_eval(node.value).items()]
+    return []
+
+
+def from_path(path: Path) -> Corpus:
+    """A text file, or a folder of them with everything below; hidden files are left alone.
+
+    Raises `LengthwiseError` if there is no such path, a named file is not UTF-8 text, or a folder holds no text. Files
+    in a folder that are not text are listed in `Corpus.skipped`.
+    """
+    if path.is_file():
+        return split(path.name, [Document(path.name, _read(path))])
+    require(path.exists(), f"no file or folder at {path}; check --text")
+    require(path.is_dir(), f"{path} is neither a file nor a folder; choose another --text")
+    documents, skipped = [], []
+    for file in sorted(path.rglob("*")):
+        name = PurePosixPath(file.relative_to(path).as_posix())
+        if not file.is_file() or any(part.startswith(".") or part == "__pycache__" for part in name.parts):
+            continue
+        try:
+            documents.append(Document(str(name), _read(file)))
+        except LengthwiseError:
+            skipped.append(str(name))
+    require(bool(documents), f"folder {path} holds no UTF-8 text files; choose another --text")
+    return split(path.resolve().name, documents, tuple(skipped))
+
+
+def _read(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LengthwiseError(f"cannot read {path}: {error.strerror or error}; check --text") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LengthwiseError(
+            f"{path} is not UTF-8 text (byte {error.start}); convert it, or choose another --text"
+        ) from None
+    if "\0" in text:
+        raise LengthwiseError(f"{path} is a binary file, not text; choose another --text")
+    return text.replace("\r\n", "\n")
+
+
+def from_dataset(name: str, *, documents: int = STREAMED) -> Corpus:
+    """The first ``documents`` texts of a Hugging Face data set ``NAME`` or ``NAME:CONFIGURATION``, streamed.
+
+    Only as many are fetched. They come from the split ``train`` and are held out by number as files are by name.
+    Raises `LengthwiseError` without the package `datasets`, if the data set can't be opened, or if its entries have no
+    ``text``.
+    """
+    try:
+        from datasets import load_dataset  # type: ignore[import-not-found]
+    except ImportError:
+        raise LengthwiseError("--dataset needs the package datasets; run: pip install datasets") from None
+    path, _, configuration = name.partition(":")
+    found = []
+    try:
+        stream = load_dataset(path, configuration or None, split="train", streaming=True)
+        for number, entry in enumerate(stream):
+            if not isinstance(entry.get("text"), str):
+                raise LengthwiseError(f"entries of data set {name} have no text, but: {', '.join(sorted(entry))}")
+            found.append(Document(f"{number:06d}", entry["text"]))
+            if len(found) == documents:
+                break
+    except LengthwiseError:
+        raise
+    # What a data set's code and its network raise has no common type.
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise LengthwiseError(f"cannot stream data set {name}: {first}; check the name and the network") from None
+    require(len(found) >= 2, f"data set {name} has {len(found)} documents; it takes at least 2")
+    return split(name, found)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """N windows of ``context`` tokens and the target behind them.
+
+    ``documents`` are indices into ``names``; ``offsets`` are the targets' positions among their documents' tokens.
+    """
+
+    tokens: Int[ndarray, "N Lbar+1"]
+    documents: Int[ndarray, " N"]
+    names: tuple[str, ...]
+    offsets: Int[ndarray, " N"]
+
+
+def windows(documents: Sequence[Document], tokenizer: Tokenizer, context: int, count: int, rng: Rng) -> Windows:
+    """``count`` different targets with ``context`` tokens of their own document before them, ordered by document.
+
+    Documents get equal shares as far as they are long enough (those that get one more are drawn), and within a
+    document targets are drawn uniformly. Raises `LengthwiseError` if the documents are too short for ``count``.
+    """
+    require(context >= 1 and count >= 1, f"needs a context and a count of at least 1, got {context} and {count}")
+    texts = [np.array(tokenizer.encode(document.text), dtype=np.int64) for document in documents]
+    room = np.array([max(0, len(text) - context) for text in texts], dtype=np.int64)
+    longest = max((len(text) for text in texts), default=0)
+    require(
+        bool(room.sum()),
+        f"the text is too short: its longest document has {longest} tokens, and a context of {context} needs "
+        f"{context + 1}; choose a longer text or a smaller --context",
+    )
+    require(
+        int(room.sum()) >= count,
+        f"the text has {int(room.sum())} targets with {context} tokens before them, not {count}; "
+        "choose a longer text or fewer --targets",
+    )
+    offsets, owners = [], []
+    for index, share in enumerate(_shares(room, count, rng)):
+        chosen = np.sort(rng.choice(room[index], size=share, replace=False)) + context if share else []
+        offsets += [int(at) for at in chosen]
+        owners += [index] * share
+    tokens = np.stack([texts[i][at - context : at + 1] for i, at in zip(owners, offsets, strict=True)])
+    return Windows(tokens, np.array(owners), tuple(document.name for document in documents), np.array(offsets))
+
+
+def _shares(room: Int[ndarray, " D"], count: int, rng: Rng) -> Int[ndarray, " D"]:
+    """``count`` spread as evenly as ``room`` allows."""
+    shares = np.zeros_like(room)
+    while (left := count - int(shares.sum())) > 0:
+        open_ = np.flatnonzero(shares < room)
+        if left < len(open_):
+            open_ = rng.choice(open_, size=left, replace=False)
+        shares[open_] += np.minimum(room[open_] - shares[open_], max(1, left // len(open_)))
+    return shares
+
+
+def load_corpus(text: Path | None = None, dataset: str | None = None) -> Corpus:
+    """The corpus that a user names: a path, a data set, or else the standard library."""
+    require(text is None or dataset is None, "give --text or --dataset, not both")
+    if text is not None:
+        return from_path(text)
+    return from_dataset(dataset) if dataset is not None else standard_library()

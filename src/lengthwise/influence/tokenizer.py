@@ -1,0 +1,175 @@
+"""Text to token ids and back: bytes, or byte pairs merged on a training text (BPE; Sennrich et al. 2016).
+
+Ids 0 to 3 are the library's special tokens; no text is ever encoded as one of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.files import read_json, write_text
+from lengthwise.core.vocab import SPECIALS
+
+BYTES = 256
+FILE = "tokenizer.json"
+
+
+class Tokenizer(Protocol):
+    """What a language model needs to read text."""
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids."""
+        ...
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of ``text``."""
+        ...
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """What each token stands for, to be shown; bytes that are no whole character are written ``\\xNN``."""
+        ...
+
+
+class Bytes:
+    """One token per byte of UTF-8."""
+
+    kind = "bytes"
+    vocab_size = len(SPECIALS) + BYTES
+
+    def encode(self, text: str) -> list[int]:
+        """Bytes, behind the special tokens."""
+        return (np.frombuffer(text.encode(), dtype=np.uint8).astype(np.int64) + len(SPECIALS)).tolist()
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """ASCII as it is, other bytes as ``\\xNN``."""
+        return [_shown(bytes([i - len(SPECIALS)])) if i >= len(SPECIALS) else SPECIALS[i] for i in ids]
+
+    @cached_property
+    def sizes(self) -> Int[ndarray, " V"]:
+        """1, and 0 of the special tokens."""
+        return np.array([0] * len(SPECIALS) + [1] * BYTES)
+
+    def to_json(self) -> str:
+        """The name only. Equal texts are equal tokenizers."""
+        return json.dumps({"kind": self.kind})
+
+
+class BPE:
+    """A byte-level BPE of the `tokenizers` library: merges never cross words, and any text can be encoded."""
+
+    kind = "bpe"
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        # Otherwise a text in which "<pad>" is written would hold a special token. The file does not keep this.
+        tokenizer.encode_special_tokens = True
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids, special tokens included."""
+        return self._tokenizer.get_vocab_size()
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of ``text``."""
+        return self._tokenizer.encode(text, add_special_tokens=False).ids
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """What each token stands for."""
+        return [_shown(self._bytes[i]) if i >= len(SPECIALS) else SPECIALS[i] for i in ids]
+
+    @cached_property
+    def sizes(self) -> Int[ndarray, " V"]:
+        """Bytes of each token; 0 of the special ones."""
+        return np.array([0] * len(SPECIALS) + [len(token) for token in self._bytes[len(SPECIALS) :]])
+
+    @cached_property
+    def _bytes(self) -> list[bytes]:
+        table = _byte_letters()
+        tokens = [self._tokenizer.id_to_token(i) for i in range(self.vocab_size)]
+        return [bytes(table.get(letter, 63) for letter in token) for token in tokens]
+
+    def to_json(self) -> str:
+        """The `tokenizers` library's own format."""
+        return self._tokenizer.to_str(pretty=True)
+
+
+OwnTokenizer = Bytes | BPE
+"""The tokenizers that `save_tokenizer` writes; they know the `sizes` of their tokens."""
+
+
+def _shown(token: bytes) -> str:
+    return token.decode("utf-8", errors="backslashreplace")
+
+
+def _byte_letters() -> dict[str, int]:
+    """The byte that each letter of a byte-level BPE stands for: visible ones themselves, the others from U+0100 on."""
+    visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(BYTES) if byte not in set(visible)]
+    return {chr(b): b for b in visible} | {chr(BYTES + i): b for i, b in enumerate(hidden)}
+
+
+def train_bpe(texts: Iterable[str], vocabulary: int) -> BPE:
+    """A BPE of at most ``vocabulary`` tokens (fewer if the texts offer no more pairs to merge).
+
+    Raises `LengthwiseError` without the `tokenizers` library, or if ``vocabulary`` can't hold the bytes.
+    """
+    least = len(SPECIALS) + BYTES
+    require(vocabulary >= least, f"a bpe vocabulary holds the 256 bytes: at least {least} tokens, got {vocabulary}")
+    tokenizers = _library()
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=list(SPECIALS),
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return BPE(tokenizer)
+
+
+def _library() -> Any:
+    try:
+        import tokenizers
+        import tokenizers.decoders
+        import tokenizers.models
+        import tokenizers.pre_tokenizers
+        import tokenizers.trainers
+    except ImportError:
+        raise LengthwiseError(
+            "a bpe tokenizer needs the lm extra; run: pip install 'lengthwise[lm]', or choose --tokenizer bytes"
+        ) from None
+    return tokenizers
+
+
+def save_tokenizer(tokenizer: OwnTokenizer, folder: Path) -> None:
+    """Write ``tokenizer.json``."""
+    write_text(folder / FILE, tokenizer.to_json() + "\n")
+
+
+def load_tokenizer(folder: Path) -> OwnTokenizer:
+    """Read ``tokenizer.json``; raises `LengthwiseError` if it is missing, damaged or of another format."""
+    path = folder / FILE
+    values = read_json(path, what="tokenizer")
+    if values == {"kind": Bytes.kind}:
+        return Bytes()
+    tokenizers = _library()
+    try:
+        tokenizer = BPE(tokenizers.Tokenizer.from_str(json.dumps(values)))
+    # The library raises plain `Exception`.
+    except Exception:
+        raise LengthwiseError(f"tokenizer {path} is damaged or of another format; train the model again") from None
+    tokens = [tokenizer._tokenizer.id_to_token(i) for i in range(len(SPECIALS))]
+    require(tokens == list(SPECIALS), f"tokenizer {path} is not one of ours: ids 0 to 3 are not {' '.join(SPECIALS)}")
+    return tokenizer
