@@ -110,9 +110,8 @@ def _of_system(system: SystemSummary, k_train: int, k_test: Sequence[int]) -> li
     for length, together in ((None, beyond), *((length, [length]) for length in lengths)):
         if not together:
             continue
-        # [2, S, K]: right strings and all strings.
-        both = sum(np.stack([counts[n, k] for k in ks], axis=-1) for n in together)
-        accuracy, value, low, high, note = _measure(ks, both[0], both[1])
+        right, strings = np.sum([np.stack([counts[n, k] for k in ks], axis=-1) for n in together], axis=0)
+        accuracy, value, low, high, note = _measure(ks, right, strings)
         rows.append(RankCorrelation(*head, length, *tail, accuracy, value, low, high, note))
     return rows
 
