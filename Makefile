@@ -13,17 +13,10 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,lm]'
 	touch $(STAMP)
 
-# Two processes with one thread each: these models are too small for two threads to help. The slowest system trains
-# beside the others; the last command finds every seed finished (or finishes it) and prints the table.
-SHIFT := scratchpad + absolute shift
-DEMO := $(BIN)/lengthwise run variable-assignment --preset quick --out runs
-
+# Two processes with one thread each: these models are too small for two threads to help.
 demo: install
 	@echo "training 4 systems on 8 lines, testing to 160; about 6 minutes on 2 cores"
-	@OMP_NUM_THREADS=1 $(DEMO) --threads 1 --only "$(SHIFT)" > /dev/null 2>&1 & \
-	OMP_NUM_THREADS=1 $(DEMO) --threads 1 --only "scratchpad + PPC" --only "scratchpad + RoPE + PoSE" \
-	  --only "RoPE + PoSE, no scratchpad" > /dev/null && wait
-	$(DEMO)
+	$(BIN)/lengthwise run variable-assignment --preset quick --jobs 2 --out runs
 	$(BIN)/lengthwise report runs/variable-assignment -o report.html
 
 test: install

@@ -34,6 +34,7 @@ def run(
     ] = None,
     print_config: Annotated[bool, typer.Option("--print-config", help="Print the resolved systems, run none.")] = False,
     threads: Annotated[int | None, typer.Option("--threads", help="Processor threads for training.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", help="Seeds at the same time, a process each.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train and measure every system and seed of a recipe.
@@ -55,6 +56,7 @@ def run(
             "--encoding": encoding,
             "--print-config": print_config,
             "--resume": resume,
+            "--jobs": jobs > 1,
         }
         run_studies(
             recipe, preset, seeds or 1, folder, threads, as_json, [key for key, given in refused.items() if given]
@@ -75,6 +77,10 @@ def run(
         return
     if resume and not (folder / recipe).is_dir():
         raise LengthwiseError(f"nothing to resume: there is no folder {folder / recipe}; leave out --resume to start")
+    require(jobs >= 1, f"--jobs must be at least 1, got {jobs}")
+    if threads is None and jobs > 1:
+        # Processes with as many threads as the machine has cores each would spin against one another.
+        threads = max(1, (os.cpu_count() or 1) // jobs)
     if threads is not None:
         require(threads >= 1, f"--threads must be at least 1, got {threads}")
         # Read by torch when it is loaded, which is later and only if something has to be trained.
@@ -83,7 +89,7 @@ def run(
     from lengthwise.cli.run_view import SweepProgress, draw_summary
 
     with SweepProgress(err(), chosen) as progress:
-        done = sweep(chosen, folder, observe=progress)
+        done = sweep(chosen, folder, jobs=jobs, observe=progress)
     if as_json:
         emit_json(done.to_json())
     else:

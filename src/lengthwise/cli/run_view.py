@@ -5,7 +5,15 @@ from __future__ import annotations
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -18,7 +26,7 @@ from lengthwise.report.summary import INTERVAL, SystemSummary, axes_text, panel_
 
 
 class SweepProgress:
-    """Two bars, all seeds by training steps and the present seed, and a line for each seed that is done."""
+    """A bar for all training steps and one for each seed at work, and a line for each seed that is done."""
 
     def __init__(self, console: Console, recipe: Recipe) -> None:
         self._console = console
@@ -37,8 +45,8 @@ class SweepProgress:
         )
         steps = sum(system.experiment.training.steps * len(system.seeds) for system in recipe.systems)
         self._all = self._progress.add_task("all steps", total=steps, note="")
-        self._one = self._progress.add_task("", total=None, note="", visible=False)
-        self._before = 0
+        self._bars: dict[tuple[str, int], TaskID] = {}
+        self._steps: dict[tuple[str, int], int] = {}
 
     def __enter__(self) -> SweepProgress:
         self._progress.start()
@@ -51,27 +59,33 @@ class SweepProgress:
 
     def __call__(self, event: Event) -> None:
         """Show one event of the sweep."""
+        key = (event.system.name, event.seed)
         if event.phase in ("train", "test"):
+            if key not in self._bars:
+                self._bars[key] = self._progress.add_task("", total=None, note="")
             unit = "loss" if event.phase == "train" else "exact match"
             self._progress.update(
-                self._one,
-                visible=True,
+                self._bars[key],
                 description=f"{event.system.name}, seed {event.seed}, {event.phase}",
                 completed=event.done,
                 total=event.total,
                 note=f"{unit} {event.number:.3f}",
             )
             if event.phase == "train":
-                self._progress.update(self._all, completed=self._before + event.done)
+                self._count(key, event.done)
             return
-        self._before += event.system.experiment.training.steps
-        self._progress.update(self._all, completed=self._before)
-        self._progress.reset(self._one, visible=False)
+        self._count(key, event.system.experiment.training.steps)
+        if key in self._bars:
+            self._progress.remove_task(self._bars.pop(key))
         result = event.result or {}
         state = "fitted" if result.get("fitted") else "not fitted"
         how = "reused" if event.phase == "reused" else f"{result.get('seconds', 0):.0f} s"
         line = f"{event.system.name}, seed {event.seed}: {state}, in distribution {event.number:.3f} ({how})"
         self._console.print(Text(line))
+
+    def _count(self, key: tuple[str, int], steps: int) -> None:
+        self._steps[key] = steps
+        self._progress.update(self._all, completed=sum(self._steps.values()))
 
 
 def draw_summary(console: Console, sweep: Sweep) -> None:

@@ -6,11 +6,16 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
+
+try:
+    import fcntl
+except ImportError:  # Not on Windows: two processes in one folder are the user's to keep apart there.
+    fcntl = None
 
 
 @contextmanager
@@ -67,3 +72,29 @@ def read_json(path: Path, *, what: str = "file") -> Any:
         return json.loads(text)
     except (json.JSONDecodeError, RecursionError):
         raise LengthwiseError(f"{what} {path} is damaged (not JSON); delete it and run again") from None
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep other processes out of ``folder`` for the length of the block; a process that dies lets go of it.
+
+    Raises `LengthwiseError` at once when another process holds it.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise LengthwiseError(
+            f"another process is at work in {folder}; wait for it to end, or choose another --out"
+        ) from None
+    except OSError:
+        pass  # Some network file systems have no locks; two processes there are the user's to keep apart.
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.close(handle)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.files import read_json, write_json
+from lengthwise.core.files import held, read_json, write_json
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.score import LengthScore, total
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
@@ -48,12 +48,20 @@ def run_seed(
 ) -> dict[str, Any]:
     """Train and measure, or return the finished result; an interrupted run goes on from its last checkpoint.
 
-    Raises `LengthwiseError` when the directory holds the run of another configuration.
+    Raises `LengthwiseError` when the directory holds the run of another configuration, or another process works there.
     """
     done = finished(folder)
     if done is not None:
         return done
     claim(folder, experiment, seed)
+    with held(folder):
+        # Another process may have ended it between the two lines above.
+        return finished(folder) or _run_seed(experiment, seed, folder, recipe=recipe, system=system, report=report)
+
+
+def _run_seed(
+    experiment: Experiment, seed: int, folder: Path, *, recipe: str, system: str, report: Report | None
+) -> dict[str, Any]:
     # Torch is loaded only when something has to be trained.
     from lengthwise.evaluation import accuracy
     from lengthwise.training.trainer import Trainer

@@ -10,6 +10,7 @@ from typing import Any
 
 from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import held
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 from lengthwise.experiments.run import Report, check_ids, claim, finished, probe, run_directory, run_seed
 
@@ -47,12 +48,14 @@ def train_seeds(
 
     name = digest({"format": RESULT_FORMAT, "experiment": experiment.to_json(), "seeds": fresh})
     folder = out / recipe / f"stack-{name}"
-    states = ParallelTrainer(
-        experiment.task, experiment.scheme, experiment.encoding, experiment.model, experiment.training, fresh,
-        probe=measure, folder=folder, run_folders=[folders[seed] for seed in fresh],
-        device=os.environ.get("LENGTHWISE_DEVICE", "cpu"), on_step=on_step,
-    ).run()  # fmt: skip
-    shutil.rmtree(folder)
+    folder.mkdir(exist_ok=True)
+    with held(folder):
+        states = ParallelTrainer(
+            experiment.task, experiment.scheme, experiment.encoding, experiment.model, experiment.training, fresh,
+            probe=measure, folder=folder, run_folders=[folders[seed] for seed in fresh],
+            device=os.environ.get("LENGTHWISE_DEVICE", "cpu"), on_step=on_step,
+        ).run()  # fmt: skip
+        shutil.rmtree(folder)
     for state in states:
         if state.failure is not None:
             raise LengthwiseError(f"seed {state.run.seed}: {state.failure}")

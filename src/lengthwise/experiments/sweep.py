@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.jobs import Phase, jobs_of, run_jobs
 from lengthwise.experiments.provenance import commit
 from lengthwise.experiments.recipe import Recipe, System
 from lengthwise.experiments.run import finished, run_directory, run_seed
@@ -25,7 +26,7 @@ class Event:
 
     system: System
     seed: int
-    phase: Literal["train", "test", "reused", "finished"]
+    phase: Phase
     done: int = 0
     total: int = 0
     number: float = 0.0
@@ -75,24 +76,53 @@ def selected(recipe: Recipe, only: Sequence[str], encodings: Sequence[str] = ())
     return dataclasses.replace(recipe, systems=systems)
 
 
-def sweep(recipe: Recipe, out: Path, *, observe: Callable[[Event], None] | None = None) -> Sweep:
+def sweep(recipe: Recipe, out: Path, *, jobs: int = 1, observe: Callable[[Event], None] | None = None) -> Sweep:
     """Run what is not finished, system by system; each result is written as soon as it is there.
 
+    With ``jobs`` above 1, as many processes work on different seeds at the same time; the results are the same.
     Of a system with fallbacks the results are those of the configuration in which most seeds fitted.
     Raises `LengthwiseError` for a damaged file in ``out`` or the run of another configuration, before any training.
     """
     tell = observe or (lambda event: None)
     if out.exists() and not out.is_dir():
         raise LengthwiseError(f"--out {out} is a file; choose a folder")
-    known = {
-        (system.name, seed): finished(run_directory(out, recipe.name, system.experiment, seed))
-        for system in recipe.systems
-        for seed in system.seeds
-    }
+    require(jobs >= 1, f"--jobs must be at least 1, got {jobs}")
+    known = _known(recipe, out)
+    if jobs > 1:
+        ran = _side_by_side(recipe, known, out, jobs, tell)
+        known = _known(recipe, out)
+
+        def untold(event: Event) -> None:
+            if (event.system.name, event.seed) not in ran:
+                tell(event)
+
+        return Sweep(recipe, tuple(_search(recipe, system, known, out, untold) for system in recipe.systems))
     return Sweep(recipe, tuple(_search(recipe, system, known, out, tell) for system in recipe.systems))
 
 
 Known = Mapping[tuple[str, int], dict[str, Any] | None]
+
+
+def _known(recipe: Recipe, out: Path) -> Known:
+    return {
+        (system.name, seed): finished(run_directory(out, recipe.name, system.experiment, seed))
+        for system in recipe.systems
+        for seed in system.seeds
+    }
+
+
+def _side_by_side(
+    recipe: Recipe, known: Known, out: Path, count: int, tell: Callable[[Event], None]
+) -> set[tuple[str, int]]:
+    """Run the pending seeds in processes of their own; returns the seeds whose end was told."""
+    pieces = jobs_of(recipe, lambda system, seed: known[system.name, seed] is not None)
+    systems = {system.name: system for system in recipe.systems}
+    ended = set()
+    for name, seed, phase, done, total, number, result in run_jobs(pieces, out, count):
+        if phase in ("finished", "reused"):
+            ended.add((name, seed))
+        tell(Event(systems[name], seed, phase, done, total, number, result))
+    return ended
 
 
 def _search(
@@ -125,7 +155,7 @@ def _configuration(
         _train_stack(recipe, system, pending, out, tell)
     for seed in system.seeds:
         result = known[system.name, seed]
-        phase: Literal["reused", "finished"] = "reused"
+        phase: Phase = "reused"
         if result is None:
             result, phase = _run(recipe, system, seed, out, tell), "finished"
         rows.append(result)

@@ -1,0 +1,99 @@
+"""Seeds side by side: the same results as one after the other, errors in one line, and nobody twice in one folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import held
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.jobs import Job, jobs_of
+from lengthwise.experiments.recipe import Recipe, System
+from lengthwise.experiments.run import run_directory, run_seed
+from lengthwise.experiments.sweep import Event, sweep
+
+TINY = Experiment.from_json(
+    {
+        "task": {"name": "copy", "symbols": "repeats", "letters": 3},
+        "scheme": {"name": "coupled", "max_position": 24},
+        "encoding": {"name": "learned"},
+        "model": {"layers": 1, "heads": 2, "width": 16, "mlp_ratio": 1},
+        "training": {"max_length": 3, "steps": 4, "batch_size": 8, "groups": 2, "probe_every": 2},
+        "evaluation": {"lengths": [2, 3], "samples": 8, "fit_samples": 8, "probe_samples": 6, "unfitted_too": True},
+    }
+)
+RECIPE = Recipe("r", "", (System("a", TINY, (0, 1)), System("b", TINY.edited(["training.lr=0.01"]), (0,))))
+
+
+def without_clock(results: Any) -> Any:
+    text = json.dumps(results)
+    values = json.loads(text)
+    for system in values:
+        for result in system:
+            for key in ("seconds", "time", "machine", "commit"):
+                result.pop(key)
+    return values
+
+
+def test_side_by_side_gives_the_results_of_one_after_the_other(tmp_path: Path) -> None:
+    events: list[Event] = []
+    together = sweep(RECIPE, tmp_path / "together", jobs=2, observe=events.append)
+    alone = sweep(RECIPE, tmp_path / "alone")
+    assert without_clock(together.results) == without_clock(alone.results)
+    ended = [(event.system.name, event.seed) for event in events if event.phase == "finished"]
+    assert sorted(ended) == [("a", 0), ("a", 1), ("b", 0)]
+    assert not [event for event in events if event.phase == "reused"]
+    again: list[Event] = []
+    sweep(RECIPE, tmp_path / "together", jobs=2, observe=again.append)
+    assert [event.phase for event in again] == ["reused"] * 3
+
+
+def test_a_user_error_in_one_process_is_one_line_here(tmp_path: Path) -> None:
+    short = TINY.edited(["scheme.max_position=1"])
+    with pytest.raises(LengthwiseError, match="position"):
+        sweep(Recipe("r", "", (System("too short", short, (0, 1)),)), tmp_path, jobs=2)
+
+
+def test_jobs_are_seeds_unless_seeds_belong_together() -> None:
+    stacked = TINY.edited(["training.stacked=true"])
+    systems = (
+        System("plain", TINY, (0, 1, 2)),
+        System("stacked", stacked, (0, 1, 2)),
+        System("search", TINY, (0, 1), fallbacks=(stacked,), needed=2),
+    )
+    jobs = jobs_of(Recipe("r", "", systems), lambda system, seed: (system.name, seed) == ("plain", 1))
+    assert [(job.system.name, job.system.seeds) for job in jobs] == [
+        ("plain", (0,)),
+        ("plain", (2,)),
+        ("stacked", (0, 1, 2)),
+        ("search", (0, 1)),
+    ]
+    for job in jobs:
+        back = Job.from_json(json.loads(json.dumps(job.to_json())))
+        assert back == dataclasses.replace(job, system=dataclasses.replace(job.system, claim=""))
+
+
+def test_a_folder_in_use_is_refused_and_free_after_its_process_died(tmp_path: Path) -> None:
+    folder = run_directory(tmp_path, "r", TINY, 0)
+    folder.mkdir(parents=True)
+    code = "import sys, time\nfrom pathlib import Path\nfrom lengthwise.core.files import held\n"
+    code += "with held(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)\n"
+    other = subprocess.Popen([sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(LengthwiseError, match=r"another process is at work in .*; wait for it to end"):
+            run_seed(TINY, 0, folder, recipe="r", system="a")
+    finally:
+        other.kill()
+        other.wait()
+    with held(folder):
+        pass
+    assert run_seed(TINY, 0, folder, recipe="r", system="a")["seed"] == 0
