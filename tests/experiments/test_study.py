@@ -8,10 +8,10 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes.positional_products import (
-    EXTRAPOLATES_BELOW,
     POSITIONS,
     TARGET,
     WIDTHS,
+    extrapolates,
     fit,
     pair_weights,
     published,
@@ -67,8 +67,7 @@ def test_the_threshold_splits_the_published_table():
     for relation in relations("full"):
         for width in WIDTHS:
             last = table[relation.published][f"d{width}"][-1]
-            if relation.extrapolates[width] or relation.kind == "neither":
-                assert (last < EXTRAPOLATES_BELOW) == relation.extrapolates[width]
+            assert extrapolates(relation, last) == relation.extrapolates[width], (relation.name, width)
 
 
 def test_the_error_of_zero_is_the_share_of_true_pairs():

@@ -70,7 +70,7 @@ def products_figure(rows: Sequence[Mapping[str, Any]]) -> str:
     """Mean squared error on windows of 150, ours and published, by relation and width."""
     widths = sorted({row["width"] for row in rows})
     with page_style("positional-products"):
-        figure = new_figure(7.6, 3.6)
+        figure = new_figure(7.6, 1.2 + 0.4 * len(rows) / len(widths))
         for place, width in enumerate(widths):
             axes = figure.add_subplot(1, len(widths), place + 1)
             mine = [row for row in rows if row["width"] == width]
