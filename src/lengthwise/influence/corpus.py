@@ -1,29 +1,30 @@
-"""Text to train on and to measure on: documents in two parts, split by file.
+"""Text that is at hand: the standard library's, a file or folder of the user's, or a streamed data set.
 
-The split: a file is held out if the BLAKE2b hash of its name (8 bytes, big-endian) is 0 modulo 10, so about a tenth is,
-and a file stays on its side whatever else is added or removed.
+`documents` says how each is split into a training and a held-out part.
 """
 
 from __future__ import annotations
 
 import ast
-import hashlib
 import sysconfig
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-import numpy as np
-from jaxtyping import Int
-from numpy import ndarray
 
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.rng import Rng
-from lengthwise.influence.tokenizer import Tokenizer
+from lengthwise.influence.documents import Corpus, Document, split
+from lengthwise.influence.windows import Windows, windows
 
-ONE_IN = 10
-"""One file in this many is held out."""
+__all__ = [
+    "Corpus",
+    "Document",
+    "Windows",
+    "from_dataset",
+    "from_path",
+    "load_corpus",
+    "split",
+    "standard_library",
+    "windows",
+]
+
 STREAMED = 4000
 """Documents that are taken from a streamed data set."""
 
@@ -32,80 +33,6 @@ NOT_EVERYWHERE = frozenset({"test", "tests", "idlelib", "tkinter", "turtledemo",
 NOT_TEXT = frozenset({"encodings", "site-packages", "dist-packages", "__pycache__", "pydoc_data"})
 """Folders of tables, and of what is not the standard library."""
 TOPICS = PurePosixPath("pydoc_data/topics.py")
-
-
-@dataclass(frozen=True)
-class Document:
-    """A file, or one entry of a data set."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Documents to train on and documents to measure on; ``skipped`` are files of a folder that are no text."""
-
-    name: str
-    train: tuple[Document, ...]
-    held_out: tuple[Document, ...]
-    skipped: tuple[str, ...] = ()
-
-    def describe(self) -> dict[str, Any]:
-        """Name, size and a fingerprint of all text: equal fingerprints are equal corpora."""
-        total = hashlib.blake2b(digest_size=8)
-        for part in (self.train, self.held_out):
-            for document in part:
-                total.update(f"{document.name}\0{document.text}\0".encode())
-            total.update(b"\1")
-        return {
-            "name": self.name,
-            "train": {"documents": len(self.train), "bytes": _bytes(self.train)},
-            "held_out": {"documents": len(self.held_out), "bytes": _bytes(self.held_out)},
-            "digest": total.hexdigest(),
-        }
-
-
-def _bytes(documents: Iterable[Document]) -> int:
-    return sum(len(document.text.encode()) for document in documents)
-
-
-def is_held_out(name: str) -> bool:
-    """Whether the file of this name is in the held-out part."""
-    return _hash(name) % ONE_IN == 0
-
-
-def _hash(name: str) -> int:
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big")
-
-
-def split(name: str, documents: Iterable[Document], skipped: tuple[str, ...] = ()) -> Corpus:
-    """A corpus of ``documents``, split by name; with several, neither part is empty.
-
-    Of a single document the last tenth of the lines is held out, under the name ``NAME (end)``.
-    Raises `LengthwiseError` if there is no text at all.
-    """
-    ordered = sorted((d for d in documents if d.text.strip()), key=lambda document: document.name)
-    require(bool(ordered), f"{name} holds no text; choose another --text")
-    if len(ordered) == 1:
-        return Corpus(name, *_cut(ordered[0]), skipped)
-    held_out = {document.name for document in ordered if is_held_out(document.name)}
-    if not held_out or len(held_out) == len(ordered):
-        held_out = {min((document.name for document in ordered), key=_hash)}
-    return Corpus(
-        name,
-        tuple(d for d in ordered if d.name not in held_out),
-        tuple(d for d in ordered if d.name in held_out),
-        skipped,
-    )
-
-
-def _cut(document: Document) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
-    lines = document.text.splitlines(keepends=True)
-    require(len(lines) >= 2, f"{document.name} has one line only: nothing could be held out; choose a longer --text")
-    at = len(lines) - max(1, len(lines) // ONE_IN)
-    end = Document(f"{document.name} (end)", "".join(lines[at:]))
-    return (Document(document.name, "".join(lines[:at])),), (end,)
 
 
 def standard_library(root: Path | None = None) -> Corpus:
@@ -204,59 +131,6 @@ def from_dataset(name: str, *, documents: int = STREAMED) -> Corpus:
         raise LengthwiseError(f"cannot stream data set {name}: {first}; check the name and the network") from None
     require(len(found) >= 2, f"data set {name} has {len(found)} documents; it takes at least 2")
     return split(name, found)
-
-
-@dataclass(frozen=True)
-class Windows:
-    """N windows of ``context`` tokens and the target behind them.
-
-    ``documents`` are indices into ``names``; ``offsets`` are the targets' positions among their documents' tokens.
-    """
-
-    tokens: Int[ndarray, "N Lbar+1"]
-    documents: Int[ndarray, " N"]
-    names: tuple[str, ...]
-    offsets: Int[ndarray, " N"]
-
-
-def windows(documents: Sequence[Document], tokenizer: Tokenizer, context: int, count: int, rng: Rng) -> Windows:
-    """``count`` different targets with ``context`` tokens of their own document before them, ordered by document.
-
-    Documents get equal shares as far as they are long enough (those that get one more are drawn), and within a
-    document targets are drawn uniformly. Raises `LengthwiseError` if the documents are too short for ``count``.
-    """
-    require(context >= 1 and count >= 1, f"needs a context and a count of at least 1, got {context} and {count}")
-    texts = [np.array(tokenizer.encode(document.text), dtype=np.int64) for document in documents]
-    room = np.array([max(0, len(text) - context) for text in texts], dtype=np.int64)
-    longest = max((len(text) for text in texts), default=0)
-    require(
-        bool(room.sum()),
-        f"the text is too short: its longest document has {longest} tokens, and a context of {context} needs "
-        f"{context + 1}; choose a longer text or a smaller --context",
-    )
-    require(
-        int(room.sum()) >= count,
-        f"the text has {int(room.sum())} targets with {context} tokens before them, not {count}; "
-        "choose a longer text or fewer --targets",
-    )
-    offsets, owners = [], []
-    for index, share in enumerate(_shares(room, count, rng)):
-        chosen = np.sort(rng.choice(room[index], size=share, replace=False)) + context if share else []
-        offsets += [int(at) for at in chosen]
-        owners += [index] * share
-    tokens = np.stack([texts[i][at - context : at + 1] for i, at in zip(owners, offsets, strict=True)])
-    return Windows(tokens, np.array(owners), tuple(document.name for document in documents), np.array(offsets))
-
-
-def _shares(room: Int[ndarray, " D"], count: int, rng: Rng) -> Int[ndarray, " D"]:
-    """``count`` spread as evenly as ``room`` allows."""
-    shares = np.zeros_like(room)
-    while (left := count - int(shares.sum())) > 0:
-        open_ = np.flatnonzero(shares < room)
-        if left < len(open_):
-            open_ = rng.choice(open_, size=left, replace=False)
-        shares[open_] += np.minimum(room[open_] - shares[open_], max(1, left // len(open_)))
-    return shares
 
 
 def load_corpus(text: Path | None = None, dataset: str | None = None) -> Corpus:

@@ -13,7 +13,7 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import SPECIALS, Vocab
-from lengthwise.influence.corpus import Document
+from lengthwise.influence.documents import Document
 from lengthwise.influence.tokenizer import Tokenizer
 from lengthwise.tasks import Task
 
