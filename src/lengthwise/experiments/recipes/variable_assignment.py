@@ -45,8 +45,8 @@ def variable_assignment(preset: Preset) -> Recipe:
         TrainingConfig(max_length=TRAINED, steps=4000 if quick else 6000, lr=1e-3),
         replaced,
     )
-    # Without separators child and parent differ by the parity of their positions only, which a random skip hides: RoPE +
-    # PoSE does not fit then. So `standard` gives it a separator behind every line, and ids for 160 such lines.
+    # Without separators child and parent differ by the parity of their positions only, which a random skip hides: RoPE
+    # + PoSE does not fit then. So `standard` gives it a separator behind every line, and ids for 160 such lines.
     relative = task if quick else dataclasses.replace(task, slots=False, separators=True, names=200)
     rope = Experiment(
         relative,
