@@ -147,6 +147,25 @@ def test_more_ones_than_any_in_training_with_balanced_answers() -> None:
         task.batch(20, 1, stream(0), SparseParityLayout(20, 5, min_ones=6))
 
 
+def test_balanced_asks_every_k_for_all_numbers_of_ones() -> None:
+    task = SparseParity(k_max=4, k_test=(2, 8), balanced=True)
+    even, every, beyond = {"k": 2}, {"k": 8, "min_ones": 0}, {"k": 8, "min_ones": 5}
+    assert [layout.axes for layout in task.test_layouts(20)] == [even, {**even, "min_ones": 0}, {"k": 8}, every, beyond]
+    batch = task.batch(20, 40_000, stream(10), task.test_layouts(20)[3])
+    ones = (batch.input_ids == batch.vocab["1*"]).sum(axis=1)
+    # Both answers are equally likely; 0, 2, 4, 6, 8 share one half, 1, 3, 5, 7 the other.
+    assert_uniform(Counter((ones % 2).tolist()), 2)
+    assert_uniform(Counter(ones[ones % 2 == 0].tolist()), 5)
+    assert_uniform(Counter(ones[ones % 2 == 1].tolist()), 4)
+
+
+def test_a_task_without_balanced_tests_is_described_as_it_always_was() -> None:
+    """Run directories are named by the description."""
+    assert "balanced" not in TASKS.describe(SparseParity())
+    task = SparseParity(k_max=4, balanced=True)
+    assert TASKS.build(TASKS.describe(task)) == task
+
+
 def test_training_depths_are_uniform_and_half_of_the_layouts_have_equal_chains() -> None:
     task = VariableAssignment()
     layouts = [task.layout(8, stream(index, "depths")) for index in range(3_000)]
