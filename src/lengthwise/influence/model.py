@@ -33,6 +33,10 @@ class LanguageModel(Protocol):
     max_length: int | None
     """The most positions it can be given; None if any number."""
     vocab_size: int
+    parameters: int
+    """Number of trained numbers."""
+    batch_tokens: int
+    """Tokens of one forward pass that it is fastest with."""
 
     def target_losses(
         self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
@@ -72,6 +76,8 @@ class OwnModel:
         self.name, self.max_length = name, max_length
         self.transformer = transformer.eval()
         self.vocab_size = transformer.table.num_embeddings
+        self.parameters = transformer.parameter_count
+        self.batch_tokens = batch_tokens(transformer.table.weight.device)
 
     @torch.inference_mode()
     def target_losses(
@@ -109,7 +115,20 @@ class OwnModel:
         return self._tensor(positions)[:, :, None]
 
     def _tensor(self, values: ndarray) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self.transformer.table.weight.device)
+        return tensor(values, self.transformer.table.weight.device)
+
+
+CPU_TOKENS, GPU_TOKENS = 1024, 1 << 16
+
+
+def batch_tokens(device: torch.device) -> int:
+    """Tokens of one forward pass: on a CPU, those whose activations stay in its caches."""
+    return CPU_TOKENS if device.type == "cpu" else GPU_TOKENS
+
+
+def tensor(values: ndarray, device: torch.device) -> Tensor:
+    """A copy on ``device``, so that views that can't be written to are fine."""
+    return torch.from_numpy(np.array(values)).to(device)
 
 
 def last(length: int) -> slice:
@@ -119,7 +138,7 @@ def last(length: int) -> slice:
 
 def nats(logits: Float[Tensor, "B V"], targets: Int[ndarray, " B"]) -> Float[ndarray, " B"]:
     """−ln of each target's probability, in float64."""
-    wanted = torch.from_numpy(np.ascontiguousarray(targets)).to(logits.device)
+    wanted = tensor(targets, logits.device)
     # The sum over the vocabulary in float64; the logits themselves are as exact as the model is.
     logits = logits.double()
     return (logits.logsumexp(-1) - logits.gather(1, wanted[:, None])[:, 0]).detach().cpu().numpy()
@@ -147,7 +166,7 @@ def helpfulness(
     logits: Float[Tensor, "B V"], targets: Int[ndarray, " B"], vectors: list[Tensor]
 ) -> Float[ndarray, "B T"]:
     """−gradient · input of the summed losses with respect to the captured token vectors."""
-    wanted = torch.from_numpy(np.ascontiguousarray(targets)).to(logits.device)
+    wanted = tensor(targets, logits.device)
     loss = nn.functional.cross_entropy(logits.float(), wanted, reduction="sum")
     (gradient,) = torch.autograd.grad(loss, vectors)
-    return -(gradient * vectors[0]).sum(-1).double().cpu().numpy()
+    return -(gradient * vectors[0].detach()).sum(-1).double().cpu().numpy()
