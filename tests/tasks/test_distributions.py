@@ -159,13 +159,6 @@ def test_balanced_asks_every_k_for_all_numbers_of_ones() -> None:
     assert_uniform(Counter(ones[ones % 2 == 1].tolist()), 4)
 
 
-def test_a_task_without_balanced_tests_is_described_as_it_always_was() -> None:
-    """Run directories are named by the description."""
-    assert "balanced" not in TASKS.describe(SparseParity())
-    task = SparseParity(k_max=4, balanced=True)
-    assert TASKS.build(TASKS.describe(task)) == task
-
-
 def test_training_depths_are_uniform_and_half_of_the_layouts_have_equal_chains() -> None:
     task = VariableAssignment()
     layouts = [task.layout(8, stream(index, "depths")) for index in range(3_000)]

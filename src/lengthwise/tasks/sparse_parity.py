@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pydantic
 from jaxtyping import Int
 from numpy import ndarray
 
@@ -59,11 +58,6 @@ class SparseParity(Task):
     span: int | None = None
     k_test: tuple[int, ...] = ()
     balanced: bool = False
-
-    @pydantic.model_serializer(mode="wrap")
-    def _without_unused(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        # Run directories are named by what is written here: unbalanced tests keep the names they had before balanced.
-        return {name: value for name, value in handler(self).items() if value or name != "balanced"}
 
     def __post_init__(self) -> None:
         if self.k_max < 1:
