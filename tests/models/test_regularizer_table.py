@@ -14,11 +14,11 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.finite import finite_version
 from lengthwise.models.limit_parts import LimitHead
 from lengthwise.models.parity_networks import parity_by_counting, parity_by_looking_back
-from lengthwise.models.regularizer_table import positional_products, regularizer_table
+from lengthwise.models.positional_products import positional_products
+from lengthwise.models.regularizer_table import regularizer_table
 from lengthwise.positions.encodings.specs import Learned, NoPE
 from lengthwise.positions.schemes.plain import Sequential
 from lengthwise.tasks.addition import Addition
-from lengthwise.training.regularizer import positional_products as trained_products
 from lengthwise.training.regularizer import positional_regularizer
 
 CONTEXTS = (16, 32, 64, 128, 256, 512)
@@ -107,11 +107,17 @@ def test_biases_are_measured_without_a_warning():
 
 def test_the_positional_term_is_the_trained_one():
     model = trained(Learned())
-    products = positional_products(model)
-    torch.testing.assert_close(products, trained_products(model).detach())
-    by_hand = 0.0
-    size = products.shape[-1]
-    for query in range(size):
-        for key in range(query + 1):
-            by_hand += float(products[..., query, key].square().sum()) / size
+    positions = model.encoding.tables[0].weight.detach()
+    config = model.config
+    by_hand, first = 0.0, 0.0
+    for layer, block in enumerate(model.blocks):
+        weight = block.attention.qkv.weight.detach()
+        for head in range(config.heads):
+            rows = slice(head * config.head_width, (head + 1) * config.head_width)
+            query, key = weight[: config.width][rows], weight[config.width : 2 * config.width][rows]
+            products = torch.stack([torch.stack([(query @ p) @ (key @ q) for q in positions]) for p in positions])
+            torch.testing.assert_close(products, positional_products(model)[layer, head].detach(), rtol=1e-4, atol=1e-5)
+            by_hand += float(products.tril().square().sum()) / len(positions)
+            first += float(products[:, 0].square().sum())
     assert positional_regularizer(model).item() == pytest.approx(by_hand, rel=1e-4)
+    assert regularizer_table(model).terms[-1].value == pytest.approx(first, rel=1e-4)

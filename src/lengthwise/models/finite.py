@@ -24,7 +24,7 @@ class FiniteTransformer(TheoryTransformer):
         """As for every transformer of the theory, and no head may have a positional function."""
         super().check()
         for index, layer in enumerate(self.layers, start=1):
-            for head in layer.heads:  # type: ignore[union-attr]
+            for head in layer.heads:
                 if head.phi.any():
                     raise LengthwiseError(
                         f"layer {index}, head {head.name!r} has a positional function φ; a finite transformer has "
@@ -54,11 +54,11 @@ def finite_version(model: LimitTransformer, context: int) -> FiniteTransformer:
     """
     if context < 1:
         raise LengthwiseError(f"the context has to be at least 1, got {context}")
-    added = context if model.window or any(head.phi.any() for layer in model.layers for head in layer.heads) else 0  # type: ignore[union-attr]
+    added = context if model.window or any(head.phi.any() for layer in model.layers for head in layer.heads) else 0
     phases = model.positions[torch.arange(context) % model.period]
     positions = torch.cat([phases, torch.eye(context, added, dtype=phases.dtype)], dim=1)
     layers = [
-        LimitLayer([_finite_head(head, added) for head in layer.heads], _finite_mlp(layer.mlp, added))  # type: ignore[union-attr,arg-type]
+        LimitLayer([_finite_head(head, added) for head in layer.heads], _finite_mlp(layer.mlp, added))
         for layer in model.layers
     ]
     return FiniteTransformer(

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.models.limit_parts import LimitLayer, check_finite, check_shape
 from lengthwise.models.transformer import TransformerOutput
+from lengthwise.positions.encodings.module_list import Modules
 
 _ELEMENTS = 1 << 21
 """Numbers of the residual stream that are held at once; longer batches are cut into pieces."""
@@ -51,7 +52,7 @@ class TheoryTransformer(nn.Module, ABC):
         self.symbols, self.outputs, self.precision = tuple(symbols), tuple(outputs), precision
         self.register_buffer("embeddings", embeddings)
         self.register_buffer("positions", positions)
-        self.layers = nn.ModuleList(layers)
+        self.layers = Modules[LimitLayer](layers)
         self.register_buffer("readout", readout)
         self.dimensions = tuple(dimensions) or tuple(f"x{index}" for index in range(self.width))
         self.check()
@@ -77,7 +78,7 @@ class TheoryTransformer(nn.Module, ABC):
         if self.precision is not None:
             require(self.precision >= 1, f"precision needs at least 1 fractional bit, got {self.precision}")
         for index, layer in enumerate(self.layers, start=1):
-            layer.check(self.width, f"layer {index}")  # type: ignore[operator]
+            layer.check(self.width, f"layer {index}")
 
     @abstractmethod
     def position_vectors(self, offsets: Int[Tensor, " B"], length: int) -> Float[Tensor, "B T d"]:
@@ -135,7 +136,7 @@ class LimitTransformer(TheoryTransformer):
     @property
     def window(self) -> int:
         """τ: the largest distance at which some φ is not zero; 0 without any."""
-        reach = [int(head.phi.nonzero().max()) for layer in self.layers for head in layer.heads if head.phi.any()]  # type: ignore[union-attr]
+        reach = [int(head.phi.nonzero().max()) for layer in self.layers for head in layer.heads if head.phi.any()]
         return max(reach, default=0)
 
     def position_vectors(self, offsets: Int[Tensor, " B"], length: int) -> Float[Tensor, "B T d"]:

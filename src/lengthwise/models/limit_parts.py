@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.models.limit_attention import attend
+from lengthwise.positions.encodings.module_list import Modules
 
 
 class LimitHead(nn.Module):
@@ -102,7 +103,7 @@ class LimitLayer(nn.Module):
 
     def __init__(self, heads: Iterable[LimitHead], mlp: LimitMlp) -> None:
         super().__init__()
-        self.heads = nn.ModuleList(heads)
+        self.heads = Modules[LimitHead](heads)
         self.mlp = mlp
 
     def forward(self, y: Float[Tensor, "B T d"], precision: int | None) -> Float[Tensor, "B T d"]:
@@ -115,7 +116,7 @@ class LimitLayer(nn.Module):
     def check(self, width: int, where: str) -> None:
         """Check every part; raises `LengthwiseError`."""
         for head in self.heads:
-            head.check(width, where)  # type: ignore[operator]
+            head.check(width, where)
         self.mlp.check(width, where)
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from lengthwise.models.finite import FiniteTransformer
 from lengthwise.models.limit import TheoryTransformer
 from lengthwise.models.limit_parts import LimitHead
+from lengthwise.models.positional_products import positional_products
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings.absolute import LearnedTable
 
@@ -63,9 +64,9 @@ def regularizer_table(model: TheoryTransformer | Transformer) -> RegularizerTabl
 
 def _theory_terms(model: TheoryTransformer) -> Iterator[Term]:
     layers = [(f"layer {number}", layer) for number, layer in enumerate(model.layers, start=1)]
-    heads = [(f"{name}, {head.name}", head) for name, layer in layers for head in layer.heads]  # type: ignore[union-attr]
+    heads = [(f"{name}, {head.name}", head) for name, layer in layers for head in layer.heads]
     mlps = [(name, layer.mlp) for name, layer in layers]
-    widest = max((len(layer.heads) for _, layer in layers), default=0)  # type: ignore[arg-type]
+    widest = max((len(layer.heads) for _, layer in layers), default=0)
     yield Term(
         1, "layers + heads per layer", float(len(layers) + widest), f"{len(layers)} layers, at most {widest} heads"
     )
@@ -73,14 +74,14 @@ def _theory_terms(model: TheoryTransformer) -> Iterator[Term]:
     yield _largest(3, "rank of V", ((where, _rank(head.value_out, head.value_in)) for where, head in heads))
     yield _largest(4, "‖KᵀQ‖", ((where, _norm(head.key.T, head.query)) for where, head in heads))
     yield _largest(4, "‖V‖", ((where, _norm(head.value_out, head.value_in)) for where, head in heads))
-    yield _largest(4, "‖A‖", ((where, _norm(mlp.weight_in)) for where, mlp in mlps))  # type: ignore[arg-type]
-    yield _largest(4, "‖B‖", ((where, _norm(mlp.weight_out)) for where, mlp in mlps))  # type: ignore[arg-type]
+    yield _largest(4, "‖A‖", ((where, _norm(mlp.weight_in)) for where, mlp in mlps))
+    yield _largest(4, "‖B‖", ((where, _norm(mlp.weight_out)) for where, mlp in mlps))
     yield Term(4, "‖U‖", _norm(model.readout))
     yield _largest(5, "‖p_i‖", ((f"i = {i}", float(p.norm())) for i, p in enumerate(model.positions, start=1)))
     yield _largest(5, "‖E_σ‖", zip(model.symbols, model.embeddings.norm(dim=1).tolist(), strict=True))
-    yield _largest(5, "‖b‖", ((where, float(mlp.bias.norm())) for where, mlp in mlps))  # type: ignore[operator,arg-type]
+    yield _largest(5, "‖b‖", ((where, float(mlp.bias.norm())) for where, mlp in mlps))
     name = "Σ |p_1ᵀKᵀQ p_j|²"
-    sums = [(where, _position_sum(model, head)) for where, head in heads]  # type: ignore[arg-type]
+    sums = [(where, _position_sum(model, head)) for where, head in heads]
     top = max(sums, key=lambda pair: pair[1], default=("", 0.0))
     yield Term(6, name, math.fsum(value for _, value in sums), f"{top[1]:g} of it in {top[0]}" if top[1] else "")
 
@@ -108,8 +109,8 @@ def _trained_terms(model: Transformer) -> Iterator[Term]:
         yield _largest(4, "‖KᵀQ‖", ((where, _norm(key.T, query) / root) for where, query, key, _, _ in parts))
     yield _largest(4, "‖V‖", ((where, _norm(out, value)) for where, _, _, value, out in parts))
     blocks = [(f"layer {number}", block) for number, block in enumerate(model.blocks, start=1)]
-    yield _largest(4, "‖A‖", ((where, _norm(block.up.weight)) for where, block in blocks))  # type: ignore[union-attr,arg-type]
-    yield _largest(4, "‖B‖", ((where, _norm(block.down.weight)) for where, block in blocks))  # type: ignore[union-attr,arg-type]
+    yield _largest(4, "‖A‖", ((where, _norm(block.up.weight)) for where, block in blocks))
+    yield _largest(4, "‖B‖", ((where, _norm(block.down.weight)) for where, block in blocks))
     yield Term(4, "‖U‖", _norm(model.table.weight if model.head is None else model.head.weight))
     table = position_table(model)
     reason = "the encoding has no learned position table"
@@ -118,13 +119,12 @@ def _trained_terms(model: Transformer) -> Iterator[Term]:
     else:
         yield _largest(5, "‖p_i‖", ((f"id {i}", float(p.norm())) for i, p in enumerate(table)))
     yield _largest(5, "‖E_σ‖", ((f"token {i}", float(e.norm())) for i, e in enumerate(model.table.weight.detach())))
-    biases = [(where, float(block.up.bias.detach().norm())) for where, block in blocks if block.up.bias is not None]  # type: ignore[union-attr,operator]
+    biases = [(where, float(block.up.bias.detach().norm())) for where, block in blocks if block.up.bias is not None]
     yield _largest(5, "‖b‖", biases) if biases else Term(5, "‖b‖", 0.0, "no biases")
     if table is None:
         yield Term(6, "Σ |p_1ᵀKᵀQ p_j|²", None, reason)
         return
-    products = positional_products(model)
-    assert products is not None
+    products = positional_products(model).detach()
     first = products[..., 0].square().sum(-1)  # ids start at 0: that is the paper's position 1
     layer, head = divmod(int(first.argmax()), config.heads)
     where = f"{float(first.max()):.4g} of it in layer {layer + 1}, head {head + 1}"
@@ -136,19 +136,7 @@ def position_table(model: Transformer) -> Float[Tensor, "N D"] | None:
     encoding = model.encoding
     if not isinstance(encoding, LearnedTable) or not len(encoding.tables):
         return None
-    return torch.stack([table.weight.detach() for table in encoding.tables]).sum(0)  # type: ignore[misc]
-
-
-def positional_products(model: Transformer) -> Float[Tensor, "layers heads N N"] | None:
-    """p_iᵀ QᵀK p_j of every layer and head (rows are queries), without 1/√d, norms and biases; None without a table."""
-    table = position_table(model)
-    if table is None:
-        return None
-    rows = []
-    for layer, head in _places(model):
-        query, key, _, _ = _head_matrices(model, layer, head)
-        rows.append((table @ query.T) @ (table @ key.T).T)
-    return torch.stack(rows).view(model.config.layers, model.config.heads, len(table), len(table))
+    return torch.stack([table.weight.detach() for table in encoding.tables]).sum(0)
 
 
 def _places(model: Transformer) -> list[tuple[int, int]]:
@@ -159,8 +147,8 @@ def _head_matrices(model: Transformer, layer: int, head: int) -> tuple[Tensor, T
     """Q, K, V (input side, ``[d_h, D]``) and V's output side ``[D, d_h]``; layer and head count from 1."""
     config = model.config
     attention = model.blocks[layer - 1].attention
-    qkv = attention.qkv.weight.detach().view(3, config.heads, config.head_width, config.width)  # type: ignore[union-attr,operator]
-    out = attention.out.weight.detach().view(config.width, config.heads, config.head_width)  # type: ignore[union-attr,operator]
+    qkv = attention.qkv.weight.detach().view(3, config.heads, config.head_width, config.width)
+    out = attention.out.weight.detach().view(config.width, config.heads, config.head_width)
     query, key, value = (matrix[head - 1] for matrix in qkv)
     return query, key, value, out[:, head - 1]
 

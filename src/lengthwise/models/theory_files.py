@@ -33,7 +33,7 @@ def save_theory(model: TheoryTransformer, path: Path, *, source: str = "") -> No
         "outputs": model.outputs,
         "dimensions": model.dimensions,
         "precision": model.precision,
-        "heads": [[head.name for head in layer.heads] for layer in model.layers],  # type: ignore[union-attr]
+        "heads": [[head.name for head in layer.heads] for layer in model.layers],
         "source": source,
     }
     tensors = {name: value.contiguous() for name, value in model.state_dict().items()}

@@ -19,6 +19,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.layers import Linear, TokenTable
 from lengthwise.models.position_head import IdPrediction, PositionHead
 from lengthwise.positions.encodings import EncodingShape, EncodingSpec
+from lengthwise.positions.encodings.module_list import Modules
 from lengthwise.positions.encodings.modules import PositionEncoding, Scalars
 
 
@@ -212,7 +213,7 @@ class Transformer(nn.Module):
         self.config, self.shape = config, shape
         self.table = TokenTable(vocab_size, config.width)
         self.encoding = encoding.build(shape)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.blocks = Modules[Block](Block(config) for _ in range(config.layers))
         self.norm = make_norm(config)
         self.head = None if config.tied else Linear(config.width, vocab_size, bias=False)
         self.position_head = PositionHead(config, shape) if predicts_ids else None

@@ -105,7 +105,7 @@ def compile_program(program: Program, *, precision: int | None = None) -> Compil
         program,
         model,
         operations=_costs(program, circuit, plan, units),
-        heads=tuple(tuple(head.name for head in layer.heads) for layer in layers),  # type: ignore[union-attr,misc]
+        heads=tuple(tuple(head.name for head in layer.heads) for layer in layers),
         circuit=circuit,
         allocation=allocation,
         added_bos=not program.bos,

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lengthwise.positions.encodings.base import EncodingShape
+from lengthwise.positions.encodings.module_list import Modules
 from lengthwise.positions.encodings.modules import SlottedEncoding, add
 from lengthwise.positions.encodings.specs import Learned, Sinusoidal
 
@@ -18,9 +19,9 @@ class LearnedTable(SlottedEncoding):
 
     def __init__(self, spec: Learned, shape: EncodingShape) -> None:
         super().__init__(shape)
-        self.tables = nn.ModuleList(nn.Embedding(shape.max_position + 1, shape.width) for _ in shape.coupled)
+        self.tables = Modules[nn.Embedding](nn.Embedding(shape.max_position + 1, shape.width) for _ in shape.coupled)
         for table in self.tables:
-            nn.init.normal_(table.weight, std=spec.init_std)  # type: ignore[arg-type]
+            nn.init.normal_(table.weight, std=spec.init_std)
 
     def embed(self, ids: Int[Tensor, "B T L"]) -> Float[Tensor, "B T D"] | None:
         """The sum of the levels' rows."""

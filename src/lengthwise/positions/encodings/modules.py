@@ -6,6 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lengthwise.positions.encodings.base import FIXED_LEVEL_IDS, EncodingShape
+from lengthwise.positions.encodings.module_list import Modules
 
 
 class Scalars(nn.Module):
@@ -43,9 +44,9 @@ class SlottedEncoding(PositionEncoding):
     def __init__(self, shape: EncodingShape) -> None:
         super().__init__()
         self.coupled, self.fixed = shape.coupled, shape.fixed
-        self.slots = nn.ModuleList(nn.Embedding(FIXED_LEVEL_IDS, shape.width) for _ in shape.fixed)
+        self.slots = Modules[nn.Embedding](nn.Embedding(FIXED_LEVEL_IDS, shape.width) for _ in shape.fixed)
         for table in self.slots:
-            nn.init.normal_(table.weight, std=0.05)  # type: ignore[arg-type]
+            nn.init.normal_(table.weight, std=0.05)
 
     def embed(self, ids: Int[Tensor, "B T L"]) -> Float[Tensor, "B T D"] | None:
         """The sum of the slots' vectors."""
