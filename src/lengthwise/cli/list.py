@@ -55,4 +55,6 @@ def _print(catalogue: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    text = value if isinstance(value, str) else json.dumps(value)
+    # A whole rule or task as a default would bury the list; --json has it.
+    return text if len(text) <= 48 else f"{text[:45]}…"
