@@ -31,7 +31,7 @@ class LMConfig:
     width: int = 128
     steps: int = 500
     batch_tokens: int = 2048
-    """Predicted tokens of one step: batches of models with different contexts are equally large."""
+    """Predicted tokens of one step (one window at least): models with different contexts see equally many."""
     lr: float = 3e-3
     warmup: int = 50
     weight_decay: float = 0.1
@@ -46,8 +46,6 @@ class LMConfig:
             raise ValueError(f"target must be at least the context, got {self.target} and {self.context}")
         if self.scheme == "sequential" and self.longest > self.context:
             raise ValueError(f"scheme sequential never reaches a target of {self.target}; use pose")
-        if self.batch_tokens < self.context:
-            raise ValueError(f"batch_tokens must hold a context, got {self.batch_tokens} and {self.context}")
         self.model()
         self.training()
 
@@ -70,7 +68,7 @@ class LMConfig:
             max_length=self.context,
             min_length=self.context,
             steps=self.steps,
-            batch_size=self.batch_tokens // self.context,
+            batch_size=max(1, self.batch_tokens // self.context),
             groups=1,
             lr=self.lr,
             warmup=self.warmup,
