@@ -71,7 +71,7 @@ def test_pose_reports_its_target(terminal: Terminal, text: Path, tmp_path: Path)
         "--out",
         tmp_path / "lm",
     )
-    answer = terminal(*words, 16)
+    answer = terminal(*words)
     assert answer.code == 0, answer.err
     assert "context 8" in answer.out
     assert "context 16" in answer.out
