@@ -42,9 +42,11 @@ def automatic_coupling(preset: Preset) -> Recipe:
     quick = preset == "quick"
     longest = 10 if quick else 20
     multiples = (1, 2, 4, 10) if quick else (1, 2, 3, 5, 10)
-    seeds = (10, 11, 12) if quick else (10, 11, 12, 13, 14)
+    seeds = (10, 11, 12, 13, 14)
     systems = []
     for name, task in TASKS_WITH_PLACES.items():
+        # Addition leaves its plateau after 500 to 1500 steps, so fewer steps leave some seeds unfitted.
+        steps = 4000 if quick and name == "addition" else 1500 if quick else 5000
         for places, placed in (("hand-made", task), ("found", recoupled(name))):
             experiment = Experiment(
                 placed,
@@ -52,7 +54,9 @@ def automatic_coupling(preset: Preset) -> Recipe:
                 Coupled(max_position=16 * longest, draw="pose"),
                 Learned(),
                 ModelConfig(layers=1, heads=4, width=128, log_length=4 * longest),
-                TrainingConfig(max_length=longest, steps=1500 if quick else 5000, batch_size=64, lr=1e-3),
+                TrainingConfig(
+                    max_length=longest, steps=steps, batch_size=64, lr=1e-3, stacked=quick and name == "addition"
+                ),
                 EvaluationConfig(lengths=tuple(longest * factor for factor in multiples), samples=200),
             )
             systems.append(System(f"{name}, {places}", experiment, seeds, f"coupled ids from {places} places"))
