@@ -48,6 +48,7 @@ def _add_commands() -> None:
         couple,
         crasp,
         decide,
+        influence,
         lm,
         predict,
         regularizer,
@@ -59,7 +60,7 @@ def _add_commands() -> None:
     from lengthwise.cli import list as list_command
 
     commands = (list_command, show, run, report, predict, verify, couple, decide, crasp, compile, regularizer)
-    for module in (*commands, agreement, bench, lm):
+    for module in (*commands, agreement, bench, influence, lm):
         module.add_to(app)
 
 

@@ -37,12 +37,34 @@ def run_studies(
                 progress.update(task, description=f"seed {seed}: {what}", completed=done, total=total)
 
             results.append(run_study(name, preset, seed, folder, report))
+    if "kind" in results[0][1]:
+        _show_influence(results, as_json)
+        return
     if as_json:
         emit_json([result for _, result, _ in results])
         return
     for path, result, reused in results:
         _draw(result["rows"])
-        err().print(f"{'found' if reused else 'wrote'} {path} ({result['seconds']} s)")
+        _tell(path, result, reused)
+
+
+def _show_influence(results: Sequence[tuple[Path, dict[str, Any], bool]], as_json: bool) -> None:
+    """Its results have pages and a table of their own."""
+    from lengthwise.cli.influence_view import draw_influence
+    from lengthwise.workflows.influence import brief, write_pages
+
+    for path, result, _ in results:
+        write_pages(path, result)
+    if as_json:
+        emit_json([brief(result) for _, result, _ in results])
+        return
+    for path, result, reused in results:
+        draw_influence(out(), result)
+        _tell(path, result, reused)
+
+
+def _tell(path: Path, result: dict[str, Any], reused: bool) -> None:
+    err().print(f"{'found' if reused else 'wrote'} {path} ({result['seconds']} s)", soft_wrap=True)
 
 
 def _draw(rows: Sequence[dict[str, Any]]) -> None:

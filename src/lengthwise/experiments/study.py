@@ -28,24 +28,30 @@ Report = Callable[[str, int, int], None]
 class Study:
     """A named computation: ``run(preset, seed, report)`` returns plain JSON values.
 
-    ``version`` is raised when the meaning of its numbers changes, so that old results are not reused.
+    ``version`` is raised when the meaning of its numbers changes, so that old results are not reused. The result is
+    written to ``file``. A study that ``keeps`` files of its own beside it is given the folder as a fourth argument, and
+    finds there what an interrupted run of it left.
     """
 
     name: str
     summary: str
-    run: Callable[[Preset, int, Report], dict[str, Any]]
+    run: Callable[..., dict[str, Any]]
     version: int = 1
+    file: str = FILE
+    keeps: bool = False
 
 
 STUDIES: dict[str, Study] = {}
 """The studies by name."""
 
 
-def study(name: str, summary: str, *, version: int = 1) -> Callable[[Callable[..., dict[str, Any]]], Study]:
+def study(
+    name: str, summary: str, *, version: int = 1, file: str = FILE, keeps: bool = False
+) -> Callable[[Callable[..., dict[str, Any]]], Study]:
     """Decorator: enter a function as a study."""
 
     def enter(function: Callable[..., dict[str, Any]]) -> Study:
-        STUDIES[name] = Study(name, summary, function, version)
+        STUDIES[name] = Study(name, summary, function, version, file, keeps)
         return STUDIES[name]
 
     return enter
@@ -69,11 +75,13 @@ def run_study(
     if preset not in PRESETS:
         raise UnknownNameError("preset", preset, PRESETS)
     chosen = STUDIES[name]
-    path = study_folder(out, chosen, preset, seed) / FILE  # type: ignore[arg-type]
+    folder = study_folder(out, chosen, preset, seed)  # type: ignore[arg-type]
+    path = folder / chosen.file
     if path.exists():
         return path, read_study(path), True
     started = time.perf_counter()
-    values = chosen.run(preset, seed, report or (lambda what, done, total: None))  # type: ignore[arg-type]
+    tell = report or (lambda what, done, total: None)
+    values = chosen.run(preset, seed, tell, folder) if chosen.keeps else chosen.run(preset, seed, tell)
     result = {
         "format": STUDY_FORMAT,
         "study": name,
@@ -90,6 +98,6 @@ def run_study(
 def read_study(path: Path) -> dict[str, Any]:
     """Read a study's result; raises `LengthwiseError` if it is damaged or of another format."""
     result = read_json(path, what="study result")
-    if not isinstance(result, dict) or result.get("format") != STUDY_FORMAT or "rows" not in result:
+    if not isinstance(result, dict) or result.get("format") != STUDY_FORMAT or not {"rows", "kind"} & set(result):
         raise LengthwiseError(f"study result {path} is damaged or of another format; delete it and run again")
     return result

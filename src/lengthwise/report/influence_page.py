@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lengthwise.report.influence_figure import masks_figure, recovered_figure, scatter_figure, spans_figure
-from lengthwise.report.influence_result import NAMES, Cell, InfluenceResult
+from lengthwise.report.influence_result import NAMES, Cell, InfluenceResult, Link
 
 ENOUGH = 0.9
 """Share of the gain from which k tokens are said to explain the long context; a convention of ours."""
@@ -35,6 +35,7 @@ class InfluenceSection:
     spans: str
     masks: str
     tables: tuple[dict[str, Any], ...]
+    agreement: tuple[dict[str, Any], ...]
     settings: Mapping[str, Any]
     provenance: str
 
@@ -57,13 +58,17 @@ def influence_section(result: InfluenceResult) -> InfluenceSection:
         spans=spans_figure(result),
         masks=masks_figure(),
         tables=tuple(_tables(result)),
-        settings={key: result.values.get(key) for key in ("model", "chooser", "corpus", "config", "speed")},
+        agreement=tuple(_agreement(result)),
+        settings={
+            key: result.values.get(key)
+            for key in ("model", "chooser", "extrapolator", "pair", "corpus", "config", "speed")
+        },
         provenance=_provenance(result.values),
     )
 
 
-def findings(result: InfluenceResult) -> list[Sentence]:
-    """What the numbers say, one sentence each: the model's own choice, the other model's, random, the null."""
+def findings(result: InfluenceResult, *, brief: bool = False) -> list[Sentence]:
+    """What the numbers say, one sentence each; ``brief`` leaves out what a table of R_k says beside it."""
     long, short = float(result.long.mean()), float(result.short.mean())
     helped = float((result.short - result.long > 0.1).mean())
     found = [
@@ -73,19 +78,41 @@ def findings(result: InfluenceResult) -> list[Sentence]:
             "targets.",
         )
     ]
-    for name in (result.best, "cross", "random", "null"):
+    for name in () if brief else (result.best, "cross", "random", "null"):
         if name in result.cells:
             found.append(Sentence(_subject(result, name), _recovers(result, name)))
-    for name in (result.best, "cross"):
-        if name in result.cells:
-            enough = [k for k, cell in sorted(result.cells[name].items()) if (cell.recovered or 0.0) >= ENOUGH]
-            text = (
-                f"{enough[0]} token{'s' if enough[0] > 1 else ''} of {result.block} are enough"
-                if enough
-                else f"no k up to {max(result.ks)} is enough"
-            )
-            found.append(Sentence(f"For R ≥ {ENOUGH:g}", f"{text} ({_subject(result, name).lower()})."))
+    found.append(Sentence(f"R ≥ {ENOUGH:g}", _enough(result)))
+    if result.link is not None:
+        found.append(Sentence("Sparse dependence and extrapolation:", _link_text(result.link)))
     return found
+
+
+def _enough(result: InfluenceResult) -> str:
+    """How many tokens it takes, with what choosing alone gains beside it."""
+    parts = []
+    for name, who in ((result.best, "the model itself"), ("cross", "the other model")):
+        if name not in result.cells:
+            continue
+        k = next((k for k, cell in sorted(result.cells[name].items()) if (cell.recovered or 0.0) >= ENOUGH), None)
+        if k is None:
+            parts.append(f"by no number of tokens up to {max(result.ks)} when {who} chooses")
+            continue
+        text = f"by {k} token{'s' if k > 1 else ''} of {result.block} when {who} chooses"
+        null = result.cells.get("null", {}).get(k)
+        if name == result.best and null is not None and null.recovered is not None:
+            text += f" (with a foreign block the same choice gains {null.recovered:.2f}: selection, not dependence)"
+        parts.append(text)
+    return f"is reached {', '.join(parts)}."
+
+
+def _link_text(link: Link) -> str:
+    interval = "" if link.interval is None else f" [{link.interval[0]:.2f}–{link.interval[1]:.2f}]"
+    return (
+        f"over the {link.targets} targets that need the context, the share that {link.k} token"
+        f"{'s' if link.k > 1 else ''} recover{'' if link.k > 1 else 's'} has rank correlation {link.correlation:.2f}"
+        f"{interval} with how much worse the model trained at the shorter context is; negative would mean that sparse "
+        "dependence extrapolates better."
+    )
 
 
 def _subject(result: InfluenceResult, name: str) -> str:
@@ -110,7 +137,25 @@ def shown(cell: Cell) -> str:
 
 
 def _tables(result: InfluenceResult) -> list[dict[str, Any]]:
-    return [{"title": "All targets", "rows": _rows(result.cells, result.ks)}]
+    tables = [{"title": "All targets", "rows": _rows(result.cells, result.ks)}]
+    split = result.needing
+    if split is not None:
+        share = "" if split.share is None else f", which hold {split.share:.0%} of the gain"
+        title = f"The {split.targets} targets that need the context (more than {split.threshold:g} nat{share})"
+        tables.append({"title": title, "rows": _rows(split.cells, result.ks)})
+    return tables
+
+
+def _agreement(result: InfluenceResult) -> list[dict[str, Any]]:
+    """How many of the tokens that the best selector chose the others chose too, by k; chance last."""
+    rows = []
+    for first, second, common in result.agreement:
+        if result.best in (first, second):
+            other = second if first == result.best else first
+            rows.append({"name": NAMES.get(other, other), "shares": [common.get(k) for k in result.ks]})
+    if rows:
+        rows.append({"name": "chance", "shares": [k / result.block for k in result.ks]})
+    return rows
 
 
 def _rows(cells: Mapping[str, Mapping[int, Cell]], ks: tuple[int, ...]) -> list[dict[str, Any]]:

@@ -46,6 +46,28 @@ class Cell:
     high: float | None
     slope: float | None
     intercept: float | None
+    slope_interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Split:
+    """The targets whose loss the long context lowers by more than ``threshold`` nats, and their cells as in `all`."""
+
+    threshold: float
+    targets: int
+    share: float | None
+    """Of the whole gain."""
+    cells: Mapping[str, Mapping[int, Cell]]
+
+
+@dataclass(frozen=True)
+class Link:
+    """Sparsity of dependence against extrapolation: Spearman's correlation of x/y at k with the short model's gap."""
+
+    k: int
+    targets: int
+    correlation: float
+    interval: tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -65,6 +87,10 @@ class InfluenceResult:
     """By selector; ``cross`` (chosen by the other model) and ``null`` beside them, where there are such."""
     cells: Mapping[str, Mapping[int, Cell]]
     """By the same names, then by k."""
+    needing: Split | None
+    link: Link | None
+    agreement: tuple[tuple[str, str, Mapping[int, float]], ...]
+    """Two selectors and, by k, the mean share of tokens that both chose."""
     passages: tuple[Mapping[str, Any], ...]
     values: Mapping[str, Any]
     """The file as it is."""
@@ -80,7 +106,6 @@ class InfluenceResult:
             for control in ("cross", "null"):
                 if all(control in target for target in targets):
                     named[control] = [target[control] for target in targets]
-            cells = {**summary["selectors"], **{name: summary[name] for name in ("cross", "null") if summary.get(name)}}
             result = cls(
                 model=str(values["model"]["name"]),
                 chooser=str(values["chooser"]["name"]) if values.get("chooser") else None,
@@ -92,7 +117,10 @@ class InfluenceResult:
                 long=_losses([target["long"] for target in targets]),
                 short=_losses([target["short"] for target in targets]),
                 chosen={str(name): _choice(choices) for name, choices in named.items()},
-                cells={str(name): {int(k): _cell(cell) for k, cell in row.items()} for name, row in cells.items()},
+                cells=_cells(summary),
+                needing=_split(summary.get("needs_context")),
+                link=_link(summary.get("extrapolation")),
+                agreement=_agreement(summary.get("agreement")),
                 passages=tuple(values.get("passages") or ()),
                 values=values,
             )
@@ -144,11 +172,44 @@ def _choice(choices: list[Mapping[str, Any]]) -> Choice:
     return Choice(orders, losses)
 
 
+def _cells(summary: Mapping[str, Any]) -> dict[str, dict[int, Cell]]:
+    rows = {**summary["selectors"], **{name: summary[name] for name in ("cross", "null") if summary.get(name)}}
+    return {str(name): {int(k): _cell(cell) for k, cell in row.items()} for name, row in rows.items()}
+
+
+def _split(values: Mapping[str, Any] | None) -> Split | None:
+    if not values or not values["targets"]:
+        return None
+    share = _number(values.get("share_of_gain"))
+    return Split(float(values["threshold"]), int(values["targets"]), share, _cells(values))
+
+
+def _link(values: Mapping[str, Any] | None) -> Link | None:
+    if not values or values.get("rank_correlation") is None:
+        return None
+    return Link(
+        int(values["k"]), int(values["targets"]), float(values["rank_correlation"]), _pair(values.get("interval"))
+    )
+
+
+def _agreement(values: Mapping[str, Any] | None) -> tuple[tuple[str, str, dict[int, float]], ...]:
+    rows = [(*pair["selectors"], pair["common"]) for pair in values["pairs"]] if values else []
+    return tuple((str(a), str(b), {int(k): float(share) for k, share in common.items()}) for a, b, common in rows)
+
+
+def _pair(values: Any) -> tuple[float, float] | None:
+    if values is None:
+        return None
+    low, high = values
+    return float(low), float(high)
+
+
 def _cell(values: Mapping[str, Any]) -> Cell:
     low, high = values.get("interval") or (None, None)
     return Cell(
         _number(values.get("recovered")), _number(low), _number(high),
         _number(values.get("slope")), _number(values.get("intercept")),
+        _pair(values.get("slope_interval")),
     )  # fmt: skip
 
 

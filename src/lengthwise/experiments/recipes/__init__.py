@@ -4,6 +4,7 @@ from lengthwise.experiments.recipes import addition as addition
 from lengthwise.experiments.recipes import automatic_coupling as automatic_coupling
 from lengthwise.experiments.recipes import huang as huang
 from lengthwise.experiments.recipes import idealized_learner as idealized_learner
+from lengthwise.experiments.recipes import influence as influence
 from lengthwise.experiments.recipes import look_back as look_back
 from lengthwise.experiments.recipes import parity_scratchpad as parity_scratchpad
 from lengthwise.experiments.recipes import planted_theory as planted_theory

@@ -38,7 +38,8 @@ def build_table(folders: Iterable[Path]) -> list[dict[str, Any]]:
     """
     by_system: dict[str, list[dict[str, Any]]] = {}
     for path in sorted({file.resolve() for folder in folders for file in folder.rglob("result.json")}):
-        if "kind" in read_json(path, what="result file"):
+        values = read_json(path, what="result file")
+        if isinstance(values, dict) and "kind" in values:
             continue  # not of a training run: a language model's, or of influential tokens
         result = read_result(path)
         if result.get("recipe") == "huang" and _of_the_protocol(result):

@@ -1,0 +1,79 @@
+"""How influential tokens look in a terminal: one progress bar, and one screen with R_k by selector."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from lengthwise.experiments.study import Report
+from lengthwise.report.influence_page import findings
+from lengthwise.report.influence_result import Cell, InfluenceResult
+
+SHORT = {"cross": "greedy, other model", "null": "null: other text"}
+
+
+@contextmanager
+def progress_bar(console: Console) -> Iterator[Report]:
+    """A bar with the time left; a line for each part where the console is no terminal."""
+    progress = Progress(
+        TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn(), TimeElapsedColumn(),
+        TextColumn("left"), TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    shown = progress.add_task("", total=None)
+    present = said = ""
+
+    def report(what: str, done: int, total: int) -> None:
+        nonlocal present, said
+        if what != present:
+            present = what
+            progress.reset(shown, description=what, total=total, completed=done)
+        elif what != said and not console.is_terminal:
+            # Only of parts that take a while: a mistake that shows at once stays one line.
+            said = what
+            console.print(Text(what))
+        progress.update(shown, completed=done, total=total)
+
+    with progress:
+        yield report
+
+
+def draw_influence(console: Console, values: dict[str, Any]) -> None:
+    """The setting, R_k by selector and k with its interval, and what follows."""
+    result = InfluenceResult.of(values)
+    documents = len({target["document"] for target in values["targets"]})
+    head = Text(result.model, style="bold")
+    head.append(f"  {len(result.long)} targets in {documents} documents of {result.corpus}; ", style="dim")
+    head.append(f"context {result.context}, recent {result.recent}, block {result.block}", style="dim")
+    console.print(head)
+    console.print()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("gain recovered by")
+    for k in result.ks:
+        table.add_column(f"k = {k}", no_wrap=True)
+    for name, row in result.cells.items():
+        table.add_row(Text(SHORT.get(name, name), style="bold"), *(_cell(row.get(k)) for k in result.ks))
+    console.print(table)
+    console.print()
+    for sentence in findings(result, brief=True):
+        console.print(Text.assemble((sentence.name, "bold"), " ", sentence.text))
+
+
+def _cell(cell: Cell | None) -> Text:
+    if cell is None or cell.recovered is None:
+        return Text("–")
+    text = Text(f"{cell.recovered:.2f}")
+    if cell.low is not None and cell.high is not None:
+        text.append(f" {_bare(cell.low)}–{_bare(cell.high)}", style="dim")
+    return text
+
+
+def _bare(value: float) -> str:
+    """``.79`` for 0.79: five columns have to fit into 100 characters."""
+    return re.sub(r"^(-?)0\.", r"\1.", f"{value:.2f}")
