@@ -121,6 +121,24 @@ def test_context_helps_a_trained_model(tmp_path: Path) -> None:
     assert result["by_context"][0]["nats_per_token"] > result["by_context"][-1]["nats_per_token"] + 0.2
 
 
+def test_the_gain_of_the_farther_half_compares_the_same_targets(trained: Path) -> None:
+    model, tokenizer = load_lm(trained)
+    windows = TextTask(CORPUS.held_out, tokenizer).windows(16, 8, stream(0, "far"))
+    nats = lm_loss.losses(model.transformer, windows)
+    found = lm_loss.far_half(model.transformer, windows, nats)
+    wanted = []
+    for row in windows:
+        for target in range(13, 17):
+            ids = np.arange(target)[None]
+            with_it = model.target_losses(row[None, :target], ids, row[None, target])
+            # Rotary ids: only differences count, so the cut context may keep its ids.
+            without = model.target_losses(row[None, 8:target], ids[:, 8:], row[None, target])
+            wanted.append((with_it.item(), without.item()))
+    assert found["with"] == pytest.approx(np.mean([pair[0] for pair in wanted]), abs=1e-5)
+    assert found["without"] == pytest.approx(np.mean([pair[1] for pair in wanted]), abs=1e-5)
+    assert found["gain"] == pytest.approx(found["without"] - found["with"])
+
+
 def test_pose_is_measured_at_its_target_too(tmp_path: Path) -> None:
     result = train_lm(dataclasses.replace(TINY, scheme="pose", target=24), CORPUS, tmp_path)
     assert result["held_out"]["context"] == 16

@@ -134,6 +134,7 @@ def _draw(result: dict[str, Any]) -> None:
     rows = {"nats per token": "nats_per_token", "nats per byte": "nats_per_byte", "unigram": "unigram_nats_per_token"}
     for label, key in rows.items():
         table.add_row(label, *[f"{part[key]:.3f}" for part in parts])
+    table.add_row("gain of the farther half", *[f"{part['far_half']['gain']:.3f}" for part in parts])
     bands = {(band["from"], band["to"]) for part in parts for band in part["by_context"]}
     for low, high in sorted(bands):
         found = [[b for b in part["by_context"] if (b["from"], b["to"]) == (low, high)] for part in parts]

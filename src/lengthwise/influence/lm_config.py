@@ -59,8 +59,8 @@ class LMConfig:
         return PoSE(max_position=self.longest) if self.scheme == "pose" else Sequential(max_position=self.longest)
 
     def model(self) -> ModelConfig:
-        """The transformer: tied tables, QK-norm, no log-length factor (it counts visible keys, which masks change)."""
-        return ModelConfig(layers=self.layers, heads=self.heads, width=self.width, tied=True)
+        """The transformer, without a log-length factor: that counts visible keys, and masks hide some."""
+        return ModelConfig(layers=self.layers, heads=self.heads, width=self.width, init="fan_in")
 
     def training(self) -> TrainingConfig:
         """One group of windows per step."""

@@ -73,7 +73,19 @@ def report(transformer: Transformer, held_out: HeldOut, context: int) -> dict[st
             {"from": low, "to": high, "nats_per_token": float(nats[:, low - 1 : high].mean())}
             for low, high in bands(nats.shape[1])
         ],
+        "far_half": far_half(transformer, windows, nats),
     }
+
+
+def far_half(transformer: Transformer, windows: Int[ndarray, "N L+1"], nats: Float[ndarray, "N L"]) -> dict[str, float]:
+    """What the farther half of the context is worth: the same targets (the last quarter) with it and without.
+
+    ``gain`` is the mean of L_short − L_long, in nats per token, over targets with between 3/4 L and L tokens before.
+    """
+    half, quarter = nats.shape[1] // 2, max(1, nats.shape[1] // 4)
+    short = float(losses(transformer, windows[:, half:])[:, -quarter:].mean())
+    long = float(nats[:, -quarter:].mean())
+    return {"with": long, "without": short, "gain": short - long}
 
 
 def bands(context: int) -> Sequence[tuple[int, int]]:

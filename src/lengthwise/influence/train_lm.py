@@ -54,17 +54,18 @@ def train_lm(
     held_out = _task(config, corpus.held_out, tokenizer, config.longest, "held-out")
     tell("tokenize", 1, 1, float("nan"))
 
-    def windows(count: int, *names: str) -> lm_loss.HeldOut:
+    def drawn(count: int, *names: str) -> lm_loss.HeldOut:
         # The seed is not that of the training, so that models of all seeds are held against the same text.
         rng = stream(0, "lm", "held-out", *names)
         return lm_loss.HeldOut.of(held_out, train, tokenizer, config.longest, rng, count=count)
 
-    probed = windows(PROBED, "probe")
+    probed = drawn(PROBED, "probe")
 
     def probe(model: Transformer, step: int) -> dict[str, Any]:
-        nats = float(lm_loss.losses(model, probed.windows[:, : config.context + 1]).mean())
-        tell("held-out", step, config.steps, nats)
-        return {"held_out": nats}
+        windows = probed.windows[:, : config.context + 1]
+        nats = lm_loss.losses(model, windows)
+        tell("held-out", step, config.steps, float(nats.mean()))
+        return {"held_out": float(nats.mean()), "far_half": lm_loss.far_half(model, windows, nats)["gain"]}
 
     trainer = Trainer(
         train,
@@ -79,7 +80,7 @@ def train_lm(
     )
     progress = trainer.run()
     save_lm(folder, trainer.model, tokenizer, config, described)
-    measured = windows(MEASURED, "final")
+    measured = drawn(MEASURED, "final")
     result = {
         "format": LM_FORMAT,
         "kind": "lm",
