@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, replacing, write_json, write_text
@@ -16,6 +19,28 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     write_json(path, {"a": [1, 2.5, None, "é"]})
     assert read_json(path) == {"a": [1, 2.5, None, "é"]}
     assert os.listdir(path.parent) == ["x.json"]
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text('[] ,\n"1'),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text('[] "\n'), inner),
+    )
+)
+def test_dense_changes_the_look_only(value: object) -> None:
+    with TemporaryDirectory() as folder:
+        write_json(Path(folder) / "x.json", value, dense=True)
+        assert read_json(Path(folder) / "x.json") == value
+
+
+def test_dense_lists_of_numbers_take_a_line(tmp_path: Path) -> None:
+    write_json(tmp_path / "x.json", {"a": [[1, -2.5e-7], [3, None]], "b": ["[\n1 ]"]}, dense=True)
+    lines = [line.strip() for line in (tmp_path / "x.json").read_text().splitlines()]
+    assert lines == ["{", '"a": [', "[1, -2.5e-07],", "[3, null]", "],", '"b": [', r'"[\n1 ]"', "]", "}"]
 
 
 def test_an_interrupted_write_leaves_the_old_file_and_no_trace(tmp_path: Path) -> None:

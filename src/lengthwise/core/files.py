@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -53,9 +54,16 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file whole or not at all; NaN is refused, it is not JSON."""
-    write_text(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
+def write_json(path: Path, value: Any, *, dense: bool = False) -> None:
+    """Write a JSON file whole or not at all; NaN is refused, it is not JSON.
+
+    ``dense`` writes a list of numbers on one line.
+    """
+    text = json.dumps(value, indent=1, allow_nan=False)
+    if dense:
+        # A line break in the text is never inside a string, so what these brackets hold is a list.
+        text = re.sub(r'\[\n[^\[\]{}"]*\]', lambda found: f"[{' '.join(found[0][1:-1].split())}]", text)
+    write_text(path, text + "\n")
 
 
 def read_json(path: Path, *, what: str = "file") -> Any:

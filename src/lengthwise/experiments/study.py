@@ -91,7 +91,8 @@ def run_study(
         "seconds": round(time.perf_counter() - started, 2),
         **provenance(os.environ.get("LENGTHWISE_DEVICE", "cpu")),
     }
-    write_json(path, result)
+    # Files of their own are of studies with many numbers.
+    write_json(path, result, dense=chosen.file != FILE)
     return path, result, False
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MAIN, OTHER, NOISE = COLOURS[0], COLOURS[1], COLOURS[6]
 COLUMNS = 3
+MOST_POINTS = 1500
+"""More in one panel are drawn as an image: every point of an SVG is an element."""
 CONTROLS = ("random", "last-k", "null")
 """Drawn dashed."""
 
@@ -64,6 +66,7 @@ def _scatter(
         plot.scatter(
             result.gained(name, k), y, s=13, color=MAIN if own else "none", edgecolors="none" if own else OTHER,
             linewidths=0.8, alpha=0.55 if own else 0.6, label=_label(result, name), zorder=3 if own else 2,
+            rasterized=len(y) > MOST_POINTS,
         )  # fmt: skip
     cell = result.cells[names[0]].get(k)
     if cell is not None and cell.slope is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,9 +68,9 @@ def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, di
     path = out / "influence" / digest(asked) / RESULT
     result = {
         "format": 1, **values, "seed": config.seed, "seconds": round(time.perf_counter() - started, 2),
-        **provenance("cpu"),
+        **provenance(_device(models.model)),
     }  # fmt: skip
-    write_json(path, result)
+    write_json(path, result, dense=True)
     write_pages(path, result)
     return path, result
 
@@ -100,6 +101,13 @@ def write_pages(path: Path, result: dict[str, Any]) -> tuple[Path, Path]:
 def brief(result: dict[str, Any]) -> dict[str, Any]:
     """A result without the parts that are long: what ``--json`` prints."""
     return {key: value for key, value in result.items() if key not in LONG_PARTS}
+
+
+def _device(model: LanguageModel) -> str:
+    """Our own models are loaded where they were trained, on the processor; others where the environment says."""
+    from lengthwise.influence.model import OwnModel
+
+    return "cpu" if isinstance(model, OwnModel) else os.environ.get("LENGTHWISE_DEVICE", "cpu")
 
 
 def _pair(request: Request, corpus: Corpus, out: Path, report: Report) -> tuple[Models, Sequence[Document]]:

@@ -14,7 +14,7 @@ from lengthwise.experiments.study import Report, study
 
 SUMMARY = "influential tokens: a pair of small language models, and how few far tokens explain the long context"
 
-TARGETS: dict[Preset, int] = {"quick": 200, "standard": 1000, "full": 4000}
+TARGETS: dict[Preset, int] = {"quick": 100, "standard": 500, "full": 4000}
 SIZES: dict[Preset, str] = {"quick": "quick", "standard": "standard", "full": "standard"}
 """The preset of the pair; ``full`` measures more targets of the same models."""
 
