@@ -29,13 +29,13 @@ class LMConfig:
     layers: int = 2
     heads: int = 4
     width: int = 128
-    steps: int = 500
-    batch_tokens: int = 2048
+    steps: int = 900
+    batch_tokens: int = 1024
     """Predicted tokens of one step (one window at least): models with different contexts see equally many."""
     lr: float = 3e-3
     warmup: int = 50
     weight_decay: float = 0.1
-    probe_every: int = 100
+    probe_every: int = 150
     """Steps between checkpoints, and between measurements on held-out text."""
     seed: int = 0
 
@@ -78,16 +78,8 @@ class LMConfig:
 
 
 LM_PRESETS: dict[str, dict[str, Any]] = {
-    "quick": {"vocabulary": 1024, "layers": 2, "heads": 4, "width": 128, "steps": 500},
-    "standard": {
-        "vocabulary": 2048,
-        "layers": 4,
-        "heads": 4,
-        "width": 128,
-        "steps": 3000,
-        "warmup": 100,
-        "probe_every": 250,
-    },
+    "quick": {"vocabulary": 1024, "layers": 2, "width": 128, "steps": 900, "probe_every": 150},
+    "standard": {"vocabulary": 2048, "layers": 4, "width": 128, "steps": 5000, "warmup": 100, "probe_every": 250},
 }
 """Sizes for one thread: a pair of models takes at most 3 (quick) and 30 (standard) minutes."""
 
