@@ -79,7 +79,7 @@ class LMConfig:
 
 LM_PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"vocabulary": 1024, "layers": 2, "width": 128, "steps": 900, "probe_every": 150},
-    "standard": {"vocabulary": 2048, "layers": 4, "width": 128, "steps": 5000, "warmup": 100, "probe_every": 250},
+    "standard": {"vocabulary": 2048, "layers": 4, "width": 128, "steps": 3000, "warmup": 100, "probe_every": 250},
 }
 """Sizes for one thread: a pair of models takes at most 3 (quick) and 30 (standard) minutes."""
 
