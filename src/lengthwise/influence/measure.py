@@ -66,6 +66,7 @@ def measure(
     *,
     chooser: LanguageModel | None = None,
     extrapolator: LanguageModel | None = None,
+    others: Int[ndarray, " N"] | None = None,
     pieces: Pieces | None = None,
     report: Report | None = None,
 ) -> dict[str, Any]:
@@ -73,7 +74,8 @@ def measure(
 
     Every selector chooses with ``model`` and is scored by it. ``cross``: greedy choices of ``chooser``, scored by
     ``model``. ``null``: the block is that of another document's window, so nothing that greedy finds there is real;
-    its share R_k is of the real gain. ``extrapolation``: losses of ``extrapolator``, a model trained at shorter
+    its share R_k is of the real gain. ``others`` names that window for each, where a random one will not do.
+    ``extrapolation``: losses of ``extrapolator``, a model trained at shorter
     lengths, at the full context and at the last ``recent`` tokens alone (there with positions from 0); ``pieces``
     gives the target tokens' text. Raises `LengthwiseError` if models, windows and config don't fit, and if a loss is
     not finite.
@@ -84,7 +86,7 @@ def measure(
             check_fits(one, windows, config, role)
     require(len(windows.tokens) >= 1, "there is no target to measure; choose a longer text")
     selectors = [SELECTORS.build(name) for name in config.selectors]
-    others = foreign(windows.documents, stream(config.seed, "null"))
+    others = foreign(windows.documents, stream(config.seed, "null")) if others is None else others
     targets = len(windows.tokens)
     tell = report or (lambda what, done, total: None)
     found = _Found()

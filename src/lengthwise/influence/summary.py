@@ -139,7 +139,8 @@ def extrapolation(
     chosen = y > NEEDS_CONTEXT
     found: dict[str, Any] = {}
     for k, gained in x.items():
-        share = np.clip(gained[chosen] / y[chosen], 0, 1)
+        # Rounded, so that shares which differ by rounding only have the same rank.
+        share = np.clip(gained[chosen] / y[chosen], 0, 1).round(9)
         found[str(k)] = {
             "rank_correlation": spearman(share, gap[chosen]),
             "interval": _spearman_interval(share, gap[chosen], resamples, chosen),
