@@ -102,10 +102,20 @@ def summarize(results: Iterable[Result]) -> list[SystemSummary]:
 
 
 def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
+    """The fewest settings that tell the rivals apart, as ``width=128``; those of the model before those of the test."""
     flat = [_flat(rival) for rival in rivals]
     keys = {key for values in flat for key in values if len({repr(other.get(key)) for other in flat}) > 1}
-    mine = _flat(experiment)
-    return ", ".join(f"{key}={mine[key]}" for key in sorted(keys) if key in mine)
+    ranked = sorted(keys, key=lambda key: (SECTIONS.index(key.partition(".")[0]), key))
+    mine, distinct = _flat(experiment), len({canonical_json(rival) for rival in rivals})
+    for count in range(1, len(ranked) + 1):
+        for chosen in combinations(ranked, count):
+            if len({tuple(repr(values.get(key)) for key in chosen) for values in flat}) == distinct:
+                return ", ".join(f"{key.rpartition('.')[2]}={mine[key]}" for key in chosen if key in mine)
+    return ""
+
+
+SECTIONS = ("model", "scheme", "encoding", "task", "training", "evaluation")
+"""Parts of a configuration, the ones that say most of a system first."""
 
 
 def _flat(values: Any, prefix: str = "") -> dict[str, Any]:
