@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
@@ -50,16 +52,20 @@ def parity_scratchpad(preset: Preset) -> Recipe:
         coupled_training,
         evaluation,
     )
-    tokens = 2 * lengths[-1] + 5
+    # The replacements are given longer to fit, ids for 4 times the training length, and are measured that far.
+    reach = 4 * LONGEST
+    tokens = 2 * reach + 5
+    longer = dataclasses.replace(training, steps=1500 if quick else 10_000, stop_when_fitted=True)
+    near = EvaluationConfig(lengths=tuple(length for length in lengths if length <= reach))
     shift = Experiment(
         task,
         Sequential(max_position=tokens, random_start=True),
         Learned(),
         deeper,
-        training,
-        evaluation,
+        longer,
+        near,
     )
-    pose = Experiment(task, PoSE(max_position=tokens), RoPE(), deeper, training, evaluation)
+    pose = Experiment(task, PoSE(max_position=tokens), RoPE(), deeper, longer, near)
     nope = Experiment(task, Sequential(), NoPE(), deeper, training, evaluation)
     control = Experiment(
         Parity(),
