@@ -12,7 +12,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments import influence
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.influence import passage_windows
-from lengthwise.experiments.recipes.influence import TARGETS
+from lengthwise.experiments.recipes import influence as recipe
 from lengthwise.experiments.study import STUDIES, run_study, study_folder
 from lengthwise.influence import corpus, lm_config, train_lm
 from lengthwise.influence.documents import Document
@@ -33,7 +33,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(lm_config.LM_PRESETS, "quick", TINY)
     monkeypatch.setattr(lm_config, "LONG", 24)
     monkeypatch.setattr(lm_config, "SHORT", 8)
-    monkeypatch.setitem(TARGETS, "quick", 10)
+    monkeypatch.setattr(recipe, "CONTEXT", 24)
+    monkeypatch.setattr(recipe, "RECENT", 8)
+    monkeypatch.setitem(recipe.TARGETS, "quick", 10)
     monkeypatch.setattr(train_lm, "MEASURED", 16)
     monkeypatch.setattr(influence, "PASSAGE_TARGETS", 8)
 
@@ -51,7 +53,7 @@ def test_it_trains_measures_and_is_reused(tmp_path: Path) -> None:
     assert {target["document"] for target in result["targets"]} <= held_out
     assert all("cross" in target and "extrapolation" in target for target in result["targets"])
     assert {"long", "short"} == set(result["pair"])
-    assert len(result["passages"]) == min(3, len(held_out))
+    assert len(result["passages"]) == min(2, len(held_out))
     again = run_study("influence", "quick", 0, tmp_path)
     assert again[2]
     assert again[1] == json.loads(json.dumps(result))
@@ -103,8 +105,8 @@ def test_passages_are_stretches_around_the_targets_that_gain_most() -> None:
     drawn = windows(documents, tokenizer, 20, 12, np.random.default_rng(0))
     measured = [{"short": float(index), "long": 0.0} for index in range(12)]
     stretches = passage_windows(documents, tokenizer, drawn, measured)
-    # The last targets gain most: documents d, c, b.
-    assert [drawn.names[stretch.documents[0]] for stretch in stretches] == ["d", "c", "b"]
+    # The last targets gain most: documents d and c.
+    assert [drawn.names[stretch.documents[0]] for stretch in stretches] == ["d", "c"]
     for stretch in stretches:
         text = tokenizer.encode(documents[int(stretch.documents[0])].text)
         offsets = stretch.offsets.tolist()

@@ -32,8 +32,13 @@ def influence(
     dataset: Annotated[
         str | None, typer.Option("--dataset", metavar="NAME[:CONFIG]", help="A Hugging Face data set, streamed.")
     ] = None,
-    context: Annotated[int, typer.Option("--context", help="Tokens before each target.")] = 128,
-    recent: Annotated[int, typer.Option("--recent", help="How many of these are always visible.")] = 64,
+    context: Annotated[
+        int | None,
+        typer.Option("--context", help="Tokens before each target; default 128, with our pair as the recipe."),
+    ] = None,
+    recent: Annotated[
+        int | None, typer.Option("--recent", help="How many of these stay visible; default 64, or as the recipe.")
+    ] = None,
     ks: Annotated[
         list[str] | None,
         typer.Option("-k", metavar="K", help="Numbers of influential tokens, e.g. -k 1 -k 4 or -k 1,4."),

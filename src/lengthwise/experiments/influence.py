@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lengthwise.influence.tokenizer import Tokenizer
 
 KIND = "influence"
-PASSAGES, PASSAGE_TARGETS = 3, 96
+PASSAGES, PASSAGE_TARGETS = 2, 64
 """Passages of the token-level view, each of a document of its own, and consecutive targets in each."""
 
 

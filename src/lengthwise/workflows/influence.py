@@ -37,7 +37,7 @@ class Request:
     preset: str = "quick"
     max_length: int | None = None
     settings: dict[str, Any] | None = None
-    """Fields of `MeasureConfig`; what is missing has its default."""
+    """Fields of `MeasureConfig`; what is missing or None has its default, which for our pair is the recipe's."""
 
 
 def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, dict[str, Any]]:
@@ -48,9 +48,11 @@ def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, di
     """
     from lengthwise.experiments.influence import observe
     from lengthwise.experiments.provenance import provenance
+    from lengthwise.experiments.recipes.influence import CONTEXT, RECENT
     from lengthwise.influence.corpus import load_corpus
 
-    config = measure_config(request.settings or {})
+    own = {"context": CONTEXT, "recent": RECENT} if request.model is None else {}
+    config = measure_config(own | {key: value for key, value in (request.settings or {}).items() if value is not None})
     require(not out.exists() or out.is_dir(), f"--out {out} is a file; choose a folder")
     require(request.model is not None or request.chooser is None, "--chooser needs --model; the pair has its own")
     report("reading the text", 0, 1)
@@ -79,7 +81,7 @@ def measure_config(settings: dict[str, Any]) -> MeasureConfig:
     """From the fields that were given; greedy is always among the selectors. Raises `LengthwiseError`."""
     from lengthwise.influence.measure_config import MeasureConfig
 
-    fields = {key: value for key, value in settings.items() if value is not None}
+    fields = dict(settings)
     if fields.get("selectors"):
         fields["selectors"] = list(dict.fromkeys(["greedy", *fields["selectors"]]))
     return from_fields(MeasureConfig, fields, where="measurement")
