@@ -91,7 +91,10 @@ class HuggingFaceModel:
         require(self._source is not None, f"model {self.name} was not loaded from a folder and has no tokenizer")
         auto = _transformers("AutoTokenizer")
         what = f"no tokenizer beside model {self.name}; save one into the same folder"
-        return HuggingFaceTokenizer(_opened(lambda: auto.from_pretrained(self._source, trust_remote_code=False), what))
+        found = HuggingFaceTokenizer(_opened(lambda: auto.from_pretrained(self._source, trust_remote_code=False), what))
+        # Some classes are built without their files, and then know no text.
+        require(bool(found.encode("a text")), what)
+        return found
 
     @torch.inference_mode()
     def target_losses(

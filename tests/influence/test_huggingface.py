@@ -1,0 +1,321 @@
+"""Models of Hugging Face, made on the spot with random weights, saved and loaded: masks, shortcuts, bad input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.influence.huggingface import HuggingFaceModel
+from lengthwise.influence.measure import measure
+from lengthwise.influence.measure_config import MeasureConfig
+from lengthwise.influence.model import LanguageModel
+from lengthwise.influence.windows import Windows
+
+transformers = pytest.importorskip("transformers")
+
+ARCHITECTURES = ("gpt2", "llama", "gpt_neox")
+VOCAB, CONTEXT = 97, 24
+
+
+def random_model(architecture: str, **changes):
+    """Two layers, four heads, large weights, so that every token matters."""
+    common = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 64}
+    torch.manual_seed(0)
+    match architecture:
+        case "gpt2":
+            settings = transformers.GPT2Config(
+                **{"vocab_size": VOCAB, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, **changes}
+            )
+            model = transformers.GPT2LMHeadModel(settings)
+        case "llama":
+            more = {"intermediate_size": 64, "num_key_value_heads": 2}
+            model = transformers.LlamaForCausalLM(
+                transformers.LlamaConfig(**{"vocab_size": VOCAB, **common, **more, **changes})
+            )
+        case "gpt_neox":
+            model = transformers.GPTNeoXForCausalLM(
+                transformers.GPTNeoXConfig(**{"vocab_size": VOCAB, **common, "intermediate_size": 64, **changes})
+            )
+        case _:
+            raise ValueError(architecture)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim >= 2:
+                parameter.copy_(0.3 * torch.randn(parameter.shape))
+    return model.eval()
+
+
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def architecture(request) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def model(architecture: str, tmp_path_factory) -> HuggingFaceModel:
+    """Saved to a folder and loaded from there."""
+    folder = tmp_path_factory.mktemp(architecture)
+    random_model(architecture).save_pretrained(folder)
+    return HuggingFaceModel.load(folder)
+
+
+def some_tokens(rows: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    visible = rng.random((rows, CONTEXT)) < 0.5
+    visible[:, -1] = True
+    visible[0, 0] = False
+    return rng.integers(VOCAB, size=(rows, CONTEXT)), visible, rng.integers(VOCAB, size=rows)
+
+
+def compact(model: HuggingFaceModel, tokens: np.ndarray, visible: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    found = []
+    for row, seen, target in zip(tokens, visible, targets, strict=True):
+        positions = np.flatnonzero(seen)[None]
+        found.append(model.target_losses(row[positions], positions, np.array([target]))[0])
+    return np.array(found)
+
+
+def attend_without_hidden_keys(module, query, key, value, attention_mask, scaling=None, **more):
+    """Attention as a loop: every query sees a list of keys from which hidden ones have been deleted."""
+    del attention_mask, more
+    groups = query.shape[1] // key.shape[1]
+    key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    mixed = torch.zeros(*query.shape[:3], value.shape[-1])
+    for row in range(query.shape[0]):
+        hidden = set(np.flatnonzero(~attend_without_hidden_keys.visible[row]).tolist())
+        for at in range(query.shape[2]):
+            kept = [j for j in range(at + 1) if j not in hidden or j == at]
+            logits = torch.einsum("hd,hjd->hj", query[row, :, at], key[row][:, kept]) * scaling
+            mixed[row, :, at] = torch.einsum("hj,hjd->hd", logits.softmax(-1), value[row][:, kept])
+    return mixed.transpose(1, 2), None
+
+
+def test_masked_and_compact_losses_equal_an_explicit_deletion_of_keys(model: HuggingFaceModel):
+    tokens, visible, targets = some_tokens()
+    masked = model.masked_losses(tokens, visible, targets)
+    transformers.AttentionInterface.register("deletion", attend_without_hidden_keys)
+    attend_without_hidden_keys.visible = visible
+    model.inner.set_attn_implementation("deletion")
+    try:
+        with torch.no_grad():
+            logits = model.inner(torch.from_numpy(tokens), use_cache=False).logits[:, -1].double()
+    finally:
+        model.inner.set_attn_implementation("sdpa")
+    expected = -logits.log_softmax(-1)[np.arange(len(targets)), targets].numpy()
+    assert masked == pytest.approx(expected, abs=1e-5)
+    assert compact(model, tokens, visible, targets) == pytest.approx(expected, abs=1e-5)
+    unmasked = model.masked_losses(tokens, np.ones_like(visible), targets)
+    assert np.abs(unmasked - expected).max() > 0.1
+
+
+def test_what_is_masked_has_no_effect(model: HuggingFaceModel):
+    tokens, visible, targets = some_tokens()
+    other = np.where(visible, tokens, some_tokens(seed=1)[0])
+    assert model.masked_losses(tokens, visible, targets) == pytest.approx(
+        model.masked_losses(other, visible, targets), abs=1e-6
+    )
+
+
+def test_positions_stay_what_they_are(model: HuggingFaceModel):
+    """The same visible tokens right behind each other are another text, whose loss differs."""
+    tokens, visible, targets = some_tokens()
+    positions = np.flatnonzero(visible[0])[None]
+    apart = model.target_losses(tokens[:1, positions[0]], positions, targets[:1])
+    together = model.target_losses(tokens[:1, positions[0]], np.arange(positions.size)[None], targets[:1])
+    assert abs(apart[0] - together[0]) > 1e-3
+
+
+def test_all_visible_is_the_model_itself(model: HuggingFaceModel, architecture: str):
+    tokens, visible, targets = some_tokens()
+    inner = random_model(architecture)
+    with torch.no_grad():
+        logits = inner(torch.from_numpy(tokens)).logits[:, -1].double()
+    expected = -logits.log_softmax(-1)[np.arange(len(targets)), targets].numpy()
+    everything = np.ones_like(visible)
+    assert model.masked_losses(tokens, everything, targets) == pytest.approx(expected, abs=1e-5)
+    assert compact(model, tokens, everything, targets) == pytest.approx(expected, abs=1e-5)
+
+
+def test_gradient_input_is_the_derivative_along_each_vector(model: HuggingFaceModel):
+    tokens, _, targets = some_tokens(2)
+    positions = np.tile(np.arange(CONTEXT), (2, 1))
+    found = model.gradient_input(tokens, positions, targets)
+    embedding = model.inner.get_input_embeddings()
+    step = 1e-3
+    for at in (0, 7, CONTEXT - 1):
+
+        def shrink(module, inputs, output, at=at):
+            del module, inputs
+            scaled = output.clone()
+            scaled[:, at] *= 1 - step
+            return scaled
+
+        handle = embedding.register_forward_hook(shrink)
+        without = model.target_losses(tokens, positions, targets)
+        handle.remove()
+        slope = (without - model.target_losses(tokens, positions, targets)) / step
+        assert found[:, at] == pytest.approx(slope, abs=2e-2 * max(1, np.abs(found).max()))
+    assert all(parameter.grad is None for parameter in model.inner.parameters())
+
+
+def test_attention_is_the_mean_over_layers_and_heads(model: HuggingFaceModel, architecture: str):
+    tokens, _, _ = some_tokens(2)
+    positions = np.tile(np.arange(CONTEXT), (2, 1))
+    found = model.attention(tokens, positions)
+    inner = random_model(architecture)
+    inner.set_attn_implementation("eager")
+    with torch.no_grad():
+        layers = inner(torch.from_numpy(tokens), output_attentions=True).attentions
+    expected = torch.stack(layers)[:, :, :, -1].mean(dim=(0, 2)).numpy()
+    assert found == pytest.approx(expected, abs=1e-5)
+    assert found.sum(axis=1) == pytest.approx([1, 1], abs=1e-5)
+    assert model.inner.config._attn_implementation == "sdpa"
+
+
+def test_a_whole_measurement(model: HuggingFaceModel):
+    assert isinstance(model, LanguageModel)
+    tokens, _, targets = some_tokens(4)
+    windows = Windows(
+        np.concatenate([tokens, targets[:, None]], axis=1), np.arange(4), tuple("abcd"), np.full(4, CONTEXT)
+    )
+    config = MeasureConfig(context=CONTEXT, recent=12, ks=(1, 2), targets=4, bootstrap=20)
+    result = measure(model, windows, config)
+    visible = np.zeros((4, CONTEXT), dtype=bool)
+    visible[:, 12:] = True
+    assert [t["short"] for t in result["targets"]] == pytest.approx(
+        model.masked_losses(tokens, visible, targets), abs=1e-5
+    )
+    for row, entry in enumerate(result["targets"]):
+        visible[row, entry["chosen"]["greedy"]["order"]] = True
+    assert [t["chosen"]["greedy"]["losses"][1] for t in result["targets"]] == pytest.approx(
+        model.masked_losses(tokens, visible, targets), abs=1e-5
+    )
+    assert result["model"]["parameters"] == sum(p.numel() for p in model.inner.parameters())
+    assert result["model"]["max_length"] == 64
+
+
+def test_the_tokenizer_beside_the_model(tmp_path: Path):
+    tokenizers = pytest.importorskip("tokenizers")
+    bpe = tokenizers.ByteLevelBPETokenizer()
+    bpe.train_from_iterator(["a tree is a tree is a tree"] * 3, vocab_size=270)
+    random_model("gpt2", vocab_size=300).save_pretrained(tmp_path)
+    wrapped = transformers.PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer)
+    wrapped.save_pretrained(tmp_path)
+    tokenizer = HuggingFaceModel.load(tmp_path).tokenizer
+    ids = tokenizer.encode("a tree is é")
+    assert ids == bpe.encode("a tree is é").ids
+    assert tokenizer.vocab_size == bpe.get_vocab_size()
+    assert "".join(tokenizer.pieces(ids[:3])) == "a tree is é"[: len("".join(tokenizer.pieces(ids[:3])))]
+    assert len(tokenizer.pieces(ids)) == len(ids)
+    other = tmp_path / "other"
+    random_model("gpt2").save_pretrained(other)
+    with pytest.raises(LengthwiseError, match="no tokenizer beside model"):
+        _ = HuggingFaceModel.load(other).tokenizer
+    with pytest.raises(LengthwiseError, match="was not loaded from a folder"):
+        _ = HuggingFaceModel("plain", random_model("gpt2")).tokenizer
+
+
+def test_a_sliding_window_limits_the_length():
+    model = transformers.MistralForCausalLM(
+        transformers.MistralConfig(
+            vocab_size=VOCAB, hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=4,
+            num_key_value_heads=2, max_position_embeddings=64, sliding_window=20,
+        )
+    )  # fmt: skip
+    assert HuggingFaceModel("mistral", model).max_length == 20
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda t: t.MambaForCausalLM(t.MambaConfig(vocab_size=VOCAB, hidden_size=16, num_hidden_layers=1)),
+         "takes no position ids"),
+        (lambda t: t.BloomForCausalLM(t.BloomConfig(vocab_size=VOCAB, hidden_size=16, n_layer=1, n_head=2)),
+         "takes no position ids"),
+    ],
+    ids=["mamba", "bloom"],
+)  # fmt: skip
+def test_architectures_that_can_t_be_masked(make, message: str):
+    with pytest.raises(LengthwiseError, match=message) as caught:
+        HuggingFaceModel("other", make(transformers), 64)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_model_that_ignores_its_mask_is_found_out():
+    class Deaf(transformers.GPT2LMHeadModel):
+        def forward(self, input_ids=None, attention_mask=None, position_ids=None, use_cache=None, **more):
+            del attention_mask
+            return super().forward(input_ids, position_ids=position_ids, use_cache=use_cache)
+
+    plain = random_model("gpt2")
+    model = Deaf(plain.config)
+    model.load_state_dict(plain.state_dict())
+    with pytest.raises(LengthwiseError, match="can't be masked: masked tokens move its loss"):
+        HuggingFaceModel("deaf", model)
+
+
+def test_damaged_weights_are_named():
+    model = random_model("gpt2")
+    with torch.no_grad():
+        model.transformer.h[0].attn.c_attn.weight.fill_(float("nan"))
+    with pytest.raises(LengthwiseError, match="losses that are not finite"):
+        HuggingFaceModel("damaged", model)
+
+
+class Endless(torch.nn.Module):
+    """A model whose configuration says nothing of a length."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.config = random_model("llama"), SimpleNamespace()
+
+    def forward(self, input_ids, attention_mask, position_ids, use_cache, logits_to_keep=0):
+        return self.inner(
+            input_ids, attention_mask=attention_mask, position_ids=position_ids, use_cache=use_cache,
+            logits_to_keep=logits_to_keep,
+        )  # fmt: skip
+
+    def get_input_embeddings(self) -> torch.nn.Module:
+        return self.inner.get_input_embeddings()
+
+
+def test_a_model_without_a_maximum_length():
+    with pytest.raises(LengthwiseError, match="states no maximum length; say how many tokens it takes, --max-length"):
+        HuggingFaceModel("endless", Endless())
+    assert HuggingFaceModel("endless", Endless(), 40).max_length == 40
+
+
+def test_folders_without_a_model(tmp_path: Path):
+    for source, message in (
+        (tmp_path / "nothing", "no folder .*nothing; check --model"),
+        (tmp_path, r"holds no model \(config.json is missing\)"),
+    ):
+        with pytest.raises(LengthwiseError, match=message):
+            HuggingFaceModel.load(source)
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(LengthwiseError, match="can't be loaded") as caught:
+        HuggingFaceModel.load(tmp_path)
+    assert "\n" not in str(caught.value)
+    random_model("gpt2").save_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(LengthwiseError, match="can't be loaded") as caught:
+        HuggingFaceModel.load(tmp_path)
+    assert "\n" not in str(caught.value)
+    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / "pytorch_model.bin").write_bytes(b"would be a pickle")
+    with pytest.raises(LengthwiseError, match="can't be loaded"):
+        HuggingFaceModel.load(tmp_path)
+    assert json.loads((tmp_path / "config.json").read_text())["model_type"] == "gpt2"
+
+
+def test_without_the_extra_the_way_out_is_named(monkeypatch, tmp_path: Path):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(LengthwiseError, match=r"pip install 'lengthwise\[lm\]'"):
+        HuggingFaceModel.load(tmp_path)
