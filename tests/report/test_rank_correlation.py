@@ -113,6 +113,15 @@ def test_only_balanced_tests_up_to_k_train_take_part() -> None:
     assert rows[1].text == "no effect: all accuracies are 1.000"
 
 
+def test_a_seed_that_is_worse_at_every_k_does_not_hide_what_each_seed_shows() -> None:
+    rates = [{2: 100, 4: 96, 6: 94}, {2: 60, 4: 58, 6: 56}, {2: 90, 4: 90, 6: 90}]
+    (row, *_) = rank_correlations(summarize([made_up("six", 6, one, seed) for seed, one in enumerate(rates)]))
+    assert row.value is not None
+    assert row.value > -0.5
+    assert row.each == (pytest.approx(-1), pytest.approx(-1), None)
+    assert row.text.endswith("(each seed -1.00 -1.00 –)")
+
+
 def test_what_has_no_correlation_says_so() -> None:
     results = [
         made_up("unfitted", 6, {2: 50, 4: 50}, fitted=False),
@@ -123,7 +132,7 @@ def test_what_has_no_correlation_says_so() -> None:
     rows = {(row.system, row.length): row.text for row in rank_correlations(summarize(results))}
     assert rows["unfitted", None] == "not fitted"
     assert rows["one k", None] == "only one k"
-    assert rows["one seed", None] == "-1.00"
+    assert rows["one seed", None] == "-1.00 (one seed)"
     assert not any(system == "fair bits only" for system, _ in rows)
 
 

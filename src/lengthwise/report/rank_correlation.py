@@ -44,15 +44,19 @@ class RankCorrelation:
     """Spearman's ρ over all pairs of a fitted seed and a k; None where it does not exist, and ``note`` says why."""
     low: float | None = None
     high: float | None = None
+    each: tuple[float | None, ...] = ()
+    """ρ within each fitted seed, to which it makes no difference that some seeds are better than others at every k."""
     note: str = ""
 
     @property
     def text(self) -> str:
-        """``-0.62 [-0.90, -0.11]``, or why there is none."""
+        """``-0.62 [-0.90, -0.11] (each seed -1.00 – -0.80)``, or why there is none."""
         if self.value is None:
             return self.note
-        interval = "" if self.low is None else f" [{self.low:+.2f}, {self.high:+.2f}]"
-        return f"{self.value:+.2f}{interval}"
+        if self.low is None:
+            return f"{self.value:+.2f} (one seed)"
+        each = " ".join("–" if value is None else f"{value:+.2f}" for value in self.each)
+        return f"{self.value:+.2f} [{self.low:+.2f}, {self.high:+.2f}] (each seed {each})"
 
 
 def midranks(values: Float[ndarray, "*rows N"]) -> Float[ndarray, "*rows N"]:
@@ -111,8 +115,7 @@ def _of_system(system: SystemSummary, k_train: int, k_test: Sequence[int]) -> li
         if not together:
             continue
         right, strings = np.sum([np.stack([counts[n, k] for k in ks], axis=-1) for n in together], axis=0)
-        accuracy, value, low, high, note = _measure(ks, right, strings)
-        rows.append(RankCorrelation(*head, length, *tail, accuracy, value, low, high, note))
+        rows.append(RankCorrelation(*head, length, *tail, **_measure(ks, right, strings)))
     return rows
 
 
@@ -134,19 +137,19 @@ def _counts(system: SystemSummary) -> dict[tuple[int, int], Int[ndarray, "2 S"]]
     return dict(found)
 
 
-def _measure(
-    ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S K"]
-) -> tuple[tuple[float, ...], float | None, float | None, float | None, str]:
+def _measure(ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S K"]) -> dict[str, Any]:
     """Accuracies by k, ρ and its interval, or the reason why there is none."""
     shares = correct / n
-    accuracy = tuple(np.median(shares, axis=0).tolist())
+    found: dict[str, Any] = {"accuracy": tuple(np.median(shares, axis=0).tolist()), "value": None}
     if len(ks) < 2:
-        return accuracy, None, None, None, "only one k"
+        return {**found, "note": "only one k"}
     if np.ptp(shares) == 0:
-        return accuracy, None, None, None, f"no effect: all accuracies are {shares.flat[0]:.3f}"
-    value = float(spearman(np.broadcast_to(np.asarray(ks), shares.shape).ravel(), shares.ravel()))
+        return {**found, "note": f"no effect: all accuracies are {shares.flat[0]:.3f}"}
+    repeated = np.broadcast_to(np.asarray(ks), shares.shape)
+    each = [None if np.isnan(value) else value for value in spearman(repeated, shares).tolist()]
     low, high = interval(ks, correct, n) if len(shares) > 1 else (None, None)
-    return accuracy, value, low, high, "" if len(shares) > 1 else "one seed, no interval"
+    value = float(spearman(repeated.ravel(), shares.ravel()))
+    return {**found, "value": value, "low": low, "high": high, "each": tuple(each)}
 
 
 def table(rows: Sequence[RankCorrelation]) -> str:
