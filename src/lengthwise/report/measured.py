@@ -21,15 +21,17 @@ RECIPES = ("variable-assignment", "parity-scratchpad", "sparse-parity", "additio
 def measured(results: Path) -> dict[str, Any]:
     """Per system: task, seeds, how many fitted, the median exact match at the longest test.
 
-    Where a system was run in several configurations (presets), the one that was tested farthest is shown. Of tests
-    on balanced and on other numbers of ones, the balanced ones are.
+    Where a system was run in several configurations (presets), the one that was tested farthest is shown. Of sparse
+    parity with balanced tests, these are shown, for k up to K_train.
     """
     farthest: dict[tuple[str, str], SystemSummary] = {}
     for system in summarize(load([results])):
         key = system.recipe, system.results[0].system
         if system.recipe in RECIPES and (key not in farthest or _reach(system) > _reach(farthest[key])):
             farthest[key] = system
-    return {"systems": [_row(system) for system in farthest.values()]}
+    # Folders are in no order that means anything; a sort that is stable leaves systems without a k as they come.
+    in_order = sorted(farthest.values(), key=lambda system: int(system.experiment["task"].get("k_max", 0)))
+    return {"systems": [_row(system) for system in in_order]}
 
 
 def _reach(system: SystemSummary) -> tuple[int, int]:
@@ -38,14 +40,14 @@ def _reach(system: SystemSummary) -> tuple[int, int]:
 
 
 def _row(system: SystemSummary) -> dict[str, Any]:
-    cells = []
-    balanced = bool(system.experiment["task"].get("balanced"))
+    cells, task = [], system.experiment["task"]
     for cell in system.cells:
-        if balanced and dict(cell.axes).get("min_ones") != 0:
+        axes_of = dict(cell.axes)
+        if task.get("balanced") and (axes_of.pop("min_ones", None) != 0 or axes_of["k"] > task["k_max"]):
             continue
         found = cell.estimate()
         if found is not None and cell.length >= system.max_length:
-            axes = ", ".join(f"{key} {value}" for key, value in dict(cell.axes).items())
+            axes = ", ".join(f"{key} {value}" for key, value in axes_of.items())
             label = f"length {cell.length}" + (f" ({axes})" if axes else "")
             cells.append({"label": label, "length": cell.length, "median": round(found.median, 4)})
     longest = sorted({cell["length"] for cell in cells})[-1:]
