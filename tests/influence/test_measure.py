@@ -102,6 +102,8 @@ def test_the_null_reads_blocks_of_other_documents_and_keeps_the_rest():
     gained = sum(e["short"] - e["null"]["losses"][2] for e in exact["targets"])
     assert exact["summary"]["null"]["3"]["recovered"] == pytest.approx(gained / real)
     assert result["targets"][0]["chosen"] == exact["targets"][0]["chosen"]
+    beyond = sum(e["null"]["losses"][2] - e["chosen"]["greedy"]["losses"][2] for e in exact["targets"])
+    assert exact["summary"]["beyond_null"]["3"]["recovered"] == pytest.approx(beyond / real)
 
 
 def test_foreign_windows_are_of_other_documents():

@@ -93,6 +93,9 @@ def influence_result(
         "summary": {
             "selectors": {name: cells(name) for name in SELECTORS},
             **({name: cells(name) for name in ("cross", "null")} if controls else {}),
+            "beyond_null": {str(k): {"recovered": 0.3 + 0.2 * k, "interval": [0.1, 2.0], "slope": 1.0} for k in ks}
+            if controls
+            else None,
         },
         "passages": [passage],
         "speed": {"forwards_per_second": 1000.0},

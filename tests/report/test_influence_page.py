@@ -104,16 +104,17 @@ def test_findings_state_the_numbers(read: InfluenceResult) -> None:
         cell = cell[name]["4"] if name in ("greedy", "random") else cell["4"]
         low, high = cell["interval"]
         assert f"k = 4: {cell['recovered']:.2f} [{low:.2f}–{high:.2f}]" in text
-    assert "by no number of tokens up to 4 when the model itself chooses" in text
+    assert "by no number up to 4 of 10 when the model itself chooses" in text
 
 
-def test_what_choosing_alone_gains_stands_beside_what_is_reached() -> None:
+def test_what_choosing_alone_gains_is_taken_off() -> None:
     values = influence_result()
     values["summary"]["selectors"]["greedy"]["2"]["recovered"] = 0.95
-    values["summary"]["null"]["2"]["recovered"] = 0.8
     text = " ".join(sentence.text for sentence in findings(InfluenceResult.of(values)))
-    assert "by 2 tokens of 10 when the model itself chooses (with a foreign block the same choice gains 0.80" in text
-    assert "by no number of tokens up to 4 when the other model chooses" in text
+    assert "by 2 tokens of 10 when the model itself chooses, by no number up to 4 of 10 when the other model" in text
+    # 0.3 + 0.2 k
+    assert "by 4 tokens of 10 when what a foreign block gives is taken off" in text
+    assert "greedy, beyond the null" in recovered_figure(InfluenceResult.of(values))
 
 
 def test_a_report_shows_both_kinds_of_results(tmp_path: Path) -> None:

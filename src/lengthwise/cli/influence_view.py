@@ -16,7 +16,7 @@ from lengthwise.experiments.study import Report
 from lengthwise.report.influence_page import findings
 from lengthwise.report.influence_result import Cell, InfluenceResult
 
-SHORT = {"cross": "greedy, other model", "null": "null: other text"}
+SHORT = {"cross": "greedy, other model", "null": "null: other text", "beyond_null": "greedy beyond null"}
 
 
 @contextmanager

@@ -73,6 +73,13 @@ def summary(values: Values, windows: Windows, config: MeasureConfig) -> dict[str
         losses = values.get(f"losses/{name}")
         return None if losses is None else by_k(losses, short, y, config.ks, resamples, among)
 
+    def beyond_null(among: Any = None) -> dict[str, Any] | None:
+        """x = L_null(k) − L_sparse(k): any block holds tokens that happen to point at the target; what is left then."""
+        if "losses/null" not in values:
+            return None
+        x = values["losses/null"] - values["losses/greedy"]
+        return by_k(short[:, None] - x, short, y, config.ks, resamples, among)
+
     orders = {name: values[f"order/{name}"] for name in config.selectors}
     block = np.arange(config.start, config.context - config.recent)
     sparse = {k: short - values["losses/greedy"][:, k - 1] for k in config.ks}
@@ -83,12 +90,14 @@ def summary(values: Values, windows: Windows, config: MeasureConfig) -> dict[str
         "selectors": {name: rows(name) for name in config.selectors},
         "cross": rows("cross"),
         "null": rows("null"),
+        "beyond_null": beyond_null(),
         "needs_context": {
             "threshold": NEEDS_CONTEXT,
             "targets": int(needing.sum()),
             "share_of_gain": float(y[needing].sum()) / float(y.sum()) if y.sum() > 0 else None,
             "selectors": {name: rows(name, needing) for name in config.selectors},
             "cross": rows("cross", needing),
+            "beyond_null": beyond_null(needing),
             "others": {name: rows(name, ~needing) for name in config.selectors},
         },
         "spans": spans(orders["greedy"], config.context, block, config.ks),

@@ -13,7 +13,8 @@ from lengthwise.report.svg import COLOURS, INK, LINE, MARKERS, QUIET, new_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot
 
-MAIN, OTHER, NOISE = COLOURS[0], COLOURS[1], COLOURS[6]
+MAIN, OTHER = COLOURS[0], COLOURS[1]
+INKS = {"null": COLOURS[6], "beyond_null": INK}
 COLUMNS = 3
 MOST_POINTS = 1500
 """More in one panel are drawn as an image: every point of an SVG is an element."""
@@ -96,8 +97,8 @@ def _note(result: InfluenceResult, name: str, k: int) -> str:
 
 def recovered_figure(result: InfluenceResult) -> str:
     """R_k over k, one line per selector with its 95 % interval; the controls and the null are dashed."""
-    names = [name for name in NAMES if name in result.chosen]
-    names += [name for name in result.chosen if name not in names]
+    names = [name for name in NAMES if name in result.cells]
+    names += [name for name in result.cells if name not in names]
     with page_style("influence-recovered" + result.title):
         figure = new_figure(8.8, 4.2)
         plot = figure.subplots()
@@ -108,10 +109,11 @@ def recovered_figure(result: InfluenceResult) -> str:
             # Beside each other, so that intervals do not cover each other.
             at = [k * 2 ** (0.055 * (place - (len(names) - 1) / 2)) for k, _ in found]
             values = [cell.recovered or 0.0 for _, cell in found]
-            colour = NOISE if name == "null" else COLOURS[place % (len(COLOURS) - 1)]
+            colour = INKS.get(name, COLOURS[place % (len(COLOURS) - 1)])
             plot.plot(
                 at, values, MARKERS[place % len(MARKERS)], ls="--" if name in CONTROLS else "-", color=colour, ms=4.5,
-                lw=1.4, label=NAMES.get(name, name), mfc="white" if name in CONTROLS else colour,
+                lw=2.6 if name == "beyond_null" else 1.4, label=NAMES.get(name, name),
+                mfc="white" if name in CONTROLS else colour,
             )  # fmt: skip
             for x, (_, cell) in zip(at, found, strict=True):
                 if cell.low is not None and cell.high is not None:

@@ -78,7 +78,7 @@ def findings(result: InfluenceResult, *, brief: bool = False) -> list[Sentence]:
             "targets.",
         )
     ]
-    for name in () if brief else (result.best, "cross", "random", "null"):
+    for name in () if brief else (result.best, "cross", "random", "null", "beyond_null"):
         if name in result.cells:
             found.append(Sentence(_subject(result, name), _recovers(result, name)))
     found.append(Sentence(f"R ≥ {ENOUGH:g}", _enough(result)))
@@ -88,20 +88,18 @@ def findings(result: InfluenceResult, *, brief: bool = False) -> list[Sentence]:
 
 
 def _enough(result: InfluenceResult) -> str:
-    """How many tokens it takes, with what choosing alone gains beside it."""
+    """How many tokens it takes; choosing by the target's loss finds something in any block, so that is taken off."""
+    who = {
+        result.best: "the model itself chooses",
+        "cross": "the other model chooses",
+        "beyond_null": "what a foreign block gives is taken off",
+    }
     parts = []
-    for name, who in ((result.best, "the model itself"), ("cross", "the other model")):
-        if name not in result.cells:
-            continue
-        k = next((k for k, cell in sorted(result.cells[name].items()) if (cell.recovered or 0.0) >= ENOUGH), None)
-        if k is None:
-            parts.append(f"by no number of tokens up to {max(result.ks)} when {who} chooses")
-            continue
-        text = f"by {k} token{'s' if k > 1 else ''} of {result.block} when {who} chooses"
-        null = result.cells.get("null", {}).get(k)
-        if name == result.best and null is not None and null.recovered is not None:
-            text += f" (with a foreign block the same choice gains {null.recovered:.2f}: selection, not dependence)"
-        parts.append(text)
+    for name, words in who.items():
+        if name in result.cells:
+            k = next((k for k, cell in sorted(result.cells[name].items()) if (cell.recovered or 0.0) >= ENOUGH), None)
+            few = f"by no number up to {max(result.ks)}" if k is None else f"by {k} token{'s' if k > 1 else ''}"
+            parts.append(f"{few} of {result.block} when {words}")
     return f"is reached {', '.join(parts)}."
 
 
@@ -119,7 +117,9 @@ def _subject(result: InfluenceResult, name: str) -> str:
     if name == "cross":
         return f"Chosen by the other model ({result.chooser})" if result.chooser else "Chosen by the other model"
     if name == "null":
-        return "Block of another document"
+        return "Greedy in a block of another document"
+    if name == "beyond_null":
+        return "Greedy beyond that"
     return f"Chosen by {NAMES.get(name, name)}" if name != "random" else "Random tokens"
 
 

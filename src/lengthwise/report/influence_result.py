@@ -25,6 +25,7 @@ NAMES = {
     "last-k": "last k",
     "cross": "greedy by the other model",
     "null": "null: block of another document",
+    "beyond_null": "greedy, beyond the null",
 }
 """How selectors and controls are called on the page."""
 
@@ -86,7 +87,7 @@ class InfluenceResult:
     chosen: Mapping[str, Choice]
     """By selector; ``cross`` (chosen by the other model) and ``null`` beside them, where there are such."""
     cells: Mapping[str, Mapping[int, Cell]]
-    """By the same names, then by k."""
+    """By the same names, then by k; ``beyond_null`` is what greedy's tokens gain beyond those of the null."""
     needing: Split | None
     link: Link | None
     agreement: tuple[tuple[str, str, Mapping[int, float]], ...]
@@ -173,7 +174,8 @@ def _choice(choices: list[Mapping[str, Any]]) -> Choice:
 
 
 def _cells(summary: Mapping[str, Any]) -> dict[str, dict[int, Cell]]:
-    rows = {**summary["selectors"], **{name: summary[name] for name in ("cross", "null") if summary.get(name)}}
+    more = {name: summary[name] for name in ("cross", "null", "beyond_null") if summary.get(name)}
+    rows = {**summary["selectors"], **more}
     return {str(name): {int(k): _cell(cell) for k, cell in row.items()} for name, row in rows.items()}
 
 
