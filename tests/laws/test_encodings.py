@@ -8,8 +8,8 @@ import torch
 
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.accuracy import score_layout
+from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.transformer import Cache
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.rng import Rng
+from lengthwise.models.ragged import Segment, flat_positions
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.base import LevelKind
 
@@ -29,6 +30,8 @@ class Inputs:
     targets: Int[Tensor, "B S"]
     target_ids: Int[Tensor, "B S L"]
     allowed: Bool[Tensor, "B S V"] | None
+    segments: tuple[Segment, ...] | None = None
+    """With several groups in one flat batch (`join`), whose rows are then runs."""
 
     @property
     def scored(self) -> int:
@@ -50,6 +53,26 @@ class Inputs:
             targets=joined("targets"),
             target_ids=joined("target_ids"),
             allowed=None if first.allowed is None else joined("allowed"),
+        )
+
+    @classmethod
+    def join(cls, groups: Sequence[Inputs], runs: int = 1) -> Inputs:
+        """Groups of different layouts end to end, without padding; their rows are ordered by run."""
+        segments = tuple(Segment(len(group.input_ids) // runs, group.input_ids.shape[1], group.at) for group in groups)
+
+        def flat(name: str) -> Tensor:
+            # Rows and tokens become one axis; runs stay.
+            parts = [getattr(group, name) for group in groups]
+            return torch.cat([part.reshape(runs, -1, *part.shape[2:]) for part in parts], dim=1)
+
+        return cls(
+            input_ids=flat("input_ids"),
+            position_ids=flat("position_ids"),
+            at=flat_positions(segments, groups[0].input_ids.device),
+            targets=flat("targets"),
+            target_ids=flat("target_ids"),
+            allowed=None if groups[0].allowed is None else flat("allowed"),
+            segments=segments,
         )
 
     @classmethod

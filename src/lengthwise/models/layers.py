@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -26,3 +26,8 @@ class TokenTable(nn.Embedding):
     def scores(self, hidden: Float[Tensor, "B T D"]) -> Float[Tensor, "B T V"]:
         """The product of ``hidden`` with every token's vector."""
         return functional.linear(hidden, self.weight)
+
+
+def take(x: Float[Tensor, "B T D"], at: Int[Tensor, " S"] | slice) -> Float[Tensor, "B S D"]:
+    """The tokens ``at``; for indices, by the operation with the cheaper backward pass."""
+    return x[:, at] if isinstance(at, slice) else x.index_select(1, at)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.layers import take
+from lengthwise.models.ragged import Segment
 from lengthwise.positions.encodings import EncodingShape
 from lengthwise.positions.encodings.base import FIXED_LEVEL_IDS
 from lengthwise.positions.encodings.modules import Scalars
-
-if TYPE_CHECKING:
-    from lengthwise.models.transformer import Cache
 
 
 class IdPrediction(ABC):
@@ -75,6 +75,32 @@ class Pointer(IdPrediction):
         return total.argmax(-1)
 
 
+@dataclass
+class RaggedPointer(IdPrediction):
+    """Pointers of the segments of a flat batch, whose rows are the runs."""
+
+    parts: list[Pointer]
+    segments: Sequence[Segment]
+
+    def loss(self, target: Int[Tensor, "R Q"]) -> Float[Tensor, "R Q"]:
+        """As of each segment alone."""
+        targets = target.split([segment.scored for segment in self.segments], dim=1)
+        losses = [
+            part.loss(segment.sequences(own))
+            for part, segment, own in zip(self.parts, self.segments, targets, strict=True)
+        ]
+        return self._flat(losses, len(target))
+
+    def best(self) -> Int[Tensor, "R Q"]:
+        """As of each segment alone."""
+        runs = len(self.parts[0].ids) // self.segments[0].rows
+        return self._flat([part.best() for part in self.parts], runs)
+
+    @staticmethod
+    def _flat(parts: list[Tensor], runs: int) -> Tensor:
+        return torch.cat([part.view(runs, -1) for part in parts], dim=1)
+
+
 class PointerLevel(nn.Module):
     """Queries and keys of the pointing attention on one level."""
 
@@ -124,34 +150,31 @@ class PositionHead(nn.Module):
         key_ids: Int[Tensor, "B T L"],
         at: Int[Tensor, " S"] | slice | None,
         cache: Cache | None,
+        segments: Sequence[Segment] | None = None,
     ) -> tuple[IdPrediction, ...]:
         """One prediction per level after each asked position; keys are all tokens so far."""
-        asked = hidden if at is None else hidden[:, at]
+        asked = hidden if at is None else take(hidden, at)
         result: list[IdPrediction] = []
         pointers = 0
         for level, module in enumerate(self.levels):
-            if isinstance(module, PointerLevel):
-                result.append(self._point(module, hidden, key_ids[..., level], at, cache, pointers))
-                pointers += 1
-            else:
+            if not isinstance(module, PointerLevel):
                 result.append(Classification(module(asked)))
+                continue
+            query, key = module.project(hidden)
+            ids = key_ids[..., level]
+            if segments is not None:
+                result.append(self._point_each(query, key, ids, segments))
+                continue
+            if cache is not None:
+                key = cache.extend("pointers", key, layer=pointers, axis=1)
+            result.append(self._point(query, key, ids, at))
+            pointers += 1
         return tuple(result)
 
-    def _point(
-        self,
-        module: PointerLevel,
-        hidden: Tensor,
-        ids: Tensor,
-        at: Tensor | slice | None,
-        cache: Cache | None,
-        pointer: int,
-    ) -> Pointer:
-        """Point on one level; ``pointer`` counts the pointing levels, each has keys of its own in the cache."""
-        query, key = module.project(hidden)
-        if cache is not None:
-            key = cache.extend("pointers", key, layer=pointer, axis=1)
+    def _point(self, query: Tensor, key: Tensor, ids: Tensor, at: Tensor | slice | None) -> Pointer:
+        """Every query points at the keys up to its own."""
         queries, keys = query.shape[1], key.shape[1]
-        index = torch.arange(keys, device=hidden.device)
+        index = torch.arange(keys, device=query.device)
         last = index[keys - queries :]
         if self.log_length is not None:
             query = query * ((last + 1).to(query.dtype).log() / math.log(self.log_length))[:, None]
@@ -159,3 +182,12 @@ class PositionHead(nn.Module):
             query, last = query[:, at], last[at]
         scores = query @ key.mT / math.sqrt(key.shape[-1])
         return Pointer(scores.masked_fill(index > last[:, None], -math.inf), ids)
+
+    def _point_each(self, query: Tensor, key: Tensor, ids: Tensor, segments: Sequence[Segment]) -> RaggedPointer:
+        """Pointing goes on inside sequences, so segment by segment."""
+        sizes = [segment.size for segment in segments]
+        parts = [
+            self._point(*(segment.sequences(part) for part in own), segment.at)
+            for segment, *own in zip(segments, *(x.split(sizes, dim=1) for x in (query, key, ids)), strict=True)
+        ]
+        return RaggedPointer(parts, segments)

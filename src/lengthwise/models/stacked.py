@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lengthwise.models.ragged import Segment
 from lengthwise.models.transformer import Transformer, TransformerOutput
 from lengthwise.positions.encodings.modules import Scalars
 
@@ -42,9 +43,10 @@ class TransformerStack(nn.Module):
         position_ids: Int[Tensor, "SB T L"],
         *,
         at: Int[Tensor, " Q"] | slice | None = None,
+        segments: Sequence[Segment] | None = None,
     ) -> TransformerOutput:
-        """What each run's model says to its own B rows; rows are ordered by run."""
-        return self.model(input_ids, position_ids, at=at)
+        """What each run's model says to its own B rows (one, with ``segments``); rows are ordered by run."""
+        return self.model(input_ids, position_ids, at=at, segments=segments)
 
     def unstack(self, run: int) -> Transformer:
         """One run's model, as an ordinary transformer with weights of its own."""

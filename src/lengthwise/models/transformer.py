@@ -1,4 +1,4 @@
-"""The whole model in one file: a pre-norm decoder-only transformer that hears positions through an encoding.
+"""A pre-norm decoder-only transformer that hears positions through an encoding.
 
 Input at each step is a token and its position ids; output are next-token logits and, under predictive position
 coupling, next-id predictions, one per level.
@@ -7,7 +7,8 @@ coupling, next-id predictions, one per level.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -15,12 +16,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.core.errors import require
+from lengthwise.models.attention import Attention, BatchSight, Sight, causal_mask, hide
+from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.layers import Linear, TokenTable
+from lengthwise.models.layers import Linear, TokenTable, take
 from lengthwise.models.position_head import IdPrediction, PositionHead
+from lengthwise.models.ragged import RaggedSight, Segment
 from lengthwise.positions.encodings import EncodingShape, EncodingSpec
 from lengthwise.positions.encodings.module_list import Modules
-from lengthwise.positions.encodings.modules import PositionEncoding, Scalars
+from lengthwise.positions.encodings.modules import PositionEncoding
 
 
 @dataclass
@@ -29,158 +33,6 @@ class TransformerOutput:
 
     logits: Float[Tensor, "B Q V"]
     position: tuple[IdPrediction, ...] = ()
-
-
-@dataclass
-class Cache:
-    """Keys and values of the tokens so far, in buffers of ``capacity`` tokens that never grow."""
-
-    capacity: int
-    length: int = 0
-    keys: list[Tensor] = field(default_factory=list)
-    values: list[Tensor] = field(default_factory=list)
-    ids: Tensor | None = None
-    pointers: list[Tensor] = field(default_factory=list)
-
-    def extend(self, name: str, new: Tensor, *, layer: int | None = None, axis: int) -> Tensor:
-        """Write ``new`` behind what the buffer holds; returns all of it so far."""
-        buffer = self._buffer(name, new, layer, axis)
-        end = self.length + new.shape[axis]
-        buffer.narrow(axis, self.length, new.shape[axis]).copy_(new)
-        return buffer.narrow(axis, 0, end)
-
-    def _buffer(self, name: str, new: Tensor, layer: int | None, axis: int) -> Tensor:
-        store = getattr(self, name)
-        missing = store is None if layer is None else len(store) <= layer
-        if missing:
-            shape = list(new.shape)
-            shape[axis] = self.capacity
-            fresh = new.new_empty(shape)
-            if layer is None:
-                setattr(self, name, fresh)
-            else:
-                store.append(fresh)
-        store = getattr(self, name)
-        return store if layer is None else store[layer]
-
-    def select(self, rows: Tensor) -> None:
-        """Keep some rows of the batch only."""
-        self.keys = [keys[rows] for keys in self.keys]
-        self.values = [values[rows] for values in self.values]
-        self.ids = None if self.ids is None else self.ids[rows]
-        self.pointers = [keys[rows] for keys in self.pointers]
-
-
-@dataclass(frozen=True)
-class Sight:
-    """What attention of this call may see: ids of new tokens and all keys, the additive bias, the log-length factor.
-
-    ``at`` limits the queries to A of the new tokens; ids are those of all new tokens still.
-    """
-
-    ids: Int[Tensor, "B Q L"]
-    key_ids: Int[Tensor, "B T L"]
-    bias: Float[Tensor, "*rows A T"] | None
-    causal: bool
-    scale: Float[Tensor, "... A 1"] | None
-    at: Int[Tensor, " S"] | slice | None = None
-
-    def narrowed(self, at: Int[Tensor, " S"] | slice, dtype: torch.dtype) -> Sight:
-        """The same for the queries ``at`` only."""
-        bias = self.bias
-        if bias is None and self.causal:
-            bias = causal_mask(self.ids.shape[1], self.key_ids.shape[1], self.ids.device, dtype)
-        return Sight(
-            self.ids,
-            self.key_ids,
-            None if bias is None else bias[..., at, :],
-            False,
-            None if self.scale is None else self.scale[..., at, :],
-            at,
-        )
-
-
-class Attention(nn.Module):
-    """Multi-head attention with optional QK-norm (learned gain per head) and log-length scaling of the queries."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.heads, self.head_width, self.dropout = config.heads, config.head_width, config.dropout
-        self.qkv = Linear(config.width, 3 * config.width, bias=config.bias)
-        self.out = Linear(config.width, config.width, bias=config.bias)
-        self.gain = Scalars(torch.ones(config.heads)) if config.qk_norm else None
-
-    def forward(
-        self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight, cache: Cache | None, layer: int
-    ) -> Float[Tensor, "B A D"]:
-        """Attend to everything visible, from the queries that ``sight`` asks for."""
-        q, k, v = self._projected(x, encoding, sight)
-        if cache is not None:
-            k = cache.extend("keys", k, layer=layer, axis=2)
-            v = cache.extend("values", v, layer=layer, axis=2)
-        dropout = self.dropout if self.training else 0.0
-        mixed = functional.scaled_dot_product_attention(
-            q, k, v, attn_mask=sight.bias, is_causal=sight.causal, dropout_p=dropout
-        )
-        return self.out(mixed.transpose(1, 2).flatten(2))
-
-    def weights(self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight) -> Float[Tensor, "B H A T"]:
-        """The attention weights of the queries that ``sight`` asks for; ``sight`` must carry its mask as a bias."""
-        q, k, _ = self._projected(x, encoding, sight)
-        logits = q @ k.mT / math.sqrt(self.head_width)
-        return torch.softmax(logits if sight.bias is None else logits + sight.bias, dim=-1)
-
-    def _projected(self, x: Tensor, encoding: PositionEncoding, sight: Sight) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries of the asked tokens, keys and values of all: normed, rotated and scaled, [B, heads, A or Q, d]."""
-        if sight.at is None:
-            q, k, v = self._heads(self.qkv(x), 3)
-            query_ids = sight.ids
-        else:
-            asked, rest = self.qkv.parted(x[:, sight.at], x, x.shape[2])
-            (q,), (k, v) = self._heads(asked, 1), self._heads(rest, 2)
-            query_ids = sight.ids[:, sight.at]
-        if self.gain is not None:
-            q = functional.rms_norm(q, (self.head_width,)) * self.gain(q)
-            k = functional.rms_norm(k, (self.head_width,))
-        q, k = encoding.rotate(q, query_ids), encoding.rotate(k, sight.ids)
-        if sight.scale is not None:
-            q = q * sight.scale
-        return q, k, v
-
-    def _heads(self, x: Float[Tensor, "B Q E"], parts: int) -> tuple[Tensor, ...]:
-        """Split into ``parts`` tensors of shape [B, heads, Q, head width]."""
-        return x.unflatten(2, (parts, self.heads, self.head_width)).permute(2, 0, 3, 1, 4).unbind(0)
-
-
-def hide(
-    visible: Bool[Tensor, "B T"], dtype: torch.dtype, bias: Float[Tensor, "*rows T T"] | None
-) -> Float[Tensor, "B H T T"]:
-    """``bias`` (or zeros) with −∞ at hidden keys, except for a token's own query, which must see something."""
-    tokens = visible.shape[1]
-    hidden = ~visible[:, None, None, :] & ~torch.eye(tokens, dtype=torch.bool, device=visible.device)
-    base = torch.zeros(len(visible), 1, tokens, tokens, device=visible.device, dtype=dtype) if bias is None else bias
-    return base.masked_fill(hidden, -math.inf)
-
-
-def causal_mask(
-    queries: int, keys: int, device: torch.device, dtype: torch.dtype, bias: Tensor | None = None
-) -> Float[Tensor, "*rows Q T"]:
-    """``bias`` (or zeros) with −∞ at keys behind the query, when the last key is the last query's own."""
-    index = torch.arange(keys, device=device)
-    base = torch.zeros(queries, keys, device=device, dtype=dtype) if bias is None else bias
-    return base.masked_fill(index[None, :] > index[keys - queries :, None], -math.inf)
-
-
-def attention_reference(
-    q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H T d"], v: Float[Tensor, "B H T d"], bias: Tensor | None
-) -> Float[Tensor, "B H Q d"]:
-    """The slow, obvious formula: softmax(q·k/√d + bias) over the keys up to the query. The oracle of the fast path."""
-    queries, keys = q.shape[2], k.shape[2]
-    logits = q @ k.mT / math.sqrt(q.shape[3])
-    if bias is not None:
-        logits = logits + bias
-    visible = torch.arange(keys)[None, :] <= torch.arange(queries)[:, None] + keys - queries
-    return torch.softmax(logits.masked_fill(~visible, -math.inf), dim=-1) @ v
 
 
 class Block(nn.Module):
@@ -198,8 +50,14 @@ class Block(nn.Module):
         self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight, cache: Cache | None, layer: int
     ) -> Float[Tensor, "B A D"]:
         """One layer; of the queries that ``sight`` asks for, where it does not ask for all."""
-        mixed = self.attention(self.norm1(x), encoding, sight, cache, layer)
-        x = (x if sight.at is None else x[:, sight.at]) + self.dropout(mixed)
+        normed = self.norm1(x)
+        if sight.at is None:
+            asked = normed
+        else:
+            # A norm of its own costs less than to gather from the other's, and to scatter that gradient.
+            x = take(x, sight.at)
+            asked = self.norm1(x)
+        x = x + self.dropout(self.attention(asked, normed, encoding, sight, cache, layer))
         return x + self.dropout(self.down(functional.gelu(self.up(self.norm2(x)))))
 
 
@@ -227,11 +85,13 @@ class Transformer(nn.Module):
         cache: Cache | None = None,
         at: Int[Tensor, " S"] | slice | None = None,
         visible: Bool[Tensor, "B Q"] | None = None,
+        segments: Sequence[Segment] | None = None,
     ) -> TransformerOutput:
         """Logits after every token, or only after those ``at`` (positions within this call).
 
         With a ``cache`` the call's tokens follow those that the cache holds, which it then holds too. Tokens that are
-        not ``visible`` are no keys to any later token, in every layer; each still sees itself. Raises
+        not ``visible`` are no keys to any later token, in every layer; each still sees itself. With ``segments`` a row
+        holds all sequences of one run (see `ragged`), and ``at`` are the positions that the segments score. Raises
         `LengthwiseError` when ``visible`` meets a cache or a head that points at ids, which don't know of it.
         """
         pointing = self.position_head is not None and self.position_head.points
@@ -240,21 +100,27 @@ class Transformer(nn.Module):
             "hidden tokens need a forward pass without a cache and a model without a pointing id head; "
             "leave out visible or the cache, or use id_head classification",
         )
-        sight = self._sight(position_ids, cache, visible)
+        dtype = self.table.weight.dtype
+        if segments is None:
+            sight: Sight = self._sight(position_ids, cache, visible)
+            key_ids = sight.key_ids
+        else:
+            sight = RaggedSight.of(segments, position_ids, self.encoding, self.config.log_length, dtype)
+            key_ids = position_ids
         x = self._embedded(input_ids, position_ids)
         # Nothing reads the last layer's other positions but their keys and values (and a pointing id head).
         narrow = at is not None and not pointing
         for layer, block in enumerate(self.blocks):
             if narrow and layer == len(self.blocks) - 1:
                 assert at is not None
-                sight, at = sight.narrowed(at, x.dtype), None
+                sight, at = sight.narrowed(at, dtype), None
             x = block(x, self.encoding, sight, cache, layer)
         hidden = self.norm(x)
-        asked = hidden if at is None else hidden[:, at]
+        asked = hidden if at is None else take(hidden, at)
         logits = self.table.scores(asked) if self.head is None else self.head(asked)
         position: tuple[IdPrediction, ...] = ()
         if self.position_head is not None:
-            position = self.position_head(hidden, sight.key_ids, at, cache)
+            position = self.position_head(hidden, key_ids, at, cache, segments)
         if cache is not None:
             cache.length += input_ids.shape[1]
         return TransformerOutput(logits, position)
@@ -269,7 +135,7 @@ class Transformer(nn.Module):
         found = []
         for layer, block in enumerate(self.blocks):
             assert isinstance(block, Block)
-            found.append(block.attention.weights(block.norm1(x), self.encoding, asked))
+            found.append(block.attention.weights(block.norm1(x)[:, at], block.norm1(x), self.encoding, asked))
             if layer < len(self.blocks) - 1:
                 x = block(x, self.encoding, sight, None, layer)
         return torch.stack(found)
@@ -280,7 +146,7 @@ class Transformer(nn.Module):
         positions = self.encoding.embed(position_ids)
         return x if positions is None else x + positions
 
-    def _sight(self, position_ids: Tensor, cache: Cache | None, visible: Tensor | None = None) -> Sight:
+    def _sight(self, position_ids: Tensor, cache: Cache | None, visible: Tensor | None = None) -> BatchSight:
         """Masks, biases and factors are the same in all layers, so they are made once."""
         key_ids = position_ids if cache is None else cache.extend("ids", position_ids, axis=1)
         queries, keys = position_ids.shape[1], key_ids.shape[1]
@@ -299,7 +165,7 @@ class Transformer(nn.Module):
                 # A hidden token counts for itself only.
                 count = (visible.cumsum(1) + ~visible)[:, None].to(self.table.weight.dtype)
             scale = (count.log() / math.log(self.config.log_length))[..., None]
-        return Sight(position_ids, key_ids, bias, causal, scale)
+        return BatchSight(position_ids, scale, None, key_ids, bias, causal)
 
     @torch.no_grad()
     def _init_weights(self) -> None:

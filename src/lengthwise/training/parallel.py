@@ -11,7 +11,6 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.inputs import Inputs
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingSpec
@@ -37,6 +37,9 @@ from lengthwise.training.regularizer import positional_regularizer
 from lengthwise.training.schedule import learning_rate
 from lengthwise.training.stacked_adamw import StackedAdamW
 from lengthwise.training.trainer import make_optimizer, write_log
+
+JOINED = 1 << 22
+"""Numbers of the residual stream up to which a stack takes all groups of a step at once; beyond, memory counts."""
 
 SeedProbe = Callable[[Transformer, int, int], dict[str, Any]]
 """Measures one run's model in distribution, given the step and its seed; ``{"fitted": bool, …}``."""
@@ -143,11 +146,13 @@ class ParallelTrainer:
             torch.manual_seed(int(stream(runs[0].seed, "train", "stack dropout", step).integers(2**62)))
         self.optimizer.zero_grad()
         reported = torch.zeros(len(runs), device=self.device)
-        autocast = torch.autocast(self.device.split(":")[0], torch.bfloat16)
-        for group in groups:
-            with autocast if config.precision == "bf16" else nullcontext():
-                output = self.stack(group.input_ids, group.position_ids, at=group.at)
-            loss = run_losses(output, group, len(runs))
+        tokens = sum(group.input_ids.numel() for group in groups)
+        parts = [groups] if tokens * self.model_config.width <= JOINED else [[group] for group in groups]
+        for part in parts:
+            inputs = Inputs.join(part, len(runs))
+            with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=config.precision == "bf16"):
+                output = self.stack(inputs.input_ids, inputs.position_ids, at=inputs.at, segments=inputs.segments)
+                loss = run_losses(output, inputs, len(runs))
             scaled = (loss.token + config.id_loss * loss.position) / total
             # A run's loss reaches its own weights only, so the sum has every run's gradient.
             scaled.sum().backward()

@@ -102,18 +102,14 @@ class Trainer:
     def step(self, step: int) -> float:
         """One optimizer step; returns the loss in nats per scored token."""
         config = self.config
-        groups = self.groups(step)
-        total = sum(group.scored for group in groups)
+        inputs = Inputs.join(self.groups(step))
         if self.model_config.dropout:
             torch.manual_seed(int(stream(self.seed, "train", "dropout", step).integers(2**62)))
         self.optimizer.zero_grad(set_to_none=True)
-        scaled = torch.zeros((), device=self.device)
-        # One region for all groups: it casts each weight once, not once per group.
         with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=config.precision == "bf16"):
-            for group in groups:
-                output = self.model(group.input_ids, group.position_ids, at=group.at)
-                loss = next_token_loss(output, group)
-                scaled = scaled + (loss.token + config.id_loss * loss.position) / total
+            output = self.model(inputs.input_ids, inputs.position_ids, at=inputs.at, segments=inputs.segments)
+            loss = next_token_loss(output, inputs)
+        scaled = (loss.token + config.id_loss * loss.position) / inputs.scored
         scaled.backward()
         reported = float(scaled.detach())
         if config.regularizer:

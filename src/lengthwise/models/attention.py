@@ -1,0 +1,177 @@
+"""Multi-head attention, and what its queries may see."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lengthwise.models.cache import Cache
+from lengthwise.models.config import ModelConfig
+from lengthwise.models.layers import Linear
+from lengthwise.positions.encodings.modules import PositionEncoding, Scalars
+
+
+@dataclass(frozen=True)
+class Sight(ABC):
+    """What attention of this call may see: the ids of the new tokens and the log-length factor of their queries.
+
+    ``at`` limits the queries to A of the new tokens; ids are those of all new tokens still.
+    """
+
+    ids: Int[Tensor, "B Q L"]
+    scale: Float[Tensor, "... A 1"] | None
+    at: Int[Tensor, " S"] | slice | None
+
+    @abstractmethod
+    def narrowed(self, at: Int[Tensor, " S"] | slice, dtype: torch.dtype) -> Sight:
+        """The same for the queries ``at`` only."""
+
+    @abstractmethod
+    def attend(
+        self, q: Float[Tensor, "B H A d"], k: Float[Tensor, "B H T d"], v: Float[Tensor, "B H T d"], dropout: float
+    ) -> Float[Tensor, "B A D"]:
+        """What every query takes from the values that it sees, heads side by side."""
+
+
+@dataclass(frozen=True)
+class BatchSight(Sight):
+    """Of sequences of equal length, whose keys may begin in a cache; ``bias`` is added to the logits."""
+
+    key_ids: Int[Tensor, "B T L"]
+    bias: Float[Tensor, "*rows A T"] | None
+    causal: bool
+
+    def narrowed(self, at: Int[Tensor, " S"] | slice, dtype: torch.dtype) -> BatchSight:
+        """The same for the queries ``at`` only, with the causal mask as a bias."""
+        bias = self.bias
+        if bias is None and self.causal:
+            bias = causal_mask(self.ids.shape[1], self.key_ids.shape[1], self.ids.device, dtype)
+        scale = None if self.scale is None else self.scale[..., at, :]
+        return BatchSight(self.ids, scale, at, self.key_ids, None if bias is None else bias[..., at, :], False)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> Tensor:
+        """All sequences at once."""
+        return mix(q, k, v, self.bias, self.causal, dropout).transpose(1, 2).flatten(2)
+
+
+class Attention(nn.Module):
+    """Multi-head attention with optional QK-norm (learned gain per head) and log-length scaling of the queries."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.heads, self.head_width, self.dropout = config.heads, config.head_width, config.dropout
+        self.qkv = Linear(config.width, 3 * config.width, bias=config.bias)
+        self.out = Linear(config.width, config.width, bias=config.bias)
+        self.gain = Scalars(torch.ones(config.heads)) if config.qk_norm else None
+
+    def forward(
+        self,
+        asked: Float[Tensor, "B A D"],
+        x: Float[Tensor, "B Q D"],
+        encoding: PositionEncoding,
+        sight: Sight,
+        cache: Cache | None,
+        layer: int,
+    ) -> Float[Tensor, "B A D"]:
+        """Attend to everything visible, from ``asked``: those tokens of ``x`` that ``sight`` asks for."""
+        q, k, v = self._projected(asked, x, encoding, sight)
+        if cache is not None:
+            k = cache.extend("keys", k, layer=layer, axis=2)
+            v = cache.extend("values", v, layer=layer, axis=2)
+        return self.out(sight.attend(q, k, v, self.dropout if self.training else 0.0))
+
+    def weights(
+        self, asked: Float[Tensor, "B A D"], x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: BatchSight
+    ) -> Float[Tensor, "B H A T"]:
+        """The attention weights of the queries that ``sight`` asks for; ``sight`` must carry its mask as a bias."""
+        q, k, _ = self._projected(asked, x, encoding, sight)
+        logits = q @ k.mT / math.sqrt(self.head_width)
+        return torch.softmax(logits if sight.bias is None else logits + sight.bias, dim=-1)
+
+    def _projected(
+        self, asked: Tensor, x: Tensor, encoding: PositionEncoding, sight: Sight
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries of the asked tokens, keys and values of all: normed, rotated and scaled, [B, heads, A or Q, d]."""
+        if sight.at is None:
+            q, k, v = self._heads(self.qkv(x), 3)
+            query_ids = sight.ids
+        else:
+            first, rest = self.qkv.parted(asked, x, x.shape[2])
+            (q,), (k, v) = self._heads(first, 1), self._heads(rest, 2)
+            query_ids = sight.ids[:, sight.at]
+        if self.gain is not None:
+            q = functional.rms_norm(q, (self.head_width,)) * self.gain(q)
+            k = functional.rms_norm(k, (self.head_width,))
+        q, k = encoding.rotate(q, query_ids), encoding.rotate(k, sight.ids)
+        if sight.scale is not None:
+            q = q * sight.scale
+        return q, k, v
+
+    def _heads(self, x: Float[Tensor, "B Q E"], parts: int) -> tuple[Tensor, ...]:
+        """Split into ``parts`` tensors of shape [B, heads, Q, head width]."""
+        return x.unflatten(2, (parts, self.heads, self.head_width)).permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def mix(
+    q: Float[Tensor, "B H A d"],
+    k: Float[Tensor, "B H T d"],
+    v: Float[Tensor, "B H T d"],
+    bias: Float[Tensor, "*rows A T"] | None,
+    causal: bool,
+    dropout: float,
+) -> Float[Tensor, "B H A d"]:
+    """softmax(q·k/√d + bias) over the keys (up to the query, if ``causal``), times the values.
+
+    torch's own kernel, but for bf16 training on a CPU: its backward pass there is no matrix product of the hardware
+    and takes 3 to 10 times as long as plain products at the lengths that we train on.
+    """
+    if not (v.dtype == torch.bfloat16 and v.device.type == "cpu" and v.requires_grad):
+        return functional.scaled_dot_product_attention(q, k, v, attn_mask=bias, is_causal=causal, dropout_p=dropout)
+    if causal:
+        bias = causal_mask(q.shape[2], k.shape[2], q.device, q.dtype, bias)
+    shape = (*q.shape[:3], k.shape[2])
+    rows, keys, scale = q.flatten(0, 1), k.flatten(0, 1).mT, 1 / math.sqrt(q.shape[3])
+    if bias is None:
+        logits = torch.bmm(rows * scale, keys)
+    else:
+        bias = bias if bias.ndim == 2 else bias.expand(shape).flatten(0, 1)
+        logits = torch.baddbmm(bias.to(v.dtype), rows.to(v.dtype), keys.to(v.dtype), alpha=scale)
+    weights = functional.dropout(torch.softmax(logits, dim=-1), dropout)
+    return torch.bmm(weights, v.flatten(0, 1)).view(q.shape)
+
+
+def hide(
+    visible: Bool[Tensor, "B T"], dtype: torch.dtype, bias: Float[Tensor, "*rows T T"] | None
+) -> Float[Tensor, "B H T T"]:
+    """``bias`` (or zeros) with −∞ at hidden keys, except for a token's own query, which must see something."""
+    tokens = visible.shape[1]
+    hidden = ~visible[:, None, None, :] & ~torch.eye(tokens, dtype=torch.bool, device=visible.device)
+    base = torch.zeros(len(visible), 1, tokens, tokens, device=visible.device, dtype=dtype) if bias is None else bias
+    return base.masked_fill(hidden, -math.inf)
+
+
+def causal_mask(
+    queries: int, keys: int, device: torch.device, dtype: torch.dtype, bias: Tensor | None = None
+) -> Float[Tensor, "*rows Q T"]:
+    """``bias`` (or zeros) with −∞ at keys behind the query, when the last key is the last query's own."""
+    index = torch.arange(keys, device=device)
+    base = torch.zeros(queries, keys, device=device, dtype=dtype) if bias is None else bias
+    return base.masked_fill(index[None, :] > index[keys - queries :, None], -math.inf)
+
+
+def attention_reference(
+    q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H T d"], v: Float[Tensor, "B H T d"], bias: Tensor | None
+) -> Float[Tensor, "B H Q d"]:
+    """The slow, obvious formula: softmax(q·k/√d + bias) over the keys up to the query. The oracle of the fast path."""
+    queries, keys = q.shape[2], k.shape[2]
+    logits = q @ k.mT / math.sqrt(q.shape[3])
+    if bias is not None:
+        logits = logits + bias
+    visible = torch.arange(keys)[None, :] <= torch.arange(queries)[:, None] + keys - queries
+    return torch.softmax(logits.masked_fill(~visible, -math.inf), dim=-1) @ v

@@ -1,0 +1,105 @@
+"""Groups of sequences of different lengths as one flat batch: no padding, and one operation for all tokens.
+
+The tokens of all groups lie end to end along one axis. Embeddings, norms, matrices and rotations see tokens only, so
+they run once over all of them; attention alone works group by group. The first axis is the run: 1, or the members of a
+`TransformerStack`, which share the layout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from lengthwise.models.attention import Sight, causal_mask, mix
+from lengthwise.positions.encodings.modules import PositionEncoding
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Of each run, ``rows`` sequences of ``tokens`` tokens; in each, the positions ``at`` are scored, S of them."""
+
+    rows: int
+    tokens: int
+    at: Int[Tensor, " S"] | slice
+
+    @cached_property
+    def positions(self) -> Int[Tensor, " S"]:
+        """``at`` as indices."""
+        return torch.arange(self.tokens)[self.at] if isinstance(self.at, slice) else self.at
+
+    @property
+    def size(self) -> int:
+        """Tokens of each run."""
+        return self.rows * self.tokens
+
+    @property
+    def scored(self) -> int:
+        """Scored tokens of each run."""
+        return self.rows * len(self.positions)
+
+    def sequences(self, x: Tensor) -> Tensor:
+        """Split the token axis of ``x`` [R, tokens of this segment, ...] into sequences: [R·rows, tokens, ...]."""
+        return x.reshape(x.shape[0] * self.rows, -1, *x.shape[2:])
+
+
+def flat_positions(segments: Sequence[Segment], device: torch.device | str) -> Int[Tensor, " S"]:
+    """Where the scored positions of all segments lie on the flat axis."""
+    start, found = 0, []
+    for segment in segments:
+        firsts = torch.arange(start, start + segment.size, segment.tokens)
+        found.append((firsts[:, None] + segment.positions.cpu()).flatten())
+        start += segment.size
+    return torch.cat(found).to(device)
+
+
+@dataclass(frozen=True)
+class RaggedSight(Sight):
+    """Sequences of several lengths; each sees itself only. There is one bias per segment, masks included."""
+
+    segments: tuple[Segment, ...]
+    biases: tuple[Tensor, ...]
+    causal: bool
+
+    @classmethod
+    def of(
+        cls, segments: Sequence[Segment], ids: Int[Tensor, "R N L"], encoding: PositionEncoding,
+        log_length: int | None, dtype: torch.dtype,
+    ) -> RaggedSight:  # fmt: skip
+        """Masks, the encoding's biases and the log-length factors of all segments."""
+        device = ids.device
+        biases, causal = [], True
+        for segment, part in zip(segments, ids.split([s.size for s in segments], dim=1), strict=True):
+            rows = segment.sequences(part)
+            bias = encoding.bias(rows, rows)
+            if bias is not None:
+                causal = False
+            biases.append(causal_mask(segment.tokens, segment.tokens, device, dtype, bias))
+        scale = None
+        if log_length is not None:
+            counts = [torch.arange(1, s.tokens + 1, device=device, dtype=dtype).repeat(s.rows) for s in segments]
+            scale = (torch.cat(counts).log() / math.log(log_length))[:, None]
+        return cls(ids, scale, None, tuple(segments), tuple(biases), causal)
+
+    def narrowed(self, at: Int[Tensor, " S"] | slice, dtype: torch.dtype) -> RaggedSight:
+        """``at`` are the segments' scored positions, flat."""
+        biases = tuple(bias[..., s.at, :] for s, bias in zip(self.segments, self.biases, strict=True))
+        scale = None if self.scale is None else self.scale[at]
+        return RaggedSight(self.ids, scale, at, self.segments, biases, False)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> Tensor:
+        """Segment by segment."""
+        sizes = [s.size for s in self.segments]
+        asked = sizes if self.at is None else [s.scored for s in self.segments]
+        mixed = []
+        pieces = zip(self.segments, self.biases, q.split(asked, 2), k.split(sizes, 2), v.split(sizes, 2), strict=True)
+        for segment, bias, *parts in pieces:
+            query, key, value = (part.unflatten(2, (segment.rows, -1)).transpose(1, 2).flatten(0, 1) for part in parts)
+            result = mix(query, key, value, None if self.causal else bias, self.causal, dropout)
+            mixed.append(result.transpose(1, 2).reshape(len(q), -1, *q.shape[1::2]))
+        return torch.cat(mixed, dim=1).flatten(2)
