@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.transformer import Cache
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
 from lengthwise.positions.schemes.plain import Sequential

@@ -20,6 +20,7 @@ from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
 from lengthwise.positions.schemes.plain import Sequential
 from lengthwise.tasks.addition import Addition
+from lengthwise.training import parallel
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import stacked_groups, training_groups
 from lengthwise.training.parallel import ParallelTrainer, Run, grid
@@ -209,6 +210,15 @@ def test_the_regularizer_and_bf16_work_in_a_stack() -> None:
     assert distance(trainer.stack.unstack(1), other.model) < 1e-4
     losses = stack([6, 7], config=dataclasses.replace(CONFIG, precision="bf16")).step(0)
     assert np.isfinite(losses.numpy()).all()
+
+
+def test_a_large_stack_takes_group_by_group_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainers = []
+    for limit in (0, parallel.JOINED):
+        monkeypatch.setattr(parallel, "JOINED", limit)
+        trainers.append(stack([0, 1]))
+        trainers[-1].step(0)
+    assert distance(trainers[0].stack.unstack(1), trainers[1].stack.unstack(1)) < 1e-4
 
 
 def test_unstacking_gives_back_the_very_models() -> None:

@@ -186,8 +186,9 @@ class PositionHead(nn.Module):
     def _point_each(self, query: Tensor, key: Tensor, ids: Tensor, segments: Sequence[Segment]) -> RaggedPointer:
         """Pointing goes on inside sequences, so segment by segment."""
         sizes = [segment.size for segment in segments]
+        pieces = zip(segments, query.split(sizes, 1), key.split(sizes, 1), ids.split(sizes, 1), strict=True)
         parts = [
-            self._point(*(segment.sequences(part) for part in own), segment.at)
-            for segment, *own in zip(segments, *(x.split(sizes, dim=1) for x in (query, key, ids)), strict=True)
+            self._point(segment.sequences(q), segment.sequences(k), segment.sequences(i), segment.at)
+            for segment, q, k, i in pieces
         ]
         return RaggedPointer(parts, segments)

@@ -42,4 +42,4 @@ def run_losses(output: TransformerOutput, inputs: Inputs, runs: int) -> Loss:
     position = torch.zeros(runs, device=token.device)
     for level, prediction in enumerate(output.position):
         position = position + prediction.loss(inputs.target_ids[..., level]).view(runs, -1).sum(1)
-    return Loss(token.view(runs, -1).sum(1), position)
+    return Loss(token.reshape(runs, -1).sum(1), position)
