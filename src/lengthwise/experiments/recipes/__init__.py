@@ -5,6 +5,7 @@ from lengthwise.experiments.recipes import automatic_coupling as automatic_coupl
 from lengthwise.experiments.recipes import huang as huang
 from lengthwise.experiments.recipes import idealized_learner as idealized_learner
 from lengthwise.experiments.recipes import influence as influence
+from lengthwise.experiments.recipes import influence_planted as influence_planted
 from lengthwise.experiments.recipes import look_back as look_back
 from lengthwise.experiments.recipes import parity_scratchpad as parity_scratchpad
 from lengthwise.experiments.recipes import planted_theory as planted_theory

@@ -1,0 +1,82 @@
+"""Do the selectors of influential tokens find what was planted? Three g*, one that greedy search must fail on.
+
+Two readers per g*: the exact probabilities, so that the selectors alone are judged, and a small transformer trained
+under random key masks. The relevant tokens S* lie in the masked block. Settings are ours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lengthwise.experiments.recipe import Preset
+from lengthwise.experiments.study import Report, study
+
+SUMMARY = "influential tokens on planted text: greedy finds S* of a sum, stops early on a majority, fails on parity"
+
+FOUND, RECOVERED, NULL = 0.95, 0.95, 0.05
+"""What is asked of greedy on a sum: share of targets with exactly S*, R_k at the true k, most |R_k| in the null."""
+
+KINDS = (("sum", 3), ("majority", 3), ("parity", 2))
+"""g* and its k. A transformer learns the parity of two bits in the time that there is, not that of three."""
+EXPECTED = {
+    "sum": "finds S*",
+    "majority": "recovers the gain with less than S*: two equal bits of three settle it",
+    "parity": "misses S*: one token alone gains nothing",
+}
+_STEPS: dict[Preset, int] = {"quick": 3000, "standard": 6000, "full": 6000}
+_TARGETS: dict[Preset, int] = {"quick": 200, "standard": 500, "full": 1000}
+_WITHOUT_WEIGHTS = ("greedy", "one-shot", "surrogate", "random", "last-k")
+"""The selectors that ask for losses only."""
+
+
+@study("influence-planted", SUMMARY)
+def influence_planted(preset: Preset, seed: int, report: Report) -> dict[str, Any]:
+    """One row per g* and reader.
+
+    ``found`` by selector: the share of targets whose first k tokens are S*. ``R`` and ``null`` by k: greedy's R_k, and
+    what it gains where the block is that of a text on other topics. ``selectors`` holds R_k of all with intervals.
+    """
+    from lengthwise.influence.exact_reader import ExactReader
+    from lengthwise.influence.measure_config import MeasureConfig
+    from lengthwise.influence.planted_check import PlantedTraining, check_planted, train_planted
+    from lengthwise.influence.planted_text import PlantedText
+
+    training = PlantedTraining(steps=_STEPS[preset])
+    rows = []
+    for label, k in KINDS:
+        text = PlantedText(label=label, k=k)
+        readers = (
+            ("exact", ExactReader(text), _WITHOUT_WEIGHTS),
+            ("trained", train_planted(text, training, seed, report), MeasureConfig.selectors),
+        )
+        for reader, model, selectors in readers:
+            checked = check_planted(
+                text, model, targets=_TARGETS[preset], seed=seed, selectors=selectors, report=report
+            )
+            rows.append(_row(label, reader, checked))
+    return {"steps": training.steps, "rows": rows}
+
+
+def _row(label: str, reader: str, checked: dict[str, Any]) -> dict[str, Any]:
+    recovered, null = checked.pop("recovered"), checked.pop("null")
+    shares = {k: row["recovered"] for k, row in recovered["greedy"].items()}
+    noise = {k: row["recovered"] for k, row in null.items()}
+    true = str(checked["k"])
+    return {
+        "reader": reader,
+        **checked,
+        "R": shares,
+        "null": noise,
+        "expected": EXPECTED[label],
+        "as_expected": as_expected(label, checked["found"]["greedy"], shares[true], noise[true]),
+        "selectors": [{"selector": name, "by_k": by_k} for name, by_k in recovered.items()],
+    }
+
+
+def as_expected(label: str, found: float, recovered: float | None, null: float | None) -> bool:
+    """Whether greedy's numbers at the true k are what ``EXPECTED`` says."""
+    if recovered is None or null is None or abs(null) > NULL:
+        return False
+    if label == "parity":
+        return found < FOUND and recovered < RECOVERED
+    return (found >= FOUND) == (label == "sum") and recovered >= RECOVERED
