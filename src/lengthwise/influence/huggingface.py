@@ -61,7 +61,7 @@ class HuggingFaceModel:
         )
         self.name, self._source = name, source
         self.inner = inner.float().eval()
-        self.max_length = _max_length(name, inner.config, max_length)
+        self.max_length: int | None = _max_length(name, inner.config, max_length)
         self.vocab_size = inner.get_input_embeddings().num_embeddings
         self.parameters = sum(parameter.numel() for parameter in inner.parameters())
         self.batch_tokens = batch_tokens(self._device)
@@ -165,7 +165,7 @@ class HuggingFaceModel:
 
     def _check_masks(self) -> None:
         """Mask half of a random window: what is masked must not matter, and the two forms must agree."""
-        length = min(PROBED, self.max_length)
+        length = min(PROBED, self.max_length or PROBED)
         rng = stream(0, "masks")
         tokens = rng.integers(self.vocab_size, size=(2, length))
         visible = np.arange(length) % 2 == (length - 1) % 2

@@ -47,8 +47,8 @@ class PlantedText:
     label: Literal["sum", "majority", "parity"] = "sum"
     k: int = 3
     topics: int = 4
-    context: int = 48
-    recent: int = 16
+    context: int = 32
+    recent: int = 8
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.topics < 3:
