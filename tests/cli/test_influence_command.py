@@ -116,6 +116,16 @@ def test_the_table_fits_on_one_screen(terminal: Terminal, model: Path, text: Pat
         assert words in answer.out
 
 
+def test_a_narrow_window_keeps_names_and_numbers(
+    terminal: Terminal, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    answer = terminal("influence", "--model", model, "--text", text, *SMALL, "--out", tmp_path / "runs")
+    row = next(line for line in answer.out.splitlines() if line.startswith("gradient-input"))
+    assert len(row.split()) == 3
+    assert "95 % intervals: in a wider window" in answer.out
+
+
 def test_what_was_trained_on_is_not_measured_on(terminal: Terminal, text: Path, tmp_path: Path) -> None:
     """A model that names this very text as its training text is measured on the held-out part only."""
     from lengthwise.influence.corpus import from_path

@@ -16,6 +16,8 @@ from lengthwise.experiments.study import Report
 from lengthwise.report.influence_page import findings
 from lengthwise.report.influence_result import Cell, InfluenceResult
 
+NAME_WIDTH, CELL_WIDTH = 21, 17
+"""Columns of a row of the table with intervals."""
 SHORT = {"cross": "greedy, other model", "null": "null: other text", "beyond_null": "greedy beyond null"}
 
 
@@ -54,22 +56,26 @@ def draw_influence(console: Console, values: dict[str, Any]) -> None:
     console.print(head)
     console.print()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("gain recovered by")
+    table.add_column("gain recovered by", no_wrap=True)
     for k in result.ks:
         table.add_column(f"k = {k}", no_wrap=True)
+    intervals = console.width >= NAME_WIDTH + CELL_WIDTH * len(result.ks)
     for name, row in result.cells.items():
-        table.add_row(Text(SHORT.get(name, name), style="bold"), *(_cell(row.get(k)) for k in result.ks))
+        cells = [_cell(row.get(k), intervals) for k in result.ks]
+        table.add_row(Text(SHORT.get(name, name), style="bold"), *cells)
     console.print(table)
+    if not intervals:
+        console.print(Text("95 % intervals: in a wider window, and in report.html", style="dim"))
     console.print()
     for sentence in findings(result, brief=True):
         console.print(Text.assemble((sentence.name, "bold"), " ", sentence.text))
 
 
-def _cell(cell: Cell | None) -> Text:
+def _cell(cell: Cell | None, interval: bool) -> Text:
     if cell is None or cell.recovered is None:
         return Text("–")
     text = Text(f"{cell.recovered:.2f}")
-    if cell.low is not None and cell.high is not None:
+    if interval and cell.low is not None and cell.high is not None:
         text.append(f" {_bare(cell.low)}–{_bare(cell.high)}", style="dim")
     return text
 

@@ -78,7 +78,7 @@ def findings(result: InfluenceResult, *, brief: bool = False) -> list[Sentence]:
             "targets.",
         )
     ]
-    for name in () if brief else (result.best, "cross", "random", "null", "beyond_null"):
+    for name in () if brief else (result.best, "cross", "attention", "random", "null", "beyond_null"):
         if name in result.cells:
             found.append(Sentence(_subject(result, name), _recovers(result, name)))
     found.append(Sentence(f"R ≥ {ENOUGH:g}", _enough(result)))
@@ -92,6 +92,7 @@ def _enough(result: InfluenceResult) -> str:
     who = {
         result.best: "the model itself chooses",
         "cross": "the other model chooses",
+        "attention": "attention chooses, which does not see the target",
         "beyond_null": "what a foreign block gives is taken off",
     }
     parts = []
