@@ -18,6 +18,8 @@ CHECKED_PACKAGES = (
     "lengthwise.training",
     "lengthwise.evaluation",
     "lengthwise.experiments",
+    *(f"lengthwise.influence.{name}" for name in ("batching", "exact_reader", "huggingface", "model", "planted_text")),
+    *(f"lengthwise.influence.{name}" for name in ("selection", "summary", "surrogate")),
 )
 """The packages that pass arrays around. The pure-Python ones (automata, programs) state no shapes, and checking every
 call of their inner loops would cost minutes and find nothing that basedpyright does not."""

@@ -31,7 +31,7 @@ NOISE = 4
 class PlantedSample:
     """``tokens`` are context and target; ``relevant`` is S*, in positions; ``topics`` are the asked and the decoy."""
 
-    tokens: Int[ndarray, "N Lbar+1"]
+    tokens: Int[ndarray, "N W"]
     relevant: Int[ndarray, "N k"]
     topics: Int[ndarray, "N 2"]
 
