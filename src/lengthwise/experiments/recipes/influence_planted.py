@@ -6,7 +6,7 @@ under random key masks. The relevant tokens S* lie in the masked block. Settings
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from lengthwise.experiments.recipe import Preset
 from lengthwise.experiments.study import Report, study
@@ -16,7 +16,7 @@ SUMMARY = "influential tokens on planted text: greedy finds S* of a sum, stops e
 FOUND, RECOVERED, NULL = 0.95, 0.95, 0.05
 """What is asked of greedy on a sum: share of targets with exactly S*, R_k at the true k, most |R_k| in the null."""
 
-KINDS = (("sum", 3), ("majority", 3), ("parity", 2))
+KINDS: tuple[tuple[Literal["sum", "majority", "parity"], int], ...] = (("sum", 3), ("majority", 3), ("parity", 2))
 """g* and its k. A transformer learns the parity of two bits in the time that there is, not that of three."""
 EXPECTED = {
     "sum": "finds S*",
