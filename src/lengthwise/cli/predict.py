@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from lengthwise.prediction.verdict import Prediction, Verdict
 
 STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
+MEASURED = 6
+"""Measured systems on the screen."""
 SHOWN = {"yes": "yes", "no": "no guarantee", "unknown": "unknown"}
 
 
@@ -84,8 +86,10 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     if prediction.measured:
         console.print()
         console.print(Text("measured", style="bold"))
-        for line in prediction.measured:
+        for line in prediction.measured[:MEASURED]:
             console.print(Text("  " + line))
+        if (more := len(prediction.measured) - MEASURED) > 0:
+            console.print(Text(f"  and {more} more systems: see --json and docs/results", style="dim"))
     if certificates:
         _certificates(console, prediction.verdicts)
     console.print()
