@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 
 def out() -> Console:
@@ -30,3 +31,28 @@ def err() -> Console:
 def emit_json(value: Any, *, indent: int | None = 1) -> None:
     """Print one JSON value on stdout; NaN is refused, it is not JSON."""
     sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def progress_bars(console: Console) -> Progress:
+    """Bars with a ``note`` of their own, time taken and time left; nothing where ``console`` is a file or a pipe."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )

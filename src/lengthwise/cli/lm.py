@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.console import emit_json, err, out, progress_bars
 from lengthwise.core.errors import require
 
 if TYPE_CHECKING:
@@ -78,14 +78,6 @@ def train(
 
 def train_with_progress(config: LMConfig, corpus: Corpus, folder: Path, console: Console) -> dict[str, Any]:
     """Train with a progress bar (loss in nats per token, time left) on ``console``; lines where it is no terminal."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
     from rich.text import Text
 
     from lengthwise.experiments.provenance import provenance
@@ -93,18 +85,7 @@ def train_with_progress(config: LMConfig, corpus: Corpus, folder: Path, console:
 
     for name in corpus.skipped:
         console.print(Text(f"skipped, not UTF-8 text: {name}"), style="dim")
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
+    progress = progress_bars(console)
     shown = {"train": "", "held-out": ""}
     with progress:
         bar = progress.add_task("tokenizing", total=None, note="")

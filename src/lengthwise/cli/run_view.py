@@ -5,18 +5,11 @@ from __future__ import annotations
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import TaskID
 from rich.table import Table
 from rich.text import Text
 
+from lengthwise.cli.console import progress_bars
 from lengthwise.experiments.recipe import Recipe
 from lengthwise.experiments.sweep import Event, Sweep
 from lengthwise.report.chance import chance
@@ -30,19 +23,8 @@ class SweepProgress:
 
     def __init__(self, console: Console, recipe: Recipe) -> None:
         self._console = console
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            # Into a file or a pipe go only the lines of finished seeds.
-            disable=not console.is_terminal,
-        )
+        # Into a file or a pipe go only the lines of finished seeds.
+        self._progress = progress_bars(console)
         steps = sum(system.experiment.training.steps * len(system.seeds) for system in recipe.systems)
         self._all = self._progress.add_task("all steps", total=steps, note="")
         self._bars: dict[tuple[str, int], TaskID] = {}
