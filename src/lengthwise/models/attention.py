@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.layers import Linear
+from lengthwise.models.layers import Linear, by_head, product
 from lengthwise.positions.encodings.modules import PositionEncoding, Scalars
 
 
@@ -34,9 +34,16 @@ class Sight(ABC):
 
     @abstractmethod
     def attend(
-        self, q: Float[Tensor, "B H A d"], k: Float[Tensor, "B H T d"], v: Float[Tensor, "B H T d"], dropout: float
-    ) -> Float[Tensor, "B A D"]:
-        """What every query takes from the values that it sees, heads side by side."""
+        self, q: Float[Tensor, "B H A d"], k: Float[Tensor, "B K T d"], v: Float[Tensor, "B V T e"], dropout: float
+    ) -> Float[Tensor, "B A E"]:
+        """What every query takes from the values that it sees, heads side by side.
+
+        Keys and values may have one head for all queries' heads; then ``dropout`` must be 0.
+        """
+
+    @abstractmethod
+    def counts(self) -> tuple[int, int, int]:
+        """Queries, keys and pairs of them, of one run or row."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,13 @@ class BatchSight(Sight):
         """All sequences at once."""
         return mix(q, k, v, self.bias, self.causal, dropout).transpose(1, 2).flatten(2)
 
+    def counts(self) -> tuple[int, int, int]:
+        """Every query meets every key."""
+        keys, queries = self.key_ids.shape[1], self.ids.shape[1]
+        if self.at is not None:
+            queries = len(range(queries)[self.at]) if isinstance(self.at, slice) else len(self.at)
+        return queries, keys, queries * keys
+
 
 class Attention(nn.Module):
     """Multi-head attention with optional QK-norm (learned gain per head) and log-length scaling of the queries."""
@@ -80,11 +94,14 @@ class Attention(nn.Module):
         layer: int,
     ) -> Float[Tensor, "B A D"]:
         """Attend to everything visible, from ``asked``: those tokens of ``x`` that ``sight`` asks for."""
+        dropout = self.dropout if self.training else 0.0
+        if cache is None and not dropout and self._few(sight):
+            return self.out(self._of_inputs(asked, x, encoding, sight))
         q, k, v = self._projected(asked, x, encoding, sight)
         if cache is not None:
             k = cache.extend("keys", k, layer=layer, axis=2)
             v = cache.extend("values", v, layer=layer, axis=2)
-        return self.out(sight.attend(q, k, v, self.dropout if self.training else 0.0))
+        return self.out(sight.attend(q, k, v, dropout))
 
     def weights(
         self, asked: Float[Tensor, "B A D"], x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: BatchSight
@@ -100,18 +117,55 @@ class Attention(nn.Module):
         """Queries of the asked tokens, keys and values of all: normed, rotated and scaled, [B, heads, A or Q, d]."""
         if sight.at is None:
             q, k, v = self._heads(self.qkv(x), 3)
-            query_ids = sight.ids
         else:
-            first, rest = self.qkv.parted(asked, x, x.shape[2])
-            (q,), (k, v) = self._heads(first, 1), self._heads(rest, 2)
-            query_ids = sight.ids[:, sight.at]
+            first, rest = self.qkv.parts((x.shape[2], 2 * x.shape[2]))
+            (q,), (k, v) = self._heads(product(asked, *first), 1), self._heads(product(x, *rest), 2)
+        return *self._positioned(q, k, encoding, sight), v
+
+    def _positioned(
+        self, q: Tensor, k: Tensor, encoding: PositionEncoding, sight: Sight
+    ) -> tuple[Float[Tensor, "B H A d"], Float[Tensor, "B H Q d"]]:
+        """Normed, rotated and scaled."""
         if self.gain is not None:
             q = functional.rms_norm(q, (self.head_width,)) * self.gain(q)
             k = functional.rms_norm(k, (self.head_width,))
-        q, k = encoding.rotate(q, query_ids), encoding.rotate(k, sight.ids)
-        if sight.scale is not None:
-            q = q * sight.scale
-        return q, k, v
+        q = encoding.rotate(q, sight.ids if sight.at is None else sight.ids[:, sight.at])
+        k = encoding.rotate(k, sight.ids)
+        return q if sight.scale is None else q * sight.scale, k
+
+    def _few(self, sight: Sight) -> bool:
+        """Whether so few queries are asked that `_of_inputs` needs at most half of the products."""
+        if sight.at is None:
+            return False
+        queries, keys, pairs = sight.counts()
+        width = self.heads * self.head_width
+        return 2 * (pairs * self.heads + queries * width) <= keys * width + pairs
+
+    def _of_inputs(
+        self, asked: Float[Tensor, "B A D"], x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight
+    ) -> Float[Tensor, "B A D"]:
+        """What the queries take from the values, without values of all tokens (nor keys, if nothing turns them).
+
+        A query mixes the tokens' vectors, and the mixture is multiplied by the value matrix; q·(Kx) is (Kᵀq)·x. A key's
+        bias adds the same to all logits of a query, so that it does not count; weights sum to 1, so that a value's
+        bias counts once.
+        """
+        width, split = x.shape[2], (self.heads, self.head_width)
+        query, (key, key_bias), (value, value_bias) = self.qkv.parts((width, width, width))
+        (q,) = self._heads(product(asked, *query), 1)
+        x = x.to(q.dtype)
+        vectors = x[:, None]
+        if self.gain is None and type(encoding).rotate is PositionEncoding.rotate:
+            q = q * math.sqrt(self.heads) if sight.scale is None else q * (sight.scale * math.sqrt(self.heads))
+            q, k = by_head(q, key.unflatten(1, split)), vectors
+        else:
+            (k,) = self._heads(product(x, key, key_bias), 1)
+            q, k = self._positioned(q, k, encoding, sight)
+        mixed = sight.attend(q, k, vectors, 0.0).unflatten(2, (self.heads, width)).transpose(1, 2)
+        taken = by_head(mixed, value.unflatten(1, split).mT).transpose(1, 2).flatten(2)
+        if value_bias is None:
+            return taken
+        return (taken.view(len(value_bias), -1, width) + value_bias[:, None]).view_as(taken)
 
     def _heads(self, x: Float[Tensor, "B Q E"], parts: int) -> tuple[Tensor, ...]:
         """Split into ``parts`` tensors of shape [B, heads, Q, head width]."""
@@ -120,17 +174,20 @@ class Attention(nn.Module):
 
 def mix(
     q: Float[Tensor, "B H A d"],
-    k: Float[Tensor, "B H T d"],
-    v: Float[Tensor, "B H T d"],
+    k: Float[Tensor, "B K T d"],
+    v: Float[Tensor, "B V T e"],
     bias: Float[Tensor, "*rows A T"] | None,
     causal: bool,
     dropout: float,
-) -> Float[Tensor, "B H A d"]:
+) -> Float[Tensor, "B H A e"]:
     """softmax(q·k/√d + bias) over the keys (up to the query, if ``causal``), times the values.
 
     torch's own kernel, but for bf16 training on a CPU: its backward pass there is no matrix product of the hardware
-    and takes 3 to 10 times as long as plain products at the lengths that we train on.
+    and takes 3 to 10 times as long as plain products at the lengths that we train on. Values (and keys) of one head are
+    shared by all heads.
     """
+    if v.shape[1] < q.shape[1]:
+        return _mix_shared(q, k, v[:, 0], bias)
     if not (v.dtype == torch.bfloat16 and v.device.type == "cpu" and v.requires_grad):
         return functional.scaled_dot_product_attention(q, k, v, attn_mask=bias, is_causal=causal, dropout_p=dropout)
     if causal:
@@ -144,6 +201,14 @@ def mix(
         logits = torch.baddbmm(bias.to(v.dtype), rows.to(v.dtype), keys.to(v.dtype), alpha=scale)
     weights = functional.dropout(torch.softmax(logits, dim=-1), dropout)
     return torch.bmm(weights, v.flatten(0, 1)).view(q.shape)
+
+
+def _mix_shared(q: Tensor, k: Tensor, v: Float[Tensor, "B T e"], bias: Tensor | None) -> Float[Tensor, "B H A e"]:
+    """`mix` of values that all heads share: one product with heads and queries side by side."""
+    logits = q @ k.mT if k.shape[1] == q.shape[1] else (q.flatten(1, 2) @ k[:, 0].mT).unflatten(1, q.shape[1:3])
+    logits = logits / math.sqrt(q.shape[3])
+    weights = torch.softmax(logits if bias is None else logits + bias, dim=-1).to(v.dtype)
+    return (weights.flatten(1, 2) @ v).unflatten(1, q.shape[1:3])
 
 
 def hide(

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional
+
+from lengthwise.models.fixed_shapes import linear
+
+Part = tuple[Float[Tensor, "R E D"], Float[Tensor, "R E"] | None]
+"""Some outputs of a linear layer: matrix and bias, with the run as their first axis."""
 
 
 class Linear(nn.Linear):
-    """A linear layer whose first outputs may be asked of other positions than the rest."""
+    """A linear layer whose outputs may be asked for in parts."""
 
-    def parted(
-        self, first: Float[Tensor, "B S D"], rest: Float[Tensor, "B T D"], size: int
-    ) -> tuple[Float[Tensor, "B S E"], Float[Tensor, "B T F"]]:
-        """The first ``size`` outputs for ``first`` and the others for ``rest``."""
-        sizes = (size, self.out_features - size)
-        top, bottom = self.weight.split(sizes)
-        top_bias, bottom_bias = (None, None) if self.bias is None else self.bias.split(sizes)
-        return functional.linear(first, top, top_bias), functional.linear(rest, bottom, bottom_bias)
+    def forward(self, input: Float[Tensor, "*rest D"]) -> Float[Tensor, "*rest E"]:
+        """All outputs."""
+        return linear(input, self.weight, self.bias)
+
+    def parts(self, sizes: Sequence[int]) -> Iterator[Part]:
+        """The outputs in pieces of these sizes; multiply by `product`."""
+        biases = [None] * len(sizes) if self.bias is None else self.bias[None].split(list(sizes), 1)
+        yield from zip(self.weight[None].split(list(sizes), 1), biases, strict=True)
 
 
 class TokenTable(nn.Embedding):
@@ -25,7 +32,24 @@ class TokenTable(nn.Embedding):
 
     def scores(self, hidden: Float[Tensor, "B T D"]) -> Float[Tensor, "B T V"]:
         """The product of ``hidden`` with every token's vector."""
-        return functional.linear(hidden, self.weight)
+        return linear(hidden, self.weight, None)
+
+
+def product(
+    x: Float[Tensor, "RB *rest D"], weight: Float[Tensor, "R E D"], bias: Float[Tensor, "R E"] | None
+) -> Float[Tensor, "RB *rest E"]:
+    """Each run's rows times its own matrix: one batched product, plain for one run."""
+    runs, outputs, inputs = weight.shape
+    if runs == 1:
+        return linear(x, weight[0], None if bias is None else bias[0])
+    rows = x.reshape(runs, -1, inputs)
+    result = rows @ weight.mT if bias is None else torch.baddbmm(bias[:, None], rows, weight.mT)
+    return result.view(*x.shape[:-1], outputs)
+
+
+def by_head(x: Float[Tensor, "RB H A d"], weight: Float[Tensor, "R H d E"]) -> Float[Tensor, "RB H A E"]:
+    """Each head's rows times the head's own matrix."""
+    return torch.einsum("rbhad,rhde->rbhae", x.unflatten(0, (len(weight), -1)), weight).flatten(0, 1)
 
 
 def take(x: Float[Tensor, "B T D"], at: Int[Tensor, " S"] | slice) -> Float[Tensor, "B S D"]:

@@ -97,9 +97,18 @@ class RaggedSight(Sight):
         sizes = [s.size for s in self.segments]
         asked = sizes if self.at is None else [s.scored for s in self.segments]
         mixed = []
-        pieces = zip(self.segments, self.biases, q.split(asked, 2), k.split(sizes, 2), v.split(sizes, 2), strict=True)
+        keys = k.split(sizes, 2)
+        # Where the same vectors are both, their gradients need to be put together only once.
+        values = keys if v is k else v.split(sizes, 2)
+        pieces = zip(self.segments, self.biases, q.split(asked, 2), keys, values, strict=True)
         for segment, bias, *parts in pieces:
             query, key, value = (part.unflatten(2, (segment.rows, -1)).transpose(1, 2).flatten(0, 1) for part in parts)
             result = mix(query, key, value, None if self.causal else bias, self.causal, dropout)
-            mixed.append(result.transpose(1, 2).reshape(len(q), -1, *q.shape[1::2]))
+            mixed.append(result.transpose(1, 2).reshape(len(q), -1, *result.shape[1::2]))
         return torch.cat(mixed, dim=1).flatten(2)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Summed over the segments."""
+        asked = sum(s.size if self.at is None else s.scored for s in self.segments)
+        pairs = sum(s.tokens * (s.size if self.at is None else s.scored) for s in self.segments)
+        return asked, sum(s.size for s in self.segments), pairs

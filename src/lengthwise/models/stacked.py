@@ -8,13 +8,14 @@ multiply each run's rows by its own (one batched matrix product).
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lengthwise.models.layers import Part, product
 from lengthwise.models.ragged import Segment
 from lengthwise.models.transformer import Transformer, TransformerOutput
 from lengthwise.positions.encodings.modules import Scalars
@@ -77,16 +78,12 @@ class StackedLinear(nn.Module):
 
     def forward(self, x: Float[Tensor, "SB *rest D"]) -> Float[Tensor, "SB *rest E"]:
         """Each run's rows times its own matrix."""
-        return _product(x, self.weight, self.bias)
+        return product(x, self.weight, self.bias)
 
-    def parted(
-        self, first: Float[Tensor, "SB S D"], rest: Float[Tensor, "SB T D"], size: int
-    ) -> tuple[Float[Tensor, "SB S E"], Float[Tensor, "SB T F"]]:
-        """The first ``size`` outputs for ``first`` and the others for ``rest``."""
-        sizes = (size, self.weight.shape[1] - size)
-        top, bottom = self.weight.split(sizes, dim=1)
-        top_bias, bottom_bias = (None, None) if self.bias is None else self.bias.split(sizes, dim=1)
-        return _product(first, top, top_bias), _product(rest, bottom, bottom_bias)
+    def parts(self, sizes: Sequence[int]) -> Iterator[Part]:
+        """The outputs in pieces of these sizes."""
+        biases = [None] * len(sizes) if self.bias is None else self.bias.split(list(sizes), 1)
+        yield from zip(self.weight.split(list(sizes), 1), biases, strict=True)
 
 
 class StackedEmbedding(nn.Module):
@@ -105,7 +102,7 @@ class StackedEmbedding(nn.Module):
 
     def scores(self, hidden: Float[Tensor, "SB T D"]) -> Float[Tensor, "SB T V"]:
         """The product of ``hidden`` with every vector of the run's table."""
-        return _product(hidden, self.weight, None)
+        return product(hidden, self.weight, None)
 
 
 class StackedNorm(nn.Module):
@@ -148,13 +145,6 @@ class StackedScalars(nn.Module):
 
 def _stacked(runs: int, parameter: Tensor) -> nn.Parameter:
     return nn.Parameter(parameter.new_empty(runs, *parameter.shape))
-
-
-def _product(x: Tensor, weight: Float[Tensor, "S E D"], bias: Tensor | None) -> Tensor:
-    runs, outputs, inputs = weight.shape
-    rows = x.reshape(runs, -1, inputs)
-    result = rows @ weight.mT if bias is None else torch.baddbmm(bias[:, None], rows, weight.mT)
-    return result.view(*x.shape[:-1], outputs)
 
 
 def _swap(module: nn.Module, runs: int) -> None:
