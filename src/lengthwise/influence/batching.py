@@ -1,8 +1,9 @@
 """Losses of many windows under many masks, with the work shared that masks leave in common.
 
-Three savings, all exact to rounding: masked tokens are left out (the compact form of `model`), rows of equally many
+All savings are exact to rounding: masked tokens are left out (the compact form of `model`), rows of equally many
 visible tokens go through the model together, whichever window and mask they belong to, and the model computes its last
-layer's output and its logits at the last token only.
+layer's output and its logits at the last token only. A model that is `Sharing` saves more where masks differ in one
+token, which is what a greedy search asks for.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from lengthwise.core.errors import require
-from lengthwise.influence.model import LanguageModel
+from lengthwise.influence.model import LanguageModel, Losses, Sharing
 
 
 class Scorer:
@@ -41,6 +42,7 @@ class Scorer:
         self.always: Bool[ndarray, " Lbar"] = np.ones(self.context, dtype=bool)
         self.always[self.block] = False
         self.forwards, self.seconds = 0, 0.0
+        self._known: dict[tuple[int, frozenset[int]], float] = {}
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -61,8 +63,11 @@ class Scorer:
     def _forward(self, rows: Int[ndarray, " B"], positions: Int[ndarray, "B T"]) -> Float[ndarray, " B"]:
         started = time.perf_counter()
         found = self.model.target_losses(self.tokens[rows[:, None], positions], positions, self.targets[rows])
+        return self._checked(found, started)
+
+    def _checked(self, found: Float[ndarray, " B"], started: float) -> Float[ndarray, " B"]:
         self.seconds += time.perf_counter() - started
-        self.forwards += len(rows)
+        self.forwards += len(found)
         bad = np.flatnonzero(~np.isfinite(found))
         require(
             not len(bad),
@@ -76,6 +81,30 @@ class Scorer:
         visible = np.repeat(self.always[None], len(rows), axis=0)
         np.put_along_axis(visible, positions, True, axis=1)
         return self.losses(rows, visible)
+
+    def joined(self, chosen: Int[ndarray, "N s"], added: Int[ndarray, "N n"]) -> Float[ndarray, "N n"]:
+        """Losses when one token of ``added``, each in turn, is visible besides ``chosen`` and what always is."""
+        if self._shared is None:
+            tried = np.concatenate([np.repeat(chosen[:, None], added.shape[1], axis=1), added[:, :, None]], axis=2)
+            rows = np.repeat(np.arange(len(self)), added.shape[1])
+            losses = self.revealed(rows, tried.reshape(len(rows), -1)).reshape(added.shape)
+        else:
+            losses = np.empty(added.shape)
+            for row, of_one in enumerate(self._shared):
+                started = time.perf_counter()
+                visible = np.union1d(np.flatnonzero(self.always), chosen[row])
+                losses[row] = self._checked(of_one(visible, added[row]), started)
+        for row, before in enumerate(chosen.tolist()):
+            for j, loss in zip(added[row].tolist(), losses[row].tolist(), strict=True):
+                self._known[row, frozenset((*before, j))] = loss
+        return losses
+
+    @cached_property
+    def _shared(self) -> list[Losses] | None:
+        """Per window, its losses with one more token; None if the model shares nothing."""
+        if not isinstance(self.model, Sharing) or not self.model.shares:
+            return None
+        return [self.model.share(row, int(target)) for row, target in zip(self.tokens, self.targets, strict=True)]
 
     @cached_property
     def long(self) -> Float[ndarray, " N"]:
@@ -91,13 +120,19 @@ class Scorer:
     @cached_property
     def singles(self) -> Float[ndarray, "N n"]:
         """Losses with one token of the block visible, each in turn."""
-        rows = np.repeat(np.arange(len(self)), len(self.block))
-        return self.revealed(rows, np.tile(self.block, len(self))[:, None]).reshape(len(self), -1)
+        nothing = np.empty((len(self), 0), dtype=np.int64)
+        return self.joined(nothing, np.tile(self.block, (len(self), 1)))
 
     def path(self, order: Int[ndarray, "N k"]) -> Float[ndarray, "N k"]:
         """L_short,sparse(1..k): losses with the first, the first two, … of ``order`` visible."""
-        rows = np.arange(len(self))
-        return np.stack([self.revealed(rows, order[:, : k + 1]) for k in range(order.shape[1])], axis=1)
+        return np.stack([self._losses_with(order[:, : k + 1]) for k in range(order.shape[1])], axis=1)
+
+    def _losses_with(self, chosen: Int[ndarray, "N m"]) -> Float[ndarray, " N"]:
+        """Losses with ``chosen`` visible; what a search has met is not computed again."""
+        found = np.array([self._known.get((row, frozenset(one)), np.nan) for row, one in enumerate(chosen.tolist())])
+        new = np.flatnonzero(np.isnan(found))
+        found[new] = self.revealed(new, chosen[new])
+        return found
 
     @cached_property
     def attention(self) -> Float[ndarray, "N Lbar"]:

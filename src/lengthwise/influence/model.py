@@ -7,7 +7,7 @@ the same loss: the *compact* form. `LanguageModel.masked_losses` is the explicit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
@@ -18,6 +18,8 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from lengthwise.core.errors import require
+from lengthwise.influence.shared_layer import Workspace
+from lengthwise.influence.shared_pass import SharedWindow, covers
 from lengthwise.models.transformer import Transformer
 
 
@@ -61,6 +63,22 @@ class LanguageModel(Protocol):
         ...
 
 
+Losses = Callable[[Int[ndarray, " T"], Int[ndarray, " n"]], Float[ndarray, " n"]]
+"""Positions that are visible (increasing), and others: the losses when one of these is visible too, each in turn."""
+
+
+@runtime_checkable
+class Sharing(Protocol):
+    """A `LanguageModel` that computes masks which differ in one token faster than one by one."""
+
+    shares: bool
+    """Whether it can."""
+
+    def share(self, tokens: Int[ndarray, " Lbar"], target: int) -> Losses:
+        """The losses of one window's target."""
+        ...
+
+
 class OwnModel:
     """`Transformer` as a `LanguageModel`; its position ids are the positions.
 
@@ -78,6 +96,8 @@ class OwnModel:
         self.vocab_size = transformer.table.num_embeddings
         self.parameters = transformer.parameter_count
         self.batch_tokens = batch_tokens(transformer.table.weight.device)
+        self.shares = covers(transformer)
+        self._space = Workspace()
 
     @torch.inference_mode()
     def target_losses(
@@ -86,6 +106,19 @@ class OwnModel:
         """Losses from the visible tokens alone; the last layer and the head act at the last token only."""
         ids, at = self._ids(positions), last(tokens.shape[1])
         return nats(self.transformer(self._tensor(tokens), ids, at=at).logits[:, 0], targets)
+
+    @torch.inference_mode()
+    def share(self, tokens: Int[ndarray, " Lbar"], target: int) -> Losses:
+        """Losses under masks that differ in one token; for as long as the weights stay as they are."""
+        window = SharedWindow(
+            self.transformer, self._tensor(tokens), max(self.batch_tokens, CPU_SHARED_TOKENS), self._space
+        )
+
+        @torch.inference_mode()
+        def losses(visible: Int[ndarray, " T"], added: Int[ndarray, " n"]) -> Float[ndarray, " n"]:
+            return nats(window.scores(self._tensor(visible), self._tensor(added)), np.full(len(added), target))
+
+        return losses
 
     @torch.inference_mode()
     def masked_losses(
@@ -118,11 +151,14 @@ class OwnModel:
         return tensor(values, self.transformer.table.weight.device)
 
 
-CPU_TOKENS, GPU_TOKENS = 1024, 1 << 16
+CPU_TOKENS, CPU_SHARED_TOKENS, GPU_TOKENS = 1024, 4096, 1 << 16
 
 
 def batch_tokens(device: torch.device) -> int:
-    """Tokens of one forward pass: on a CPU, those whose activations stay in its caches."""
+    """Tokens of one forward pass: on a CPU, those whose activations stay in its caches.
+
+    Passes that share work write over the same memory and take more: there, what a batch costs besides its tokens shows.
+    """
     return CPU_TOKENS if device.type == "cpu" else GPU_TOKENS
 
 
@@ -140,8 +176,9 @@ def nats(logits: Float[Tensor, "B V"], targets: Int[ndarray, " B"]) -> Float[nda
     """−ln of each target's probability, in float64."""
     wanted = tensor(targets, logits.device)
     # The sum over the vocabulary in float64; the logits themselves are as exact as the model is.
-    logits = logits.double()
-    return (logits.logsumexp(-1) - logits.gather(1, wanted[:, None])[:, 0]).detach().cpu().numpy()
+    largest = logits.amax(-1, keepdim=True)
+    total = (logits - largest).exp_().sum(-1, dtype=torch.float64).log()
+    return (total + (largest - logits.gather(1, wanted[:, None])).double()[:, 0]).detach().cpu().numpy()
 
 
 @contextmanager

@@ -56,9 +56,7 @@ class Greedy(Selector):
         chosen = block[scorer.singles.argmin(axis=1)][:, None]
         for _ in range(1, most):
             left = np.stack([np.setdiff1d(block, taken) for taken in chosen])
-            tried = np.concatenate([np.repeat(chosen[:, None], left.shape[1], axis=1), left[:, :, None]], axis=2)
-            losses = scorer.revealed(np.repeat(rows, left.shape[1]), tried.reshape(-1, tried.shape[2]))
-            best = losses.reshape(targets, -1).argmin(axis=1)
+            best = scorer.joined(chosen, left).argmin(axis=1)
             chosen = np.concatenate([chosen, left[rows, best][:, None]], axis=1)
         return chosen
 
