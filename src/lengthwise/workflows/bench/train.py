@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -22,6 +21,8 @@ from lengthwise.training.trainer import Trainer
 from lengthwise.workflows.bench import gpt2
 from lengthwise.workflows.bench.measure import Effort, Row
 
+STEPS = 8
+"""Steps of one timed repeat, which are the same in each."""
 AGAINST = "GPT-2 (transformers), padded batches"
 
 
@@ -105,15 +106,17 @@ def _case(case: Case, effort: Effort) -> Iterator[Row]:
         key: case.trainer(key[0], every_token=key[1] == "all")
         for key in (("float32", "scored"), ("bf16", "scored"), ("float32", "all"), ("bf16", "all"))
     }
-    sides: list[Callable[[int], object]] = [side.step for pair in (padded, ours) for side in pair.values()]
-    seconds = effort.seconds(sides)
-    real = statistics.mean(tokens for _, tokens in padded["float32", "scored"].batches)
-    width = statistics.mean(batch["input_ids"].numel() for batch, _ in padded["float32", "scored"].batches)
-    # The timed steps are 1 to `repeats`, after the one that is not timed.
-    own = statistics.median(
-        sum(group.input_ids.numel() for group in ours["float32", "scored"].groups(step))
-        for step in range(1, effort.repeats + 1)
-    )
+    # Both sides take the same number of steps, on data that repeats: what is compiled per shape is not timed.
+    steps = [*range(2 if effort.quick else STEPS)]
+
+    def repeated(step: Callable[[int], object]) -> Callable[[int], object]:
+        return lambda repeat: [step(index) for index in steps]
+
+    seconds = effort.seconds([repeated(side.step) for pair in (padded, ours) for side in pair.values()])
+    batches = [padded["float32", "scored"].batches[index] for index in steps]
+    real = sum(tokens for _, tokens in batches)
+    width = sum(batch["input_ids"].numel() for batch, _ in batches)
+    own = sum(group.input_ids.numel() for step in steps for group in ours["float32", "scored"].groups(step))
     theirs = dict(zip(padded, (real / time for time in seconds[:4]), strict=True))
     mine = dict(zip(ours, (own / time for time in seconds[4:]), strict=True))
 
