@@ -5,7 +5,7 @@ Run: OMP_NUM_THREADS=1 python benchmarks/influence.py [--context 128] [--recent 
 tokens and losses are the same. Weights are random, which changes no time.
 
 The steps add up: the plain loop (explicit 4-D mask over the whole window, all logits); logits at one position; masked
-tokens left out; rows batched, and the last layer (of our transformer) at one position.
+tokens left out; rows batched and, of our transformer, what masks that differ in one token share.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def main() -> None:
         path = scorer.path(chosen)
         rate = arguments.targets / (clock() - started)
         found = (chosen[0].tolist(), path[0].tolist())
-        show(name, "+ batches: what `measure` does", rate, base, forwards, found, (order, losses))
+        show(name, "+ batches, shared passes: what `measure` does", rate, base, forwards, found, (order, losses))
 
 
 def show(
