@@ -1,6 +1,6 @@
 """Time greedy search for influential tokens against a loop with one mask per forward pass, saving by saving.
 
-Run: OMP_NUM_THREADS=1 python benchmarks/influence.py [--context 128] [--recent 64] [-k 8] [--models NAME ...]
+Run: python benchmarks/influence.py [--context 128] [--recent 64] [-k 8] [--models NAME ...] [--threads 2]
 [--clock cpu]. Prints a Markdown table: targets per second of each step, the ratio to the plain loop, and whether the
 tokens and losses are the same. Weights are random, which changes no time.
 
@@ -123,9 +123,10 @@ def main() -> None:
     parser.add_argument("-k", type=int, default=8)
     parser.add_argument("--targets", type=int, default=8, help="of the shared search; the loops get one each")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="processor threads of both sides")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
+    torch.set_num_threads(arguments.threads)
     clock = time.perf_counter if arguments.clock == "wall" else time.process_time
     print("| model | step | targets/s | times the loop | forwards/s | same tokens | largest difference, nats |")
     print("| --- | --- | ---: | ---: | ---: | --- | ---: |")
