@@ -19,7 +19,6 @@ from lengthwise.influence.summary import (
     line,
     recovered,
     spans,
-    spearman,
 )
 
 
@@ -74,17 +73,6 @@ def test_by_k_reads_the_column_of_k():
     short, y = np.array([4.0, 4.0]), np.array([4.0, 4.0])
     found = by_k(losses, short, y, (1, 3), Resamples(np.array([0, 1]), 20, np.random.default_rng(0)))
     assert {k: row["recovered"] for k, row in found.items()} == {"1": 0.25, "3": 0.75}
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12))
-def test_spearman_counts_pairs(pairs: list[tuple[int, int]]):
-    """Rank = 1/2 + those below + half of those equal, itself included; then Pearson's correlation."""
-    a, b = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
-    ranks = [[0.5 + sum(v < u for v in side) + 0.5 * sum(v == u for v in side) for u in side] for side in (a, b)]
-    if len(set(a)) == 1 or len(set(b)) == 1:
-        assert spearman(a, b) is None
-    else:
-        assert spearman(a, b) == pytest.approx(np.corrcoef(ranks)[0, 1])
 
 
 def test_spans_are_distances_to_the_target():

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from lengthwise.core.ranks import spearman
 from lengthwise.core.rng import Rng
 
 NEEDS_CONTEXT = 0.1
@@ -142,25 +143,16 @@ def extrapolation(
         # Rounded, so that shares which differ by rounding only have the same rank.
         share = np.clip(gained[chosen] / y[chosen], 0, 1).round(9)
         found[str(k)] = {
-            "rank_correlation": spearman(share, gap[chosen]),
+            "rank_correlation": _correlation(share, gap[chosen]),
             "interval": _spearman_interval(share, gap[chosen], resamples, chosen),
         }
     return {"targets": int(chosen.sum()), "k": min(x), **found[str(min(x))], "by_k": found}
 
 
-def spearman(a: Float[ndarray, " N"], b: Float[ndarray, " N"]) -> float | None:
-    """Correlation of the ranks, equal values sharing their mean rank; None where either does not vary."""
-    if len(a) < 2:
-        return None
-    a, b = _ranks(a), _ranks(b)
-    a, b = a - a.mean(), b - b.mean()
-    size = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    return float((a * b).sum()) / size if size > 0 else None
-
-
-def _ranks(values: Float[ndarray, " N"]) -> Float[ndarray, " N"]:
-    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts + 1) / 2)[index]
+def _correlation(a: Float[ndarray, " N"], b: Float[ndarray, " N"]) -> float | None:
+    """Spearman's ρ, or None where either does not vary."""
+    value = float(spearman(a, b)) if len(a) > 1 else float("nan")
+    return None if np.isnan(value) else value
 
 
 def _spearman_interval(
@@ -169,6 +161,6 @@ def _spearman_interval(
     if resamples.weights is None:
         return None
     repeats = resamples.weights[:, resamples.owner[chosen]].astype(int)
-    drawn = [spearman(np.repeat(share, row), np.repeat(gap, row)) for row in repeats]
+    drawn = [_correlation(np.repeat(share, row), np.repeat(gap, row)) for row in repeats]
     known = [value for value in drawn if value is not None]
     return interval(np.array(known)) if known and len(known) == len(drawn) else None

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.ranks import spearman
 from lengthwise.core.rng import stream
 from lengthwise.report.result import load
 from lengthwise.report.summary import SystemSummary, summarize
@@ -57,22 +58,6 @@ class RankCorrelation:
             return f"{self.value:+.2f} (one seed)"
         each = " ".join("–" if value is None else f"{value:+.2f}" for value in self.each)
         return f"{self.value:+.2f} [{self.low:+.2f}, {self.high:+.2f}] (each seed {each})"
-
-
-def midranks(values: Float[ndarray, "*rows N"]) -> Float[ndarray, "*rows N"]:
-    """Ranks 1..N along the last axis; equal values share the mean of their ranks."""
-    smaller = (values[..., None, :] < values[..., :, None]).sum(axis=-1)
-    equal = (values[..., None, :] == values[..., :, None]).sum(axis=-1)
-    return smaller + (equal + 1) / 2
-
-
-def spearman(x: Float[ndarray, "*rows N"], y: Float[ndarray, "*rows N"]) -> Float[ndarray, "*rows"]:
-    """Spearman's ρ along the last axis: the correlation of midranks (Spearman 1904); NaN where x or y is constant."""
-    a, b = midranks(np.asarray(x, dtype=float)), midranks(np.asarray(y, dtype=float))
-    a, b = a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True)
-    scale = np.sqrt((a * a).sum(axis=-1) * (b * b).sum(axis=-1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(scale > 0, (a * b).sum(axis=-1) / scale, np.nan)
 
 
 def interval(
