@@ -43,9 +43,7 @@ class _Linear(torch.autograd.Function):
         matrix = weight.bfloat16()
         ctx.save_for_backward(rows, matrix)
         ctx.dtypes = x.dtype, weight.dtype, None if bias is None else bias.dtype
-        result = _times(rows, matrix.mT)
-        if bias is not None:
-            result += bias.bfloat16()
+        result = _times(rows, matrix.mT, None if bias is None else bias.bfloat16())
         return result.view(*x.shape[:-1], len(matrix))
 
     @staticmethod
@@ -61,18 +59,27 @@ class _Linear(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             to_weight = _outer(flat, rows).to(weight_type)
         if ctx.needs_input_grad[2]:
-            to_bias = flat.sum(0, dtype=bias_type)
+            # Summed in float32 all the same; to ask for a float32 result would first copy all of ``flat``.
+            to_bias = flat.sum(0).to(bias_type)
         return to_x, to_weight, to_bias
 
 
-def _times(rows: Float[Tensor, "N D"], matrix: Float[Tensor, "D E"]) -> Float[Tensor, "N E"]:
-    """``rows · matrix``."""
+def _times(
+    rows: Float[Tensor, "N D"], matrix: Float[Tensor, "D E"], bias: Float[Tensor, " E"] | None = None
+) -> Float[Tensor, "N E"]:
+    """``rows · matrix + bias``."""
     block, rest = cut(len(rows))
     result = rows.new_empty(block + rest, matrix.shape[1])
+    pieces = []
     if block:
-        torch.mm(rows[:block], matrix, out=result[:block])
+        pieces.append((rows[:block], result[:block]))
     if rest:
-        torch.mm(_padded(rows[block:], rest), matrix, out=result[block:])
+        pieces.append((_padded(rows[block:], rest), result[block:]))
+    for piece, out in pieces:
+        if bias is None:
+            torch.mm(piece, matrix, out=out)
+        else:
+            torch.addmm(bias, piece, matrix, out=out)
     return result[: len(rows)]
 
 
