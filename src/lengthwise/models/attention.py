@@ -14,6 +14,7 @@ from torch.nn import functional
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.layers import Linear, by_head, product
+from lengthwise.models.norms import rms_norm
 from lengthwise.positions.encodings.modules import PositionEncoding, Scalars
 
 
@@ -127,8 +128,8 @@ class Attention(nn.Module):
     ) -> tuple[Float[Tensor, "B H A d"], Float[Tensor, "B H Q d"]]:
         """Normed, rotated and scaled."""
         if self.gain is not None:
-            q = functional.rms_norm(q, (self.head_width,)) * self.gain(q)
-            k = functional.rms_norm(k, (self.head_width,))
+            q = rms_norm(q) * self.gain(q)
+            k = rms_norm(k)
         q = encoding.rotate(q, sight.ids if sight.at is None else sight.ids[:, sight.at])
         k = encoding.rotate(k, sight.ids)
         return q if sight.scale is None else q * sight.scale, k

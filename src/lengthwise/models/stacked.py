@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.models.layers import Part, product
+from lengthwise.models.norms import rms_norm
 from lengthwise.models.ragged import Segment
 from lengthwise.models.transformer import Transformer, TransformerOutput
 from lengthwise.positions.encodings.modules import Scalars
@@ -117,11 +118,10 @@ class StackedNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "SB T D"]) -> Float[Tensor, "SB T D"]:
         """Normalize, then scale (and shift) by each run's own weights."""
-        if self.centred:
-            assert self.eps is not None
-            x = functional.layer_norm(x, self.shape, eps=self.eps)
-        else:
-            x = functional.rms_norm(x, self.shape, eps=self.eps)
+        if not self.centred:
+            return rms_norm(x, self.weight, self.eps)
+        assert self.eps is not None
+        x = functional.layer_norm(x, self.shape, eps=self.eps)
         by_run = x.view(self.weight.shape[0], -1, x.shape[-1])
         by_run = by_run * self.weight[:, None]
         if self.bias is not None:

@@ -20,6 +20,7 @@ from lengthwise.models.attention import Attention, BatchSight, Sight, causal_mas
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.layers import Linear, TokenTable, take
+from lengthwise.models.norms import RMSNorm
 from lengthwise.models.position_head import IdPrediction, PositionHead
 from lengthwise.models.ragged import RaggedSight, Segment
 from lengthwise.positions.encodings import EncodingShape, EncodingSpec
@@ -196,4 +197,4 @@ class Transformer(nn.Module):
 
 def make_norm(config: ModelConfig) -> nn.Module:
     """RMSNorm or LayerNorm."""
-    return nn.RMSNorm(config.width) if config.norm == "rms" else nn.LayerNorm(config.width, bias=config.bias)
+    return RMSNorm(config.width) if config.norm == "rms" else nn.LayerNorm(config.width, bias=config.bias)
