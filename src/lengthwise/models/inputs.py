@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -74,6 +75,14 @@ class Inputs:
             allowed=None if groups[0].allowed is None else flat("allowed"),
             segments=segments,
         )
+
+    def of_runs(self, runs: slice) -> Inputs:
+        """Some runs of a flat batch."""
+        allowed = None if self.allowed is None else self.allowed[runs]
+        return dataclasses.replace(
+            self, input_ids=self.input_ids[runs], position_ids=self.position_ids[runs], targets=self.targets[runs],
+            target_ids=self.target_ids[runs], allowed=allowed,
+        )  # fmt: skip
 
     @classmethod
     def of(

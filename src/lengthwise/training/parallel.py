@@ -33,8 +33,10 @@ from lengthwise.training.checkpoint import Progress
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import stacked_groups, training_lengths
 from lengthwise.training.loss import run_losses
+from lengthwise.training.memory import keep_memory
 from lengthwise.training.regularizer import positional_regularizer
 from lengthwise.training.schedule import learning_rate
+from lengthwise.training.stack_parts import StackParts, runs_at_once
 from lengthwise.training.stacked_adamw import StackedAdamW
 from lengthwise.training.trainer import make_optimizer, write_log
 
@@ -104,12 +106,14 @@ class ParallelTrainer:
         if not self.config.stacked:
             self.config = dataclasses.replace(self.config, stacked=True)
         training_lengths(self.task, self.config)
+        keep_memory()
         self.states = [RunState(run if isinstance(run, Run) else Run(run)) for run in self.runs]
         self.step_count, self.seconds = 0, 0.0
         self.members = list(range(len(self.states)))
         runs = [state.run for state in self.states]
         self.stack = TransformerStack([self._plain(run) for run in runs]).to(self.device)
         decays = [self.settings(run).weight_decay for run in runs]
+        self.parts = StackParts(self.stack)
         self.optimizer = StackedAdamW(list(self.stack.parameters()), self.config, decays)
 
     def _plain(self, run: Run) -> Transformer:
@@ -146,17 +150,20 @@ class ParallelTrainer:
             torch.manual_seed(int(stream(runs[0].seed, "train", "stack dropout", step).integers(2**62)))
         self.optimizer.zero_grad()
         reported = torch.zeros(len(runs), device=self.device)
-        tokens = sum(group.input_ids.numel() for group in groups)
-        parts = [groups] if tokens * self.model_config.width <= JOINED else [[group] for group in groups]
-        for part in parts:
-            inputs = Inputs.join(part, len(runs))
-            with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=config.precision == "bf16"):
-                output = self.stack(inputs.input_ids, inputs.position_ids, at=inputs.at, segments=inputs.segments)
-                loss = run_losses(output, inputs, len(runs))
-            scaled = (loss.token + config.id_loss * loss.position) / total
-            # A run's loss reaches its own weights only, so the sum has every run's gradient.
-            scaled.sum().backward()
-            reported += scaled.detach()
+        numbers = sum(group.input_ids.numel() for group in groups) // len(runs) * self.model_config.width
+        size = runs_at_once(len(runs), numbers, self.device)
+        joined = [groups] if numbers * size <= JOINED else [[group] for group in groups]
+        for inputs in (Inputs.join(part, len(runs)) for part in joined):
+            for part, model in self.parts.of(size):
+                mine = inputs if size == len(runs) else inputs.of_runs(part)
+                with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=config.precision == "bf16"):
+                    output = model(mine.input_ids, mine.position_ids, at=mine.at, segments=mine.segments)
+                    loss = run_losses(output, mine, len(mine.input_ids))
+                scaled = (loss.token + config.id_loss * loss.position) / total
+                # A run's loss reaches its own weights only, so the sum has every run's gradient.
+                scaled.sum().backward()
+                reported[part] += scaled.detach()
+        self.parts.gather(size)
         if config.regularizer:
             (config.regularizer * positional_regularizer(self.stack.model)).backward()
         self.optimizer.clip(config.clip)
@@ -189,8 +196,13 @@ class ParallelTrainer:
         kept = [place for place, index in enumerate(self.members) if not self.states[index].ended]
         if len(kept) < len(self.members):
             self.members = [self.members[place] for place in kept]
-            self.stack.select(kept)
-            self.optimizer.select(list(self.stack.parameters()), kept)
+            self._keep(kept)
+
+    def _keep(self, kept: list[int]) -> None:
+        """Drop all runs of the stack but ``kept``."""
+        self.stack.select(kept)
+        self.parts = StackParts(self.stack)
+        self.optimizer.select(list(self.stack.parameters()), kept)
 
     def _run_folder(self, index: int) -> Path | None:
         if self.run_folders is not None:
@@ -228,11 +240,10 @@ class ParallelTrainer:
                 state.progress, state.failure = Progress(**values), failure
             kept = progress["members"]
             self.members = kept
-            self.stack.select(kept)
+            self._keep(kept)
             self.stack.model.load_state_dict(
                 {name.removeprefix("stack."): value for name, value in tensors.items() if name.startswith("stack.")}
             )
-            self.optimizer.select(list(self.stack.parameters()), kept)
             self.optimizer.steps = self.step_count
             for index in range(len(self.optimizer.parameters)):
                 self.optimizer.averages[index].copy_(tensors[f"average.{index}"])

@@ -27,6 +27,7 @@ from lengthwise.training.checkpoint import Progress
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import training_groups, training_lengths
 from lengthwise.training.loss import next_token_loss
+from lengthwise.training.memory import keep_memory
 from lengthwise.training.regularizer import positional_regularizer
 from lengthwise.training.schedule import learning_rate
 
@@ -53,6 +54,7 @@ class Trainer:
 
     def __post_init__(self) -> None:
         training_lengths(self.task, self.config)
+        keep_memory()
         self.model = build_model(self.task, self.scheme, self.encoding, self.model_config, seed=self.seed).to(
             self.device
         )
