@@ -21,7 +21,7 @@ from lengthwise.training.trainer import Trainer
 from lengthwise.workflows.bench import gpt2
 from lengthwise.workflows.bench.measure import Effort, Row
 
-STEPS = 8
+STEPS = 4
 """Steps of one timed repeat, which are the same in each."""
 AGAINST = "GPT-2 (transformers), padded batches"
 
