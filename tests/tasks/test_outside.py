@@ -50,6 +50,7 @@ def test_a_path_relative_to_the_working_directory(monkeypatch: pytest.MonkeyPatc
         (None, "gone.py:Task", r"no file .*gone\.py"),
         ("x = (", "broken.py:Mine", r"broken\.py does not run: SyntaxError"),
         ("1 / 0", "crash.py:Mine", r"crash\.py does not run: ZeroDivisionError"),
+        ("raise SystemExit(0)", "ends.py:Mine", r"ends\.py does not run: SystemExit"),
         ("class Mine: pass", "wrong.py:Other", r"unknown class in .*wrong\.py 'Other'"),
         ("class Mine: pass", "plain.py:Mine", r"is not a Task; derive it from lengthwise\.tasks\.Task"),
     ],

@@ -31,7 +31,7 @@ def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
         sys.modules[module_name] = module
         try:
             spec.loader.exec_module(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a script that ends itself is a mistake in the file, not our end
             del sys.modules[module_name]
             raise LengthwiseError(f"{path_text} does not run: {type(error).__name__}: {error}") from error
     classes = {name: value for name, value in vars(module).items() if isinstance(value, type)}
