@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import json
+import time
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from lengthwise.models.inputs import Inputs
 from lengthwise.positions.schemes.plain import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.workflows.bench import data, train
+from lengthwise.workflows.bench.elsewhere import Elsewhere, Sides
 from lengthwise.workflows.bench.generate import ROOM, SMALL, as_gpt2, endless, prompts
 from lengthwise.workflows.bench.gpt2 import padded_batch
 from lengthwise.workflows.bench.measure import Effort, Row
@@ -49,6 +51,21 @@ def test_an_area_yields_positive_numbers(area: str, count: int) -> None:
         assert row["ratio"] > 0
     assert report["machine"]["cores"] >= 1
     json.dumps(report, allow_nan=False)
+
+
+def sleeper(seconds: float) -> Sides:
+    def fail(repeat: int) -> None:
+        raise ValueError(f"no repeat {repeat}")
+
+    return {"sleep": lambda repeat: time.sleep(seconds), "fail": fail}
+
+
+def test_the_baseline_works_and_fails_in_a_process_of_its_own() -> None:
+    with Elsewhere(sleeper, 0.05, clock="wall") as there:
+        (median,) = Effort(repeats=2, clock="cpu").seconds([there.side("sleep")])
+        assert median >= 0.05, "seconds are those of the other process, by its own clock"
+        with pytest.raises(ValueError, match="no repeat 3"):
+            there.side("fail")(3)
 
 
 def test_unknown_area_is_refused() -> None:

@@ -19,6 +19,7 @@ from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.trainer import Trainer
 from lengthwise.workflows.bench import gpt2
+from lengthwise.workflows.bench.elsewhere import Elsewhere
 from lengthwise.workflows.bench.measure import Effort, Row
 
 STEPS = 4
@@ -90,35 +91,44 @@ def rows(effort: Effort) -> Iterator[Row]:
     yield _matmul_share((QUICK if effort.quick else CASES)[0], effort)
 
 
+KEYS = (("float32", "scored"), ("bf16", "scored"), ("float32", "all"), ("bf16", "all"))
+"""Precision, and which tokens are scored."""
+
+
+def padded_sides(case: Case, steps: int) -> dict[tuple[str, str], Callable[[int], object]]:
+    """The baseline: by key, a function that takes the first ``steps`` steps."""
+    sides = {
+        key: gpt2.PaddedTraining(
+            case.task, case.model, case.config("float32"), case.max_position + 1,
+            precision=key[0], every_token=key[1] == "all", batches=steps,
+        )
+        for key in KEYS
+    }  # fmt: skip
+    return {key: _repeated(side.step, steps) for key, side in sides.items()}
+
+
+def _repeated(step: Callable[[int], object], steps: int) -> Callable[[int], object]:
+    """Both sides take the same number of steps, on data that repeats: what is compiled per shape is not timed."""
+    return lambda repeat: [step(index) for index in range(steps)]
+
+
 def _case(case: Case, effort: Effort) -> Iterator[Row]:
     try:
-        padded = {
-            key: gpt2.PaddedTraining(
-                case.task, case.model, case.config("float32"), case.max_position + 1,
-                precision=key[0], every_token=key[1] == "all",
-            )
-            for key in (("float32", "scored"), ("bf16", "scored"), ("float32", "all"), ("bf16", "all"))
-        }  # fmt: skip
+        import transformers  # noqa: F401
     except ImportError:
         yield Row(case.name, "tokens/s", against=AGAINST, skipped=gpt2.NEEDS)
         return
-    ours = {
-        key: case.trainer(key[0], every_token=key[1] == "all")
-        for key in (("float32", "scored"), ("bf16", "scored"), ("float32", "all"), ("bf16", "all"))
-    }
-    # Both sides take the same number of steps, on data that repeats: what is compiled per shape is not timed.
-    steps = [*range(2 if effort.quick else STEPS)]
-
-    def repeated(step: Callable[[int], object]) -> Callable[[int], object]:
-        return lambda repeat: [step(index) for index in steps]
-
-    seconds = effort.seconds([repeated(side.step) for pair in (padded, ours) for side in pair.values()])
-    batches = [padded["float32", "scored"].batches[index] for index in steps]
+    steps = 2 if effort.quick else STEPS
+    ours = {key: case.trainer(key[0], every_token=key[1] == "all") for key in KEYS}
+    with Elsewhere(padded_sides, case, steps, clock=effort.clock) as padded:
+        own_sides = [_repeated(side.step, steps) for side in ours.values()]
+        seconds = effort.seconds([*(padded.side(key) for key in KEYS), *own_sides])
+    batches = [gpt2.padded_batch(case.task, case.config("float32"), index, False, "cpu") for index in range(steps)]
     real = sum(tokens for _, tokens in batches)
     width = sum(batch["input_ids"].numel() for batch, _ in batches)
-    own = sum(group.input_ids.numel() for step in steps for group in ours["float32", "scored"].groups(step))
-    theirs = dict(zip(padded, (real / time for time in seconds[:4]), strict=True))
-    mine = dict(zip(ours, (own / time for time in seconds[4:]), strict=True))
+    own = sum(group.input_ids.numel() for step in range(steps) for group in ours["float32", "scored"].groups(step))
+    theirs = dict(zip(KEYS, (real / time for time in seconds[:4]), strict=True))
+    mine = dict(zip(KEYS, (own / time for time in seconds[4:]), strict=True))
 
     def best(speeds: dict[tuple[str, str], float], scored: str) -> float:
         return max(speeds["float32", scored], speeds["bf16", scored])
