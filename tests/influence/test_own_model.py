@@ -7,9 +7,7 @@ import pytest
 import torch
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.influence.batching import Scorer
 from lengthwise.influence.model import LanguageModel, OwnModel
-from lengthwise.influence.selection import SELECTORS
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
@@ -93,27 +91,6 @@ def test_attention_is_the_mean_over_layers_and_heads():
     expected = sum(layers[i, :, h, 0] for i in range(3) for h in range(2)) / 6
     assert found == pytest.approx(expected.numpy(), abs=1e-6)
     assert found.sum(axis=1) == pytest.approx([1] * 4, abs=1e-5)
-
-
-def test_greedy_search_equals_one_explicit_mask_at_a_time():
-    """The whole shortcut (left-out tokens, batches, one position) against the plain loop over the window."""
-    model = some_model(layers=3)
-    tokens, _, targets = some_tokens(model)
-    scorer = Scorer(model, tokens, targets, 4)
-    order = SELECTORS.build("greedy").order(scorer, 4, np.random.default_rng)
-    path = scorer.path(order)
-    for row in range(len(tokens)):
-        visible = np.zeros((1, CONTEXT), dtype=bool)
-        visible[0, -4:] = True
-        for step in range(4):
-            tried = {}
-            for j in np.flatnonzero(~visible[0]):
-                with_j = visible.copy()
-                with_j[0, j] = True
-                tried[int(j)] = model.masked_losses(tokens[row : row + 1], with_j, targets[row : row + 1])[0]
-            assert tried[int(order[row, step])] == pytest.approx(min(tried.values()), abs=2e-5)
-            visible[0, order[row, step]] = True
-            assert path[row, step] == pytest.approx(tried[int(order[row, step])], abs=2e-5)
 
 
 def test_models_that_do_not_read_plain_positions_are_refused():
