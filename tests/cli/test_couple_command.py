@@ -13,17 +13,18 @@ from lengthwise.sparsity.coupling_rule import CouplingRule
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.recoupled import Recoupled
 
-FOUR = {
+WITH_PLACES = {
     "copy": ["--set", "symbols=repeats"],
     "reverse": ["--set", "symbols=repeats", "--set", "letters=4"],
     "parity-scratchpad": [],
+    "parity-scratchpad-offset-one": [],
     "addition": [],
 }
 
 
-@pytest.mark.parametrize("task", FOUR)
-def test_the_four_tasks_get_a_coupling_that_counts(terminal: Terminal, task: str) -> None:
-    found = terminal("couple", task, *FOUR[task], "--lengths", "5,10", "--json").json()
+@pytest.mark.parametrize("task", WITH_PLACES)
+def test_tasks_with_places_get_a_coupling_that_counts(terminal: Terminal, task: str) -> None:
+    found = terminal("couple", task, *WITH_PLACES[task], "--lengths", "5,10", "--json").json()
     assert found["holds"], found["problems"]
     assert found["reason"] == ""
     assert found["agrees"] == {"5": True, "10": True}

@@ -82,7 +82,7 @@ def test_found_places_are_local_at_the_longest_test() -> None:
     """The recipe differs in places only, and under the found ones every span is 1 far beyond the training lengths."""
     recipe = RECIPES.make("automatic-coupling", "quick")
     systems = {system.name: system for system in recipe.systems}
-    assert len(systems) == 8
+    assert len(systems) == 9
     for name in automatic_coupling.TASKS_WITH_PLACES:
         by_hand, found = systems[f"{name}, hand-made"].experiment, systems[f"{name}, found"].experiment
         assert found.edited([]).to_json() | {"task": 0} == by_hand.to_json() | {"task": 0}
@@ -92,3 +92,11 @@ def test_found_places_are_local_at_the_longest_test() -> None:
         assert not np.array_equal(one.places, two.places)
         assert span(two, two.places) == 1
         found.scheme.assign(two.places, found.task.levels, stream(1))
+    # Of the two rules for parity the published one is the found one, token by token, ends included.
+    by_hand = systems["parity-scratchpad, hand-made, offset one"].experiment
+    found = systems["parity-scratchpad, found"].experiment
+    assert found.to_json() | {"task": 0} == by_hand.to_json() | {"task": 0}
+    for length in (1, 2, *by_hand.evaluation.lengths):
+        one, two = (e.task.batch(length, 8, stream(0, "parity")) for e in (by_hand, found))
+        assert np.array_equal(one.input_ids, two.input_ids)
+        assert np.array_equal(one.places, two.places)

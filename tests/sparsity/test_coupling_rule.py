@@ -14,6 +14,7 @@ from lengthwise.sparsity.coupling_rule import (
 )
 from lengthwise.sparsity.coupling_search import PlaceFormula, linear
 from lengthwise.sparsity.dependence import Dependencies, estimate_dependencies
+from lengthwise.tasks import TASKS
 
 
 def estimate(name, lengths, tasks=toys.TASKS):
@@ -48,6 +49,25 @@ def test_holds_up_to_length_forty(name):
     rule = propose_coupling([known[n] for n in (4, 5, 6, 7)])
     report = check_coupling(rule, known)
     assert report.holds, report.problems
+
+
+@pytest.mark.parametrize(("task", "first"), [("parity-scratchpad", 1), ("parity-scratchpad-offset-one", 2)])
+def test_both_handmade_rules_of_parity_count(task, first):
+    """Bit i at i or at i + 1: each is a coupling of the task, and the search finds the one with offset one."""
+    known = estimate("parity with scratchpad", (4, 5, 6, 10, 20))
+    rule = propose_coupling([known[n] for n in (4, 5, 6)])
+    *_, running, end = rule.formulas
+    stated = replace(rule, formulas=(PlaceFormula(first, 0, 1), PlaceFormula(1, 0, 0), running, end))
+    for n in (4, 20):
+        places = TASKS.build(task).batch(n, 1, stream(0)).places[0, 1:, 0]
+        assert stated.places(n).tolist() == places.tolist()
+        assert agreement(rule.places(n), places, known[n].prompt_length, np.array(known[n].varies))
+    report = check_coupling(stated, known, lengths=(5, 10, 20))
+    assert report.holds, report.problems
+    assert report.tokens_per_place == 2
+    assert (stated == rule) == (first == 2)
+    far = replace(stated, formulas=(PlaceFormula(first + 2, 0, 1), *stated.formulas[1:]))
+    assert not check_coupling(far, known, lengths=(5, 10, 20)).holds
 
 
 def test_two_answer_tokens_per_prompt_token():

@@ -40,10 +40,20 @@ def test_addition_is_sparse_at_all_lengths_and_local_only_when_coupled(n: int, e
 def test_parity_is_dense_and_its_scratchpad_is_not() -> None:
     for n in (3, 10, 40):
         assert sparsity(TASKS.build("parity").batch(n, 1, stream(0))) == n
-        batch = TASKS.build("parity-scratchpad").batch(n, 1, stream(0))
-        assert sparsity(batch) == 2
-        assert span(batch, batch.places[:, :, 0]) <= 1
-        assert span(batch, sequential(batch)) == n
+        for name in ("parity-scratchpad", "parity-scratchpad-offset-one"):
+            batch = TASKS.build(name).batch(n, 1, stream(0))
+            assert sparsity(batch) == 2
+            assert span(batch, batch.places[:, :, 0]) <= 1
+            assert span(batch, sequential(batch)) == n
+
+
+def test_with_offset_one_the_bit_is_alone_one_place_above_the_token_that_asks() -> None:
+    """`011001=010001` has `2 3 4 5 6 7 | 1 2 3 4 5 6 7` (Cho et al. 2024, public code); the end's place is ours."""
+    batch = TASKS.build("parity-scratchpad-offset-one").batch(6, 1, stream(0))
+    assert batch.places[0, :, 0].tolist() == [0, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 8]
+    places, cut = batch.places[0, :, 0], batch.prompt_length
+    for t in range(cut, cut + 6):
+        assert np.flatnonzero(places[:t] == places[t - 1] + 1).tolist() == [batch.parents[0, t].tolist()[0]]
 
 
 def _task(name: str, **fields: object) -> Task:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class ParityScratchpad(Task):
 
     summary = "running parity of n bits, one bit per step"
     place_rule = "next"
+    first_bit: ClassVar[int] = 1
+    """Place of the first bit; ``=`` has place 1 and the first running parity 2."""
 
     end_mark: bool = False
 
@@ -44,13 +47,13 @@ class ParityScratchpad(Task):
         return 0.5
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """Bit i (from 1) has place i, ``=`` 1, running parity i place i + 1."""
-        n, zero = layout.length, self.vocab["0"]
+        """Bit i (from 1) has place i (with offset one i + 1), ``=`` 1, running parity i place i + 1."""
+        n, zero, first = layout.length, self.vocab["0"], self.first_bit
         bits = rng.integers(2, size=(n, seq.size), dtype=np.int64)
         running = np.bitwise_xor.accumulate(bits, axis=0)
         seq.bos()
-        given = [seq.given(bits[i] + zero, place=i + 1) for i in range(n)]
-        marks = [seq.given(self.vocab[END_MARK], place=n + 1)] if self.end_mark else []
+        given = [seq.given(bits[i] + zero, place=i + first) for i in range(n)]
+        marks = [seq.given(self.vocab[END_MARK], place=n + first)] if self.end_mark else []
         seq.given(self.vocab["="], place=1)
         before: list[int] = []
         for i in range(n):
@@ -65,3 +68,17 @@ class ParityScratchpad(Task):
         if not bits or prompt[0] != BOS or list(prompt[-len(ending) :]) != ending or not set(bits) <= {"0", "1"}:
             raise ValueError("not a string of bits followed by =")
         return [*(str(bits[: i + 1].count("1") % 2) for i in range(len(bits))), EOS]
+
+
+@TASKS.register("parity-scratchpad-offset-one")
+@config
+class OffsetOneParityScratchpad(ParityScratchpad):
+    """`ParityScratchpad` with the other places of Cho et al. 2024's public code: bit i has place i + 1, not i.
+
+    The bit that the next token needs is one place above the current one, and no token that asks for it shares its
+    place. Only the places of the bits (and of the end mark) differ.
+    """
+
+    # A task of its own rather than a field: a field would change the name of every result of the other one.
+    summary = "running parity of n bits, places as published: a bit is one above the token that asks for it"
+    first_bit = 2
