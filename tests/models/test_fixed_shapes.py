@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.models.fixed_shapes import cut, linear
+from lengthwise.models.fixed_shapes import linear, mlp, padded
 
 
-def test_rows_are_covered_in_few_sizes() -> None:
-    cuts = {rows: cut(rows) for rows in range(4096)}
-    assert all(rows <= sum(sizes) < rows + 64 for rows, sizes in cuts.items())
-    assert len({block for block, _ in cuts.values()}) <= 16
-    assert len({rest for _, rest in cuts.values()}) <= 5
-    assert all(rows <= sum(cut(rows)) <= 1.07 * rows for rows in range(4096, 100_000, 77))
+def test_rows_are_padded_to_few_numbers() -> None:
+    numbers = {rows: padded(rows) for rows in range(1, 4097)}
+    assert all(rows <= size < rows + 64 for rows, size in numbers.items() if rows <= 2048)
+    assert len(set(numbers.values())) == 48
+    assert all(rows <= padded(rows) <= 1.0625 * rows for rows in range(1024, 100_000, 77))
 
 
 @pytest.mark.parametrize("rows", [1, 64, 300, 512])
@@ -38,6 +38,32 @@ def test_autocast_results_and_gradients(rows: int, bias: bool, dtype: torch.dtyp
         assert one.dtype == leaf.dtype
         assert one.shape == leaf.shape
         assert (one.float() - other).norm() < 0.01 * other.norm()
+
+
+@pytest.mark.parametrize("rows", [1, 64, 300])
+@pytest.mark.parametrize("bias", [True, False])
+def test_mlp_and_its_gradients(rows: int, bias: bool) -> None:
+    generator = torch.Generator().manual_seed(rows)
+
+    def drawn(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator).requires_grad_()
+
+    x, up, down = drawn(1, rows, 24), drawn(40, 24), drawn(24, 40)
+    up_bias, down_bias = (drawn(40), drawn(24)) if bias else (None, None)
+    wanted = [leaf for leaf in (x, up, up_bias, down, down_bias) if leaf is not None]
+    factor = torch.randn(1, rows, 24, generator=generator)
+    with torch.autocast("cpu", torch.bfloat16):
+        fast = mlp(x, up, up_bias, down, down_bias)
+    exact = functional.linear(functional.gelu(functional.linear(x, up, up_bias)), down, down_bias)
+    assert fast.dtype == x.dtype
+    assert fast.shape == x.shape
+    assert (fast - exact).norm() < 0.01 * exact.norm()
+    found = torch.autograd.grad((fast * factor).sum(), wanted)
+    expected = torch.autograd.grad((exact * factor).sum(), wanted)
+    for leaf, one, other in zip(wanted, found, expected, strict=True):
+        assert one.dtype == leaf.dtype
+        assert one.shape == leaf.shape
+        assert (one - other).norm() < 0.01 * other.norm()
 
 
 def test_float32_is_left_alone() -> None:

@@ -19,6 +19,7 @@ from lengthwise.core.errors import require
 from lengthwise.models.attention import Attention, BatchSight, Sight, causal_mask, hide
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.fixed_shapes import lowered, mlp
 from lengthwise.models.layers import Linear, TokenTable, take
 from lengthwise.models.norms import RMSNorm
 from lengthwise.models.position_head import IdPrediction, PositionHead
@@ -59,7 +60,12 @@ class Block(nn.Module):
             x = take(x, sight.at)
             asked = self.norm1(x)
         x = x + self.dropout(self.attention(asked, normed, encoding, sight, cache, layer))
-        return x + self.dropout(self.down(functional.gelu(self.up(self.norm2(x)))))
+        return x + self.dropout(self._mlp(self.norm2(x)))
+
+    def _mlp(self, x: Float[Tensor, "B A D"]) -> Float[Tensor, "B A D"]:
+        if isinstance(self.up, Linear) and lowered(x):
+            return mlp(x, self.up.weight, self.up.bias, self.down.weight, self.down.bias)
+        return self.down(functional.gelu(self.up(x)))
 
 
 class Transformer(nn.Module):
