@@ -177,7 +177,8 @@ def nats(logits: Float[Tensor, "B V"], targets: Int[ndarray, " B"]) -> Float[nda
     wanted = tensor(targets, logits.device)
     # The sum over the vocabulary in float64; the logits themselves are as exact as the model is.
     largest = logits.amax(-1, keepdim=True)
-    total = (logits - largest).exp_().sum(-1, dtype=torch.float64).log()
+    # What is below e^-80 of the largest adds nothing, and exponentials that underflow take many times as long.
+    total = (logits - largest).clamp_(min=-80).exp_().sum(-1, dtype=torch.float64).log()
     return (total + (largest - logits.gather(1, wanted[:, None])).double()[:, 0]).detach().cpu().numpy()
 
 

@@ -153,8 +153,7 @@ class Layer:
 
     def mlp(self, x: Float[Tensor, "N D"], space: Workspace) -> Float[Tensor, "N D"]:
         """The layer's second half; ``x`` is overwritten."""
-        hidden = space.take("hidden", len(x), len(self.up), like=x)
-        torch.mm(self.normed(x, space), self.up.T, out=hidden)
+        hidden = torch.mm(self.normed(x, space), self.up.T, out=space.take("hidden", len(x), len(self.up), like=x))
         return x.addmm_(torch.ops.aten.gelu_(hidden), self.down.T)
 
     def normed(self, x: Float[Tensor, "N D"], space: Workspace) -> Float[Tensor, "N D"]:
@@ -189,4 +188,4 @@ class Layer:
     def inverse_size(self, x: Float[Tensor, "*s D"]) -> Float[Tensor, "*s 1"]:
         """1 / √(mean square + ε): what RMSNorm multiplies by."""
         size = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-        return size.square_().div_(x.shape[-1]).add_(self.epsilon).rsqrt_()
+        return torch.addcmul(size.new_full((), self.epsilon), size, size, value=1 / x.shape[-1]).rsqrt_()

@@ -1,9 +1,9 @@
 """Forward passes of our transformer under masks that differ in one token, with all that they share computed once.
 
 Exact to rounding. In the first layer, queries, keys and values don't depend on the mask, and a new key changes a
-softmax by one weight: with w on it, attention gives (1 − w) · (what it gave) + w · (the new value). So the layer's
-residual stream, and what its MLP makes of that before the activation, are sums of a few known vectors. The layers after
-it are computed for the visible tokens, and of the last one only what its last query reads.
+softmax by one weight: with w on it, attention gives (1 − w) · (what it gave) + w · (the new value). So what the layer's
+MLP reads is a sum of a few known vectors. All after it is computed for the visible tokens, and of the last layer only
+what its last query reads.
 """
 
 from __future__ import annotations
@@ -71,7 +71,6 @@ class SharedWindow:
         v = projected[:, 2 * width :].unflatten(1, (first.heads, -1)).transpose(0, 1)
         self.logits: Float[Tensor, "H W W"] = q @ k.mT + self.bias
         self.values: Float[Tensor, "H W D"] = v @ first.out.unflatten(1, (first.heads, -1)).permute(1, 2, 0)
-        self.risen_values: Float[Tensor, "H W E"] = self.values @ first.up.T
 
     @torch.no_grad()
     def scores(self, visible: Int[Tensor, " T"], added: Int[Tensor, " n"]) -> Float[Tensor, "n V"]:
@@ -88,20 +87,15 @@ class SharedWindow:
         known = torch.cat([(self.x[visible] + mixed.sum(0))[None], -mixed]).transpose(0, 1)
         # Slot 0 is the new token's.
         known = functional.pad(known, (0, 0, 0, 0, 1, 0))
-        risen = known @ first.up.T
         weights = torch.sigmoid(self.logits[:, visible][:, :, added] - total).permute(2, 1, 0)
         weights = functional.pad(weights, (0, 0, 1, 0))
         size = max(1, self.batch_tokens // (len(visible) + 1))
         parts = math.ceil(len(added) / size)
         found = []
         for w, new, j in zip(*(x.tensor_split(parts) for x in (weights, news, added)), strict=True):
-            x = self._sum("x", w, known, self.values[:, j])
+            x = self._sum(w, known, self.values[:, j])
             x[:, 0] = new
-            sizes = first.inverse_size(x)
-            hidden = self._sum("hidden", w, risen, self.risen_values[:, j], sizes)
-            hidden[:, 0] = (new * sizes[:, 0]) @ first.up.T
-            torch.ops.aten.gelu_(hidden)
-            x.view(-1, x.shape[2]).addmm_(hidden.flatten(0, 1), first.down.T)
+            first.mlp(x.view(-1, x.shape[2]), self.space)
             found.append(self._later_layers(x, visible, j))
         hidden = self.transformer.norm(torch.cat(found))[:, None]
         head = self.transformer.head
@@ -126,18 +120,14 @@ class SharedWindow:
         return Mask(mask, self.factors)
 
     def _sum(
-        self,
-        name: str,
-        weights: Float[Tensor, "B T H"],
-        known: Float[Tensor, "T 1+H E"],
-        values: Float[Tensor, "H B E"],
-        scale: Float[Tensor, "B T 1"] | None = None,
-    ) -> Float[Tensor, "B T E"]:
-        """known₀ + Σ_h w_h · (value_h + known_h), times ``scale``."""
+        self, weights: Float[Tensor, "B T H"], known: Float[Tensor, "T 1+H D"], values: Float[Tensor, "H B D"]
+    ) -> Float[Tensor, "B T D"]:
+        """known₀ + Σ_h w_h · (value_h + known_h)."""
         rows, tokens, size = len(weights), len(known), known.shape[2]
-        own = functional.pad(weights, (1, 0), value=1.0)
-        if scale is not None:
-            own = own * scale
-        of_keys = torch.bmm(own.transpose(0, 1), known, out=self.space.take("sum", tokens, rows, size, like=known))
-        total = self.space.take(name, rows, tokens, size, like=known)
-        return torch.bmm(own[:, :, 1:], values.transpose(0, 1), out=total).add_(of_keys.transpose(0, 1))
+        of_tokens = torch.bmm(
+            functional.pad(weights, (1, 0), value=1.0).transpose(0, 1),
+            known,
+            out=self.space.take("of tokens", tokens, rows, size, like=known),
+        )
+        total = self.space.take("x", rows, tokens, size, like=known)
+        return torch.bmm(weights, values.transpose(0, 1), out=total).add_(of_tokens.transpose(0, 1))
