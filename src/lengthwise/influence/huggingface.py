@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
-from lengthwise.influence.last_token import at_last_token, last_mlp
+from lengthwise.influence.last_token import at_last_token, separable_mlp
 from lengthwise.influence.model import batch_tokens, captured_vectors, helpfulness, nats, tensor
 from lengthwise.training.memory import keep_memory
 
@@ -72,7 +72,7 @@ class HuggingFaceModel:
         self._one_logit = "logits_to_keep" in inspect.signature(inner.forward).parameters
         self._last_mlp: nn.Module | None = None
         self._check_masks()
-        self._take_shortcut()
+        self._last_mlp = separable_mlp(inner, self._probe)
 
     @classmethod
     def load(cls, source: str | Path, max_length: int | None = None) -> HuggingFaceModel:
@@ -172,7 +172,7 @@ class HuggingFaceModel:
 
     def _check_masks(self) -> None:
         """Mask half of a random window: what is masked must not matter, and the two forms must agree."""
-        length = self._probed
+        length = min(PROBED, self.max_length or PROBED)
         rng = stream(0, "masks")
         tokens = rng.integers(self.vocab_size, size=(2, length))
         visible = np.arange(length) % 2 == (length - 1) % 2
@@ -193,24 +193,11 @@ class HuggingFaceModel:
             f"{what}: masked tokens move its loss by {apart:.2g} nats; {SUITED}",
         )
 
-    @property
-    def _probed(self) -> int:
-        return min(PROBED, self.max_length or PROBED)
-
-    def _take_shortcut(self) -> None:
-        """Compute the last block's MLP at the last token only, if that gives the same losses of random windows."""
-        rng = stream(0, "shortcut")
-        tokens = rng.integers(self.vocab_size, size=(2, self._probed))
-        positions, targets = np.tile(np.arange(self._probed), (2, 1)), rng.integers(self.vocab_size, size=2)
-        full = self.target_losses(tokens, positions, targets)
-        self._last_mlp = last_mlp(self.inner)
-        try:
-            same = np.allclose(self.target_losses(tokens, positions, targets), full, rtol=1e-5, atol=1e-5)
-        # A block that does something else with what its MLP gives.
-        except (TypeError, ValueError, RuntimeError, IndexError):
-            same = False
-        if not same:
-            self._last_mlp = None
+    def _probe(self) -> Float[ndarray, " 2"]:
+        """Losses of two random windows."""
+        rng, length = stream(0, "probe"), min(PROBED, self.max_length or PROBED)
+        tokens, targets = rng.integers(self.vocab_size, size=(2, length)), rng.integers(self.vocab_size, size=2)
+        return self.target_losses(tokens, np.tile(np.arange(length), (2, 1)), targets)
 
 
 def _max_length(name: str, settings: Any, given: int | None) -> int:
