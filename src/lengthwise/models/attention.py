@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -170,7 +171,26 @@ class Attention(nn.Module):
 
     def _heads(self, x: Float[Tensor, "B Q E"], parts: int) -> tuple[Tensor, ...]:
         """Split into ``parts`` tensors of shape [B, heads, Q, head width]."""
-        return x.unflatten(2, (parts, self.heads, self.head_width)).permute(2, 0, 3, 1, 4).unbind(0)
+        split = x.unflatten(2, (parts, self.heads, self.head_width))
+        return _Unbound.apply(split) if x.requires_grad else split.permute(2, 0, 3, 1, 4).unbind(0)  # type: ignore[return-value]
+
+
+class _Unbound(torch.autograd.Function):
+    """[B, Q, parts, heads, d] as one [B, heads, Q, d] per part; gradients are put together as those lay."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> tuple[Tensor, ...]:
+        ctx.kind = x.shape, x.dtype
+        return x.permute(2, 0, 3, 1, 4).unbind(0)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:  # type: ignore[override]
+        shape, dtype = ctx.kind
+        result = grads[0].new_empty(shape, dtype=dtype)
+        for part, grad in zip(result.permute(2, 0, 3, 1, 4).unbind(0), grads, strict=True):
+            part.copy_(grad)
+        return result
 
 
 def mix(

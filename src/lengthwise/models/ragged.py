@@ -17,6 +17,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from lengthwise.models.attention import Sight, causal_mask, mix
+from lengthwise.models.segment_attention import Piece, attend, serves
 from lengthwise.positions.encodings.modules import PositionEncoding
 
 
@@ -94,6 +95,9 @@ class RaggedSight(Sight):
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> Tensor:
         """Segment by segment."""
+        pieces = [Piece(s.rows, b.shape[-2], s.tokens, b) for s, b in zip(self.segments, self.biases, strict=True)]
+        if not dropout and serves(q, k, v, pieces):
+            return attend(q, k, v, pieces)
         sizes = [s.size for s in self.segments]
         asked = sizes if self.at is None else [s.scored for s in self.segments]
         mixed = []

@@ -14,7 +14,7 @@ from torch import nn
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 
-NEAR = 1 << 18
+NEAR = 1 << 20
 """Numbers of the residual stream up to which a CPU takes runs together."""
 
 

@@ -1,0 +1,111 @@
+"""Attention of all segments of a flat batch as one function, forward and backward, for bf16 training on a CPU.
+
+torch's own kernel is slow there (see `attention.mix`), and of plain products what costs is the number of operations on
+a segment's small matrices. Here each segment takes a copy of its queries, keys and values; gradients are written where
+they belong, so that nothing is cut or joined by operations of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Of each run, ``rows`` sequences of ``asked`` queries and ``tokens`` keys; ``bias`` holds the mask, too."""
+
+    rows: int
+    asked: int
+    tokens: int
+    bias: Float[Tensor, "*rows A T"]
+
+
+def serves(q: Tensor, k: Tensor, v: Tensor, pieces: Sequence[Piece]) -> bool:
+    """Whether `attend` can do these: bf16 training on a CPU, a key and a value per head, no gradient of a bias."""
+    if v.device.type != "cpu" or v.dtype != torch.bfloat16 or not (q.shape[1] == k.shape[1] == v.shape[1]):
+        return False
+    trains = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
+    return trains and not any(piece.bias.requires_grad for piece in pieces)
+
+
+def attend(
+    q: Float[Tensor, "R H A d"], k: Float[Tensor, "R H N d"], v: Float[Tensor, "R H N e"], pieces: Sequence[Piece]
+) -> Float[Tensor, "R A E"]:
+    """softmax(q·k/√d + bias) · v of every segment, heads side by side; products are made in the type of ``v``."""
+    return _Attend.apply(q, k, v, pieces)  # type: ignore[return-value]
+
+
+class _Attend(torch.autograd.Function):
+    """With P = softmax(L) and O = P·V: ∂V = Pᵀ·∂O, ∂L = P∘(∂P − rows' sums of P∘∂P) with ∂P = ∂O·Vᵀ."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, pieces: Sequence[Piece]) -> Tensor:
+        runs, heads = q.shape[:2]
+        result = v.new_empty(runs, q.shape[2], heads, v.shape[3])
+        scale, kept = 1 / math.sqrt(q.shape[3]), []
+        for piece, asked, tokens in _places(pieces):
+            query = _sequences(q[:, :, asked], piece.rows, v.dtype)
+            key, value = (_sequences(x[:, :, tokens], piece.rows, v.dtype) for x in (k, v))
+            bias = piece.bias.to(v.dtype)
+            if bias.ndim > 2:
+                bias = bias.expand(runs * piece.rows, heads, *bias.shape[-2:]).reshape(-1, *bias.shape[-2:])
+            logits = torch.baddbmm(bias, query, key.mT, alpha=scale)
+            # In bf16 torch's own kernel is slow but for rows of a multiple of 32.
+            logits = logits.float() if logits.dtype == torch.bfloat16 else logits
+            weights = torch.softmax(logits, dim=-1).to(v.dtype)
+            _places_of(result, asked, piece.rows).copy_(_by_head(torch.bmm(weights, value), runs, heads))
+            kept += [query, key, value, weights]
+        ctx.save_for_backward(*kept)
+        ctx.pieces, ctx.scale = pieces, scale
+        ctx.kinds = [(x.shape, x.dtype) for x in (q, k, v)]
+        return result.flatten(2)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        kept, pieces, scale = ctx.saved_tensors, ctx.pieces, ctx.scale
+        runs, heads = ctx.kinds[0][0][:2]
+        to_q, to_k, to_v = (
+            grads[0].new_empty(runs, shape[2], heads, shape[3], dtype=dtype) for shape, dtype in ctx.kinds
+        )
+        grad = grads[0].unflatten(2, (heads, -1)).transpose(1, 2)
+        for index, (piece, asked, tokens) in enumerate(_places(pieces)):
+            query, key, value, weights = kept[4 * index : 4 * index + 4]
+            out = _sequences(grad[:, :, asked], piece.rows, value.dtype)
+            _places_of(to_v, tokens, piece.rows).copy_(_by_head(torch.bmm(weights.mT, out), runs, heads))
+            to_weights = torch.bmm(out, value.mT)
+            to_logits = torch.ops.aten._softmax_backward_data(to_weights, weights, -1, weights.dtype).mul_(scale)
+            _places_of(to_q, asked, piece.rows).copy_(_by_head(torch.bmm(to_logits, key), runs, heads))
+            _places_of(to_k, tokens, piece.rows).copy_(_by_head(torch.bmm(to_logits.mT, query), runs, heads))
+        return to_q.transpose(1, 2), to_k.transpose(1, 2), to_v.transpose(1, 2), None
+
+
+def _places(pieces: Sequence[Piece]) -> list[tuple[Piece, slice, slice]]:
+    """Each with where its queries and its tokens lie on the flat axis."""
+    query = token = 0
+    found = []
+    for piece in pieces:
+        asked, tokens = piece.rows * piece.asked, piece.rows * piece.tokens
+        found.append((piece, slice(query, query + asked), slice(token, token + tokens)))
+        query, token = query + asked, token + tokens
+    return found
+
+
+def _sequences(x: Float[Tensor, "R H N d"], rows: int, dtype: torch.dtype) -> Float[Tensor, "B T d"]:
+    """A matrix per run, sequence and head, in one block of memory."""
+    return x.unflatten(2, (rows, -1)).transpose(1, 2).to(dtype).reshape(-1, x.shape[2] // rows, x.shape[3]).contiguous()
+
+
+def _places_of(x: Float[Tensor, "R N H d"], where: slice, rows: int) -> Float[Tensor, "R B T H d"]:
+    return x[:, where].unflatten(1, (rows, -1))
+
+
+def _by_head(x: Float[Tensor, "C T d"], runs: int, heads: int) -> Float[Tensor, "R B T H d"]:
+    return x.view(runs, -1, heads, *x.shape[1:]).transpose(2, 3)
