@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.influence.model import LanguageModel, OwnModel
+from lengthwise.influence.model import LanguageModel, OwnModel, nats
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
@@ -97,3 +97,14 @@ def test_models_that_do_not_read_plain_positions_are_refused():
     for scheme, encoding in ((PredictiveCoupling(max_position=20), "learned"), ("coupled", "rope")):
         with pytest.raises(LengthwiseError, match="does not read plain position ids"):
             OwnModel("echo", rough_model(Echo(), scheme, encoding), None)
+
+
+def test_nats_of_logits_far_apart_and_of_damaged_ones():
+    generator = torch.Generator().manual_seed(0)
+    logits = 100 * torch.randn(6, 50, generator=generator)
+    targets = np.arange(6)
+    expected = -logits.double().log_softmax(-1)[torch.arange(6), torch.arange(6)].numpy()
+    assert (expected > 90).any()
+    np.testing.assert_allclose(nats(logits, targets), expected, rtol=1e-6, atol=1e-6)
+    logits[2, 7] = torch.nan
+    assert np.isnan(nats(logits, targets)).tolist() == [False, False, True, False, False, False]
