@@ -20,6 +20,7 @@ from lengthwise.experiments.recipes.huang_cells import (
     ALGORITHMIC,
     ENCODINGS,
     FORMAL,
+    PERIODIC_OR_LOCAL,
     Range,
     Size,
     cell_experiment,
@@ -51,6 +52,10 @@ THEORY = {
 def test_computed_verdicts_are_the_published_ones(name: str) -> None:
     found = tuple(predicted(task_of(name), encoding) for encoding in ("ape", "nope"))
     assert found == tuple("yes" if answer else "no" for answer in THEORY[name])
+
+
+def test_positions_are_needed_where_the_verdicts_say_so() -> None:
+    assert {name for name in FORMAL if THEORY[name] == (True, False)} == set(PERIODIC_OR_LOCAL)
 
 
 def test_fifty_cells_by_default_and_others_by_name() -> None:

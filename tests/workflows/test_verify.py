@@ -19,7 +19,7 @@ from lengthwise.workflows.verify import experiments, task_named, verify
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SPAN", Range(4, 20))
-    monkeypatch.setattr(module, "SIZES", (Size(1, 1, 16, 1e-2, 300),))
+    monkeypatch.setattr(module, "sizes", lambda task, encoding: (Size(1, 1, 16, 1e-2, 300),))
 
 
 def test_a_language_that_every_model_gets_right(tmp_path: Path) -> None:

@@ -13,7 +13,14 @@ from lengthwise.core.files import write_json, write_text
 from lengthwise.core.rng import stream
 from lengthwise.experiments.agreement import cell, confusion
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.recipes.huang_cells import ENCODINGS, Range, Size, cell_experiment
+from lengthwise.experiments.recipes.huang_cells import (
+    ENCODINGS,
+    TASK_SIZES,
+    Range,
+    Size,
+    cell_experiment,
+    language_sizes,
+)
 from lengthwise.experiments.stack import run_seeds
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.systems import chosen
@@ -25,8 +32,6 @@ from lengthwise.tasks.language import Language
 SPAN = Range(50, 500)
 """The published lengths, with fewer strings. Trained to 20 only, (aa)* with learned positions fits and then fails."""
 SEEDS = (0, 1, 2)
-SIZES = (Size(2, 2, 64, 3e-3, 8_000, batch=8), Size(4, 4, 64, 1e-3, 20_000, batch=32))
-"""Tried in this order, until two seeds of one fit."""
 RECIPE = "verify"
 
 Note = Callable[[str], None]
@@ -91,6 +96,14 @@ def _verdict(task: Task, encoding: str) -> Verdict:
     return predict_task(task, chosen([encoding.partition("+")[0]])).verdicts[0]
 
 
+def sizes(task: Task, encoding: str) -> tuple[Size, ...]:
+    """What is tried, in this order, until two seeds of one fit: that of the recipe `huang`."""
+    if not isinstance(task, Language):
+        return TASK_SIZES
+    answers = [_verdict(task, name).answer for name in ("ape", "nope")]
+    return language_sizes(encoding, periodic_or_local=answers == ["yes", "no"])
+
+
 def experiments(task: Task, encoding: str) -> list[Experiment]:
     """The configurations that are tried; the position table holds the longest test string exactly."""
     bins = [task.lengths(low, high) for low, high in SPAN.bins]
@@ -101,7 +114,7 @@ def experiments(task: Task, encoding: str) -> list[Experiment]:
             + "; nothing about longer ones can be measured"
         )
     longest = task.batch(bins[-1][-1], 1, stream(0, "verify")).tokens
-    return [cell_experiment(task, encoding, size, SPAN, rows=longest) for size in SIZES]
+    return [cell_experiment(task, encoding, size, SPAN, rows=longest) for size in sizes(task, encoding)]
 
 
 def _measure(task: Task, encoding: str, out: Path, deadline: float, note: Note) -> list[dict[str, Any]]:

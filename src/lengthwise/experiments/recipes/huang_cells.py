@@ -156,9 +156,16 @@ def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:
         return (_TASKS.get(name, _WIDE), _DEEP)
     if name in ("Tomita-3", "Tomita-5", "Tomita-6"):
         return (_LONGER, _DEEPER)
-    if encoding != "nope" and name in PERIODIC_OR_LOCAL:
-        return (_DECAYED, _LARGER)
-    return (_LARGER, _DEEPER) if (name, encoding) in _HARD else (_SMALL, _LARGER)
+    if (name, encoding) in _HARD:
+        return (_LARGER, _DEEPER)
+    return language_sizes(encoding, periodic_or_local=name in PERIODIC_OR_LOCAL)
+
+
+def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...]:
+    """What is tried for a language, with ``periodic_or_local`` if its program needs positions, as the verdicts say."""
+    if periodic_or_local and encoding != "nope":
+        return (_DECAYED, dataclasses.replace(_DECAYED, steps=12_000))
+    return (_SMALL, _LARGER)
 
 
 PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
@@ -184,6 +191,8 @@ _TASKS = {
 }
 _WIDE = Size(2, 4, 64, 2e-3, 6_000, qk_norm=True)
 _DEEP = Size(4, 4, 64, 1e-3, 12_000, qk_norm=True)
+TASK_SIZES = (_WIDE, _DEEP)
+"""What is tried for a task that is no language."""
 
 _GRID = tuple(
     Size(layers, heads, width, lr, 30_000)
