@@ -165,17 +165,18 @@ def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...
     """What is tried for a language, with ``periodic_or_local`` if its program needs positions, as the verdicts say."""
     if periodic_or_local and encoding != "nope":
         return (_DECAYED, dataclasses.replace(_DECAYED, steps=12_000))
-    return (_SMALL, _LARGER)
+    return (_SMALL, _TWO_LAYERS, _LARGER)
 
 
 PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
 """Languages whose programs need positions: predicted yes with learned ones and no without."""
 
-_SMALL = Size(2, 2, 32, 3e-3, 3_000, batch=8, qk_norm=True, position_std=0.002, to_the_end=True)
+_SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=8, qk_norm=True, position_std=0.002, to_the_end=True)
 """Languages: one long word holds all its prefixes as examples, so few strings a step do."""
-_DECAYED = dataclasses.replace(_SMALL, steps=5_000, decay=1.0, log_length=True)
+_TWO_LAYERS = dataclasses.replace(_SMALL, layers=2)
+_DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=True)
 """What a table learns about pairs of positions that no word of training has is noise unless decay removes it."""
-_LARGER = dataclasses.replace(_SMALL, heads=4, width=64, lr=1e-3, steps=6_000, batch=16, log_length=True)
+_LARGER = dataclasses.replace(_TWO_LAYERS, heads=4, width=64, lr=1e-3, steps=6_000, batch=16, log_length=True)
 _LONGER = dataclasses.replace(_LARGER, steps=15_000)
 _DEEPER = Size(4, 4, 64, 1e-3, 12_000, batch=4, qk_norm=True, fan_in=True)
 _HARD = {
