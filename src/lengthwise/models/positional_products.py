@@ -22,7 +22,7 @@ def positional_products(model: Transformer) -> Float[Tensor, "layers *runs heads
             "the positional regularizer is not defined for this encoding; use encoding 'learned' "
             "or set training.regularizer to 0"
         )
-    table = torch.stack([module.weight for module in encoding.tables]).sum(0)
+    table = encoding.table()
     heads, width = model.config.heads, model.config.head_width
     products = []
     for block in model.blocks:

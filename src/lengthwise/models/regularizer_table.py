@@ -136,7 +136,7 @@ def position_table(model: Transformer) -> Float[Tensor, "N D"] | None:
     encoding = model.encoding
     if not isinstance(encoding, LearnedTable) or not len(encoding.tables):
         return None
-    return torch.stack([table.weight.detach() for table in encoding.tables]).sum(0)
+    return encoding.table().detach()
 
 
 def _places(model: Transformer) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from lengthwise.experiments.experiment import Experiment
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.base import EncodingSpec
-from lengthwise.positions.encodings.specs import ALiBi, Learned, NoPE, RoPE
+from lengthwise.positions.encodings.specs import ALiBi, Learned, NoPE, RoPE, SlowLearned
 from lengthwise.positions.schemes.plain import Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.huang import HUANG
@@ -77,6 +77,10 @@ class Size:
     """Attention logits grow with the logarithm of the length, as those of limit transformers do."""
     position_std: float = 0.05
     """Standard deviation with which a learned position table starts."""
+    slow_positions: bool = False
+    """A learned table at a tenth of the learning rate."""
+    table_std: float = 0.05
+    """Standard deviation with which the token table and the head start."""
     to_the_end: bool = False
     """All steps, whatever fits when; otherwise a seed ends as soon as it fits."""
 
@@ -111,11 +115,13 @@ def cell_experiment(
         bias=True,
         qk_norm=size.qk_norm,
         init="fan_in" if size.fan_in else "small",
+        table_std=size.table_std,
         log_length=span.trained if size.log_length else None,
     )
     positions = ENCODINGS[encoding]
     if isinstance(positions, Learned):
-        positions = dataclasses.replace(positions, init_std=size.position_std)
+        kind = SlowLearned if size.slow_positions else Learned
+        positions = kind(init_std=size.position_std)
     training = TrainingConfig(
         min_length=0 if isinstance(task, Parity) and task.ones == "uniform" else 1,
         max_length=span.trained,
@@ -164,19 +170,20 @@ def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:
 def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...]:
     """What is tried for a language, with ``periodic_or_local`` if its program needs positions, as the verdicts say."""
     if periodic_or_local and encoding != "nope":
-        return (_DECAYED, dataclasses.replace(_DECAYED, steps=12_000))
+        return (_DECAYED, _LOCAL)
     return (_SMALL, _TWO_LAYERS, _LARGER)
 
 
 PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
 """Languages whose programs need positions: predicted yes with learned ones and no without."""
 
-_SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=8, qk_norm=True, position_std=0.002, to_the_end=True)
+_SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=8, qk_norm=True, position_std=0.002, slow_positions=True, to_the_end=True)
 """Languages: one long word holds all its prefixes as examples, so few strings a step do."""
 _TWO_LAYERS = dataclasses.replace(_SMALL, layers=2)
-_DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=True)
+_DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=True, slow_positions=False)
 """What a table learns about pairs of positions that no word of training has is noise unless decay removes it."""
-_LARGER = dataclasses.replace(_TWO_LAYERS, heads=4, width=64, lr=1e-3, steps=6_000, batch=16, log_length=True)
+_LARGER = Size(2, 4, 64, 1e-3, 6_000, batch=16, qk_norm=True, position_std=0.002, log_length=True, to_the_end=True)
+_LOCAL = dataclasses.replace(_LARGER, steps=5_000, batch=8, position_std=0.02, table_std=0.02)
 _LONGER = dataclasses.replace(_LARGER, steps=15_000)
 _DEEPER = Size(4, 4, 64, 1e-3, 12_000, batch=4, qk_norm=True, fan_in=True)
 _HARD = {

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from lengthwise.positions.encodings.base import EncodingShape
 from lengthwise.positions.encodings.module_list import Modules
 from lengthwise.positions.encodings.modules import SlottedEncoding, add
-from lengthwise.positions.encodings.specs import Learned, Sinusoidal
+from lengthwise.positions.encodings.specs import Learned, Sinusoidal, SlowLearned
 
 
 class LearnedTable(SlottedEncoding):
@@ -27,8 +27,35 @@ class LearnedTable(SlottedEncoding):
         """The sum of the levels' rows."""
         total = super().embed(ids)
         for level, table in zip(self.coupled, self.tables, strict=True):
-            total = add(total, table(ids[..., level]))
+            total = add(total, self.rows(table, ids[..., level]))
         return total
+
+    def rows(self, table: nn.Embedding, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        """What the ids of one level add."""
+        return table(ids)
+
+    def table(self) -> Float[Tensor, "*runs N D"]:
+        """What each id adds to a token: the levels' tables, summed."""
+        return torch.stack([table.weight for table in self.tables]).sum(0)
+
+
+class SlowLearnedTable(LearnedTable):
+    """The tables of `LearnedTable`, kept divided by ``scale``."""
+
+    def __init__(self, spec: SlowLearned, shape: EncodingShape) -> None:
+        super().__init__(spec, shape)
+        self.scale = spec.scale
+        with torch.no_grad():
+            for table in self.tables:
+                table.weight.div_(self.scale)
+
+    def rows(self, table: nn.Embedding, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        """What the ids of one level add."""
+        return self.scale * table(ids)
+
+    def table(self) -> Float[Tensor, "*runs N D"]:
+        """What each id adds to a token."""
+        return self.scale * super().table()
 
 
 class SinusoidalTable(SlottedEncoding):

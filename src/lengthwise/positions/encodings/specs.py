@@ -48,6 +48,32 @@ class Learned(EncodingSpec):
         return LearnedTable(self, shape)
 
 
+@ENCODINGS.register("learned-slow")
+@config
+class SlowLearned(Learned):
+    """A learned table that enters multiplied by ``scale``, so that Adam moves it by ``scale`` times the learning rate.
+
+    Adam's steps have the size of the learning rate even where the loss hardly depends on a number; in a slow table
+    what is not needed stays small. ``init_std`` is that of the product. A choice of ours, from no paper.
+    """
+
+    summary = "a learned table at a share of the learning rate, added to the token embedding"
+
+    init_std: float = 0.002
+    scale: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.scale <= 1:
+            raise ValueError(f"learned-slow needs a scale above 0 and at most 1, got {self.scale}")
+
+    def build(self, shape: EncodingShape) -> PositionEncoding:
+        """Tables of ``max_position + 1`` rows."""
+        from lengthwise.positions.encodings.absolute import SlowLearnedTable
+
+        return SlowLearnedTable(self, shape)
+
+
 @ENCODINGS.register("sinusoidal")
 @config
 class Sinusoidal(EncodingSpec):
