@@ -182,8 +182,8 @@ _SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=8, qk_norm=True, position_std=0.002, 
 _TWO_LAYERS = dataclasses.replace(_SMALL, layers=2)
 _DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=True, slow_positions=False)
 """What a table learns about pairs of positions that no word of training has is noise unless decay removes it."""
-_LARGER = Size(2, 4, 64, 1e-3, 6_000, batch=16, qk_norm=True, position_std=0.002, log_length=True, to_the_end=True)
-_LOCAL = dataclasses.replace(_LARGER, steps=5_000, batch=8, position_std=0.02, table_std=0.02)
+_LARGER = Size(2, 4, 64, 1e-3, 6_000, batch=16, qk_norm=True, position_std=0.002, to_the_end=True)
+_LOCAL = dataclasses.replace(_LARGER, steps=5_000, batch=8, position_std=0.02, table_std=0.02, log_length=True)
 _LONGER = dataclasses.replace(_LARGER, steps=15_000)
 _DEEPER = Size(4, 4, 64, 1e-3, 12_000, batch=4, qk_norm=True, fan_in=True)
 _HARD = {
