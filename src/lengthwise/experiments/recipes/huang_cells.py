@@ -179,7 +179,7 @@ PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
 
 _SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=8, qk_norm=True, position_std=0.002, slow_positions=True, to_the_end=True)
 """Languages: one long word holds all its prefixes as examples, so few strings a step do."""
-_TWO_LAYERS = dataclasses.replace(_SMALL, layers=2)
+_TWO_LAYERS = dataclasses.replace(_SMALL, layers=2, steps=4_000)
 _DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=True, slow_positions=False)
 """What a table learns about pairs of positions that no word of training has is noise unless decay removes it."""
 _LARGER = Size(2, 4, 64, 1e-3, 6_000, batch=16, qk_norm=True, position_std=0.002, to_the_end=True)
