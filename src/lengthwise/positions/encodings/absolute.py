@@ -30,7 +30,7 @@ class LearnedTable(SlottedEncoding):
             total = add(total, self.rows(table, ids[..., level]))
         return total
 
-    def rows(self, table: nn.Embedding, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+    def rows(self, table: nn.Module, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         """What the ids of one level add."""
         return table(ids)
 
@@ -49,7 +49,7 @@ class SlowLearnedTable(LearnedTable):
             for table in self.tables:
                 table.weight.div_(self.scale)
 
-    def rows(self, table: nn.Embedding, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+    def rows(self, table: nn.Module, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         """What the ids of one level add."""
         return self.scale * table(ids)
 
