@@ -13,7 +13,7 @@ from lengthwise.experiments.recipes.huang_cells import Range, Size
 from lengthwise.tasks.language import Language
 from lengthwise.workflows import verify as module
 from lengthwise.workflows.agreement import rebuild
-from lengthwise.workflows.verify import experiments, task_named, verify
+from lengthwise.workflows.verify import experiments, sizes, task_named, verify
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +56,15 @@ def test_targets() -> None:
         experiments(task_named("ab"), "nope")
     with pytest.raises(UnknownNameError, match="encoding 'rop'"):
         verify("a*", ["rop"], Path("unused"), budget=1)
+
+
+@pytest.mark.parametrize(
+    ("target", "encoding", "decay"), [("(aa)*", "ape", 1.0), ("(aa)*", "nope", 0.01), ("(ab)*", "ape", 0.01)]
+)
+def test_decay_is_strong_where_the_verdicts_say_that_positions_are_needed(
+    target: str, encoding: str, decay: float
+) -> None:
+    assert sizes(task_named(target), encoding)[0].decay == decay
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400)])

@@ -100,8 +100,8 @@ def sizes(task: Task, encoding: str) -> tuple[Size, ...]:
     """What is tried, in this order, until two seeds of one fit: that of the recipe `huang`."""
     if not isinstance(task, Language):
         return TASK_SIZES
-    answers = [_verdict(task, name).answer for name in ("ape", "nope")]
-    return language_sizes(encoding, periodic_or_local=answers == ["yes", "no"])
+    answers = {verdict.system: verdict.answer for verdict in predict_task(task, chosen(["ape", "nope"])).verdicts}
+    return language_sizes(encoding, periodic_or_local=answers == {"ape": "yes", "nope": "no"})
 
 
 def experiments(task: Task, encoding: str) -> list[Experiment]:

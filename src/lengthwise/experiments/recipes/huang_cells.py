@@ -151,10 +151,11 @@ def cell_experiment(
 
 
 def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:
-    """The configurations of a cell in the order in which they are tried; none of it depends on long lengths.
+    """The configurations of a cell in the order in which they are tried; long lengths of the cell end no search.
 
-    ``standard``: small ones that a CPU trains in minutes, chosen by fits in distribution. ``full``: the published grid
-    of layers, heads, width and learning rate in order of cost, at the published 30,000 steps.
+    ``standard``: small ones that a CPU trains in minutes; those of the languages were looked for on long words of other
+    languages (docs/results/huang.md). ``full``: the published grid of layers, heads, width and learning rate in order
+    of cost, at the published 30,000 steps.
     """
     if full:
         return _GRID
