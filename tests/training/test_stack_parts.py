@@ -30,10 +30,11 @@ def trainer(encoding: Learned | FIRE | None = None, seeds: int = 3, **changes: o
 
 def test_sizes_are_powers_of_two_that_stay_near() -> None:
     near = stack_parts.NEAR
-    assert runs_at_once(16, near // 16, "cpu") == 16
-    assert runs_at_once(16, near // 5, "cpu") == 4
-    assert runs_at_once(16, near * 3, "cpu") == 1
-    assert runs_at_once(16, near * 3, "cuda") == 16
+    assert runs_at_once(16, near // 16 // 32, 32, "cpu") == 16
+    assert runs_at_once(16, near // 5 // 64, 64, "cpu") == 4
+    assert runs_at_once(16, near // 5 // 128, 128, "cpu") == 2  # twice as wide: half as many numbers
+    assert runs_at_once(16, near * 3, 64, "cpu") == 1
+    assert runs_at_once(16, near * 3, 64, "cuda") == 16
 
 
 @pytest.mark.parametrize("size", [1, 2])

@@ -129,7 +129,7 @@ class Attention(nn.Module):
     ) -> tuple[Float[Tensor, "B H A d"], Float[Tensor, "B H Q d"]]:
         """Normed, rotated and scaled."""
         if self.gain is not None:
-            q = rms_norm(q) * self.gain(q)
+            q = rms_norm(q, gain=self.gain(q))
             k = rms_norm(k)
         q = encoding.rotate(q, sight.ids if sight.at is None else sight.ids[:, sight.at])
         k = encoding.rotate(k, sight.ids)

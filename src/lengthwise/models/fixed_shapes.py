@@ -94,7 +94,8 @@ class _MLP(torch.autograd.Function):
         wanted = ctx.needs_input_grad
         to_down = (flat.mT @ active).float() if wanted[3] else None
         to_down_bias = flat.sum(0).float() if wanted[4] else None
-        flat = torch.ops.aten.gelu_backward(flat @ second, hidden)
+        flat = flat @ second
+        torch.ops.aten.gelu_backward.grad_input(flat, hidden, grad_input=flat)
         to_up = (flat.mT @ rows).float() if wanted[1] else None
         to_up_bias = flat.sum(0).float() if wanted[2] else None
         to_x = _shaped(flat @ first, grad).to(grad.dtype) if wanted[0] else None

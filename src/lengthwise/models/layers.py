@@ -21,6 +21,10 @@ class Linear(nn.Linear):
         """All outputs."""
         return linear(input, self.weight, self.bias)
 
+    def whole(self) -> Part:
+        """All outputs as one part."""
+        return self.weight[None], None if self.bias is None else self.bias[None]
+
     def parts(self, sizes: Sequence[int]) -> Iterator[Part]:
         """The outputs in pieces of these sizes; multiply by `product`."""
         biases = [None] * len(sizes) if self.bias is None else self.bias[None].split(list(sizes), 1)

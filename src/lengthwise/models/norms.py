@@ -14,15 +14,24 @@ from torch.nn import functional
 
 
 def rms_norm(
-    x: Float[Tensor, "RB *rest D"], weight: Float[Tensor, "R D"] | None = None, eps: float | None = None
+    x: Float[Tensor, "RB *rest D"],
+    weight: Float[Tensor, "R D"] | None = None,
+    eps: float | None = None,
+    *,
+    gain: Float[Tensor, "*rows 1"] | None = None,
 ) -> Float[Tensor, "RB *rest D"]:
     """RMSNorm over the last axis, scaled by each run's own ``weight``; ``eps`` defaults to the type's epsilon.
 
-    Gradients cannot be differentiated again on a CPU.
+    A ``gain``, instead of a weight, is one number per vector, or one that several share. Gradients cannot be
+    differentiated again on a CPU.
     """
     if x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64):
         eps = torch.finfo(x.dtype).eps if eps is None else eps
+        if gain is not None:
+            return _GainedRMSNorm.apply(x, gain, eps)  # type: ignore[return-value]
         return _RMSNorm.apply(x, weight, eps)  # type: ignore[return-value]
+    if gain is not None:
+        return functional.rms_norm(x, x.shape[-1:], eps=eps) * gain
     if weight is None or len(weight) == 1:
         return functional.rms_norm(x, x.shape[-1:], None if weight is None else weight[0], eps)
     normed = functional.rms_norm(x, x.shape[-1:], eps=eps)
@@ -45,8 +54,7 @@ class _RMSNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor | None, eps: float) -> Tensor:
-        norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-        factor = norm.square_().div_(x.shape[-1]).add_(eps).rsqrt_()
+        factor = _factor(x, eps)
         ctx.save_for_backward(x, factor, weight)
         result = x * factor
         if weight is not None:
@@ -58,21 +66,54 @@ class _RMSNorm(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:  # type: ignore[override]
         x, factor, weight = ctx.saved_tensors
-        width = x.shape[-1]
         along = grads[0] * x
-        to_weight = None
         if weight is None:
-            dot, scaled = along.sum(-1, keepdim=True), grads[0]
-        else:
-            by_run = along.reshape(len(weight), -1, width)
-            # Sums as products of matrices; autocast must not make bf16 of them.
-            with torch.autocast("cpu", enabled=False):
-                if ctx.needs_input_grad[1]:
-                    to_weight = (factor.reshape(len(weight), 1, -1) @ by_run)[:, 0]
-                dot = (by_run @ weight[:, :, None]).view(factor.shape)
-            scaled = (grads[0].reshape(by_run.shape) * weight[:, None]).view(x.shape)
-        if not ctx.needs_input_grad[0]:
-            return None, to_weight, None
-        share = factor.square().mul_(dot).mul_(-1 / width)
-        to_x = torch.addcmul(scaled, x, share) if weight is None else scaled.addcmul_(x, share)
-        return to_x.mul_(factor), to_weight, None
+            return _to_input(grads[0], x, factor, factor, along.sum(-1, keepdim=True), along), None, None
+        by_run = along.reshape(len(weight), -1, x.shape[-1])
+        to_weight = None
+        # Sums as products of matrices; autocast must not make bf16 of them.
+        with torch.autocast("cpu", enabled=False):
+            if ctx.needs_input_grad[1]:
+                to_weight = (factor.reshape(len(weight), 1, -1) @ by_run)[:, 0]
+            if not ctx.needs_input_grad[0]:
+                return None, to_weight, None
+            dot = (by_run @ weight[:, :, None]).view(factor.shape)
+        scaled = torch.mul(grads[0].reshape(by_run.shape), weight[:, None], out=by_run).view(x.shape)
+        return _to_input(scaled, x, factor, factor, dot, scaled), to_weight, None
+
+
+class _GainedRMSNorm(torch.autograd.Function):
+    """The same with a number c per vector instead of w: ∂c = Σ r·g·x, and ∂x has g for u and c·r for its first r.
+
+    So the gain costs no pass over x of its own.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, gain: Tensor, eps: float) -> Tensor:
+        factor = _factor(x, eps)
+        ctx.save_for_backward(x, factor, gain)
+        return x * (factor * gain)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None]:  # type: ignore[override]
+        x, factor, gain = ctx.saved_tensors
+        along = grads[0] * x
+        dot = along.sum(-1, keepdim=True)
+        to_gain = (dot * factor).sum_to_size(gain.shape) if ctx.needs_input_grad[1] else None
+        return _to_input(grads[0], x, factor, factor * gain, dot, along), to_gain, None
+
+
+def _factor(x: Float[Tensor, "*rows D"], eps: float) -> Float[Tensor, "*rows 1"]:
+    """1/√(mean(x²) + ε)."""
+    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return norm.square_().div_(x.shape[-1]).add_(eps).rsqrt_()
+
+
+def _to_input(
+    grad: Float[Tensor, "*rows D"], x: Float[Tensor, "*rows D"], factor: Float[Tensor, "*rows 1"],
+    scale: Float[Tensor, "*rows 1"], dot: Float[Tensor, "*rows 1"], out: Float[Tensor, "*rows D"],
+) -> Float[Tensor, "*rows D"]:  # fmt: skip
+    """scale·(grad − x·r²·dot/D), written to ``out``, which is near the processor still."""
+    share = factor.square().mul_(dot).mul_(-1 / x.shape[-1])
+    return torch.addcmul(grad, x, share, out=out).mul_(scale)

@@ -81,6 +81,10 @@ class StackedLinear(nn.Module):
         """Each run's rows times its own matrix."""
         return product(x, self.weight, self.bias)
 
+    def whole(self) -> Part:
+        """All outputs as one part."""
+        return self.weight, self.bias
+
     def parts(self, sizes: Sequence[int]) -> Iterator[Part]:
         """The outputs in pieces of these sizes."""
         biases = [None] * len(sizes) if self.bias is None else self.bias.split(list(sizes), 1)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.core.errors import require
+from lengthwise.models import feed_forward
 from lengthwise.models.attention import Attention, BatchSight, Sight, causal_mask, hide
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
@@ -65,6 +66,9 @@ class Block(nn.Module):
     def _mlp(self, x: Float[Tensor, "B A D"]) -> Float[Tensor, "B A D"]:
         if isinstance(self.up, Linear) and lowered(x):
             return mlp(x, self.up.weight, self.up.bias, self.down.weight, self.down.bias)
+        if feed_forward.serves(x):
+            up, up_bias, down, down_bias = *self.up.whole(), *self.down.whole()
+            return feed_forward.feed_forward(x, up, up_bias, down, down_bias)
         return self.down(functional.gelu(self.up(x)))
 
 

@@ -150,9 +150,9 @@ class ParallelTrainer:
             torch.manual_seed(int(stream(runs[0].seed, "train", "stack dropout", step).integers(2**62)))
         self.optimizer.zero_grad()
         reported = torch.zeros(len(runs), device=self.device)
-        numbers = sum(group.input_ids.numel() for group in groups) // len(runs) * self.model_config.width
-        size = runs_at_once(len(runs), numbers, self.device)
-        joined = [groups] if numbers * size <= JOINED else [[group] for group in groups]
+        tokens, width = sum(group.input_ids.numel() for group in groups) // len(runs), self.model_config.width
+        size = runs_at_once(len(runs), tokens, width, self.device)
+        joined = [groups] if tokens * width * size <= JOINED else [[group] for group in groups]
         for inputs in (Inputs.join(part, len(runs)) for part in joined):
             for part, model in self.parts.of(size):
                 mine = inputs if size == len(runs) else inputs.of_runs(part)

@@ -1,7 +1,7 @@
 """A stack taken a few runs at a time, so that what one step keeps for its backward pass stays near the processor.
 
-On a CPU a stack's passes over memory cost more than its operations' overhead once the activations of all runs no longer
-fit the caches, and blocks that large are asked from the system anew at every operation.
+On a CPU a wide stack's passes over memory cost more than its operations' overhead once the activations of all runs no
+longer fit the caches. Narrow models gain more from being together: their products are small.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from torch import nn
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 
-NEAR = 1 << 20
-"""Numbers of the residual stream up to which a CPU takes runs together."""
+NEAR = 1 << 22
+"""Numbers of the residual stream up to which a CPU takes runs together, at widths of up to 64; fewer, if wider."""
 
 
-def runs_at_once(runs: int, numbers: int, device: torch.device | str) -> int:
-    """How many of ``runs`` to take together when each has ``numbers`` in its residual stream; all, on a GPU.
+def runs_at_once(runs: int, tokens: int, width: int, device: torch.device | str) -> int:
+    """How many of ``runs`` to take together when each has so many ``tokens`` of this ``width``; all, on a GPU.
 
-    A power of two where it is not all, so that a training meets few sizes.
+    A power of two where it is not all, so that a training meets few sizes. Measured with 16 runs of 2 layers
+    (docs/performance.md).
     """
-    if torch.device(device).type != "cpu" or runs * numbers <= NEAR:
+    near = NEAR * 64 // max(width, 64)
+    if torch.device(device).type != "cpu" or runs * tokens * width <= near:
         return runs
     size = 1
-    while 2 * size * numbers <= NEAR:
+    while 2 * size * tokens * width <= near:
         size *= 2
     return size
 

@@ -37,6 +37,8 @@ class StackedAdamW:
         norms = torch.stack([torch.linalg.vector_norm(grad.reshape(len(grad), -1), dim=1) for grad in grads])
         norm = torch.linalg.vector_norm(norms, dim=0)
         factor = (limit / (norm + 1e-6)).clamp(max=1.0)
+        if norm.device.type == "cpu" and bool((factor == 1).all()):
+            return norm
         for grad in grads:
             grad.mul_(factor.view(-1, *[1] * (grad.ndim - 1)))
         return norm
