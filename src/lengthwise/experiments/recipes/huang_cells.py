@@ -159,10 +159,12 @@ def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:
     """
     if full:
         return _GRID
+    if name == "repeat_copy" or (name == "unique_copy" and encoding == "nope"):
+        return (_COPY,)
     if name in HUANG:
         return (_TASKS.get(name, _WIDE), _DEEP)
     if name in ("Tomita-3", "Tomita-5", "Tomita-6"):
-        return (_LONGER, _DEEPER)
+        return (_LONGER, _LONGEST)
     if (name, encoding) in _HARD:
         return (_LARGER, _DEEPER)
     return language_sizes(encoding, periodic_or_local=name in PERIODIC_OR_LOCAL)
@@ -186,6 +188,7 @@ _DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=T
 _LARGER = Size(2, 4, 64, 1e-3, 6_000, batch=16, qk_norm=True, position_std=0.002, to_the_end=True)
 _LOCAL = dataclasses.replace(_LARGER, steps=5_000, batch=8, position_std=0.02, table_std=0.02, log_length=True)
 _LONGER = dataclasses.replace(_LARGER, steps=15_000)
+_LONGEST = dataclasses.replace(_LARGER, steps=30_000)
 _DEEPER = Size(4, 4, 64, 1e-3, 12_000, batch=4, qk_norm=True, fan_in=True)
 _HARD = {
     *(("{0,1,2}*02*", encoding) for encoding in ENCODINGS),
@@ -200,6 +203,8 @@ _TASKS = {
 }
 _WIDE = Size(2, 4, 64, 2e-3, 6_000, qk_norm=True)
 _DEEP = Size(4, 4, 64, 1e-3, 12_000, qk_norm=True)
+_COPY = dataclasses.replace(_DEEP, batch=16)
+"""Every token of a copy is scored, so few strings a step do."""
 TASK_SIZES = (_WIDE, _DEEP)
 """What is tried for a task that is no language."""
 
