@@ -167,6 +167,8 @@ def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:
         return (_TASKS.get(name, _WIDE), _DEEP)
     if name in ("Tomita-3", "Tomita-5", "Tomita-6"):
         return (_LONGER, _LONGEST)
+    if encoding == "nope" and name in ("(aa)*", "(aaaa)*"):
+        return (_PATIENT,)
     if (name, encoding) in _HARD:
         return (_LARGER, _DEEPER)
     if name in RARE:
@@ -176,8 +178,8 @@ def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:
 
 def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...]:
     """What is tried for a language, with ``periodic_or_local`` if its program needs positions, as the verdicts say."""
-    if periodic_or_local and encoding != "nope":
-        return (_DECAYED, _LOCAL)
+    if periodic_or_local:
+        return (_DECAYED, _LOCAL) if encoding != "nope" else (_COUNTED, _LARGER)
     return (_SMALL, _TWO_LAYERS, _LARGER)
 
 
@@ -190,6 +192,8 @@ RARE = ("D-12",)
 _SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=32, qk_norm=True, position_std=0.002, slow_positions=True, to_the_end=True)
 """Languages: one long word holds all its prefixes as examples, so few strings a step would fit; more count better."""
 _TWO_LAYERS = dataclasses.replace(_SMALL, layers=2, steps=4_000, batch=8)
+_COUNTED = dataclasses.replace(_TWO_LAYERS, steps=8_000)
+"""Without positions a period is learned as so many thresholds of a count, one length after the other."""
 _MANY = dataclasses.replace(_SMALL, steps=12_000, batch=64)
 """For what is rare: eight times the words."""
 _DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=True, slow_positions=False)
@@ -199,6 +203,7 @@ _LOCAL = dataclasses.replace(_LARGER, steps=5_000, batch=8, position_std=0.02, t
 _LONGER = dataclasses.replace(_LARGER, steps=15_000)
 _LONGEST = dataclasses.replace(_LARGER, steps=30_000)
 _DEEPER = Size(4, 4, 64, 1e-3, 12_000, batch=4, qk_norm=True, fan_in=True)
+_PATIENT = dataclasses.replace(_DEEPER, steps=30_000)
 _HARD = {
     *(("{0,1,2}*02*", encoding) for encoding in ENCODINGS),
     *((name, "nope") for name in PERIODIC_OR_LOCAL),
