@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.models.attention import attention_reference, causal_mask
-from lengthwise.models.segment_attention import Piece, attend, serves
+from lengthwise.models.segment_attention import LARGE, SHORT, Piece, attend, serves
 
 ROWS, TOKENS = (3, 1, 2), (5, 1, 8)
 SIZE = sum(rows * tokens for rows, tokens in zip(ROWS, TOKENS, strict=True))
@@ -99,7 +99,11 @@ def test_what_it_leaves_to_others() -> None:
     q, k, v = (leaf.bfloat16().requires_grad_() for leaf in drawn(1, 2, torch.float32))
     bias = torch.zeros(1, 1)
     assert serves(q, k, v, [Piece(1, 1, 1, bias)])
-    assert not serves(q.float(), k.float(), v.float(), [Piece(1, 1, 1, bias)])
+    few = [leaf.float() for leaf in (q, k, v)]
+    many = [leaf.new_zeros(4, 2, LARGE // 32, 4).requires_grad_() for leaf in few]
+    assert not serves(*few, [Piece(1, 1, 1, bias)])
+    assert serves(*many, [Piece(1, 1, SHORT, bias)])
+    assert not serves(*many, [Piece(1, 1, SHORT + 1, bias)])
     assert not serves(q, k[:, :1], v[:, :1], [Piece(1, 1, 1, bias)])
     assert not serves(q, k, v, [Piece(1, 1, 1, bias.clone().requires_grad_())])
     with torch.no_grad():

@@ -1,8 +1,9 @@
-"""Attention of all segments of a flat batch as one function, forward and backward, for bf16 training on a CPU.
+"""Attention of all segments of a flat batch as one function, forward and backward, for training on a CPU.
 
-torch's own kernel is slow there (see `attention.mix`), and of plain products what costs is the number of operations on
-a segment's small matrices. Here each segment takes a copy of its queries, keys and values; gradients are written where
-they belong, so that nothing is cut or joined by operations of its own.
+In bf16 torch's own kernel is slow there (see `attention.mix`), and of plain products what costs is the number of
+operations on a segment's small matrices. Here each segment takes a copy of its queries, keys and values; gradients are
+written where they belong, so that nothing is cut or joined by operations of its own. In float32 that pays for large
+batches of short sequences.
 """
 
 from __future__ import annotations
@@ -27,9 +28,16 @@ class Piece:
     bias: Float[Tensor, "*rows A T"]
 
 
+LARGE, SHORT = 1 << 18, 128
+"""float32: from how many numbers of the queries on, and up to how many tokens of a sequence, `attend` is the faster."""
+
+
 def serves(q: Tensor, k: Tensor, v: Tensor, pieces: Sequence[Piece]) -> bool:
-    """Whether `attend` can do these: bf16 training on a CPU, a key and a value per head, no gradient of a bias."""
-    if v.device.type != "cpu" or v.dtype != torch.bfloat16 or not (q.shape[1] == k.shape[1] == v.shape[1]):
+    """Whether `attend` should do these: training on a CPU, a key and a value per head, no gradient of a bias."""
+    if v.device.type != "cpu" or not (q.shape[1] == k.shape[1] == v.shape[1]):
+        return False
+    short = all(piece.tokens <= SHORT for piece in pieces)
+    if v.dtype != torch.bfloat16 and not (q.dtype == v.dtype == torch.float32 and q.numel() >= LARGE and short):
         return False
     trains = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
     return trains and not any(piece.bias.requires_grad for piece in pieces)

@@ -171,8 +171,6 @@ def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:
         return (_PATIENT,)
     if (name, encoding) in _HARD:
         return (_LARGER, _DEEPER)
-    if name in RARE:
-        return (_MANY,)
     return language_sizes(encoding, periodic_or_local=name in PERIODIC_OR_LOCAL)
 
 
@@ -186,16 +184,11 @@ def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...
 PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
 """Languages whose programs need positions: predicted yes with learned ones and no without."""
 
-RARE = ("D-12",)
-"""Languages of which fewer than one word of training in 100 visits every state of the automaton."""
-
 _SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=32, qk_norm=True, position_std=0.002, slow_positions=True, to_the_end=True)
 """Languages: one long word holds all its prefixes as examples, so few strings a step would fit; more count better."""
 _TWO_LAYERS = dataclasses.replace(_SMALL, layers=2, steps=4_000, batch=8)
 _COUNTED = dataclasses.replace(_TWO_LAYERS, steps=8_000)
 """Without positions a period is learned as so many thresholds of a count, one length after the other."""
-_MANY = dataclasses.replace(_SMALL, steps=12_000, batch=64)
-"""For what is rare: eight times the words."""
 _DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=True, slow_positions=False)
 """What a table learns about pairs of positions that no word of training has is noise unless decay removes it."""
 _LARGER = Size(2, 4, 64, 1e-3, 6_000, batch=16, qk_norm=True, position_std=0.002, to_the_end=True)
