@@ -189,7 +189,7 @@ PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
 _SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=32, rms_norm=True, position_std=0.002, slow_positions=True, to_the_end=True)
 """Languages: one long word holds all its prefixes as examples, so few strings a step would fit; more count better."""
 _TWO_LAYERS = dataclasses.replace(_SMALL, layers=2, steps=4_000, batch=8, rms_norm=False, qk_norm=True)
-_COUNTED = dataclasses.replace(_TWO_LAYERS, steps=8_000)
+_COUNTED = Size(2, 4, 64, 3e-3, 8_000, batch=4, qk_norm=True, fan_in=True, to_the_end=True)
 """Without positions a period is learned as so many thresholds of a count, one length after the other."""
 _DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=True, slow_positions=False)
 """What a table learns about pairs of positions that no word of training has is noise unless decay removes it."""
