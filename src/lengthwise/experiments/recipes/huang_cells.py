@@ -69,8 +69,6 @@ class Size:
     steps: int
     batch: int = 64
     qk_norm: bool = False
-    rms_norm: bool = False
-    """RMSNorm without normed queries and keys, whose attention starts even, as counting wants it."""
     fan_in: bool = False
     """Weights that start as large as `ModelConfig.init` says."""
     decay: float = 0.01
@@ -113,7 +111,7 @@ def cell_experiment(
         layers=size.layers,
         heads=size.heads,
         width=size.width,
-        norm="rms" if size.qk_norm or size.rms_norm else "layer",
+        norm="rms" if size.qk_norm else "layer",
         bias=True,
         qk_norm=size.qk_norm,
         init="fan_in" if size.fan_in else "small",
@@ -186,9 +184,9 @@ def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...
 PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
 """Languages whose programs need positions: predicted yes with learned ones and no without."""
 
-_SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=32, rms_norm=True, position_std=0.002, slow_positions=True, to_the_end=True)
-"""Languages: one long word holds all its prefixes as examples, so few strings a step would fit; more count better."""
-_TWO_LAYERS = dataclasses.replace(_SMALL, layers=2, steps=4_000, batch=8, rms_norm=False, qk_norm=True)
+_SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=8, qk_norm=True, position_std=0.002, slow_positions=True, to_the_end=True)
+"""Languages: one long word holds all its prefixes as examples, so few strings a step do."""
+_TWO_LAYERS = dataclasses.replace(_SMALL, layers=2, steps=4_000)
 _COUNTED = Size(2, 4, 64, 3e-3, 8_000, batch=4, qk_norm=True, fan_in=True, to_the_end=True)
 """Without positions a period is learned as so many thresholds of a count, one length after the other."""
 _DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=True, slow_positions=False)
