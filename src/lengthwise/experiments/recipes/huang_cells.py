@@ -177,7 +177,7 @@ def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:
 def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...]:
     """What is tried for a language, with ``periodic_or_local`` if its program needs positions, as the verdicts say."""
     if periodic_or_local:
-        return (_DECAYED, _LOCAL) if encoding != "nope" else (_COUNTED, _LARGER)
+        return (_DECAYED, _LOCAL) if encoding != "nope" else (_COUNTED,)
     return (_SMALL, _TWO_LAYERS, _LARGER)
 
 
@@ -187,8 +187,6 @@ PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
 _SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=8, qk_norm=True, position_std=0.002, slow_positions=True, to_the_end=True)
 """Languages: one long word holds all its prefixes as examples, so few strings a step do."""
 _TWO_LAYERS = dataclasses.replace(_SMALL, layers=2, steps=4_000)
-_COUNTED = Size(2, 4, 64, 3e-3, 8_000, batch=4, qk_norm=True, fan_in=True, to_the_end=True)
-"""Without positions a period is learned as so many thresholds of a count, one length after the other."""
 _DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=True, slow_positions=False)
 """What a table learns about pairs of positions that no word of training has is noise unless decay removes it."""
 _LARGER = Size(2, 4, 64, 1e-3, 6_000, batch=16, qk_norm=True, position_std=0.002, to_the_end=True)
@@ -196,6 +194,8 @@ _LOCAL = dataclasses.replace(_LARGER, steps=5_000, batch=8, position_std=0.02, t
 _LONGER = dataclasses.replace(_LARGER, steps=15_000)
 _LONGEST = dataclasses.replace(_LARGER, steps=30_000)
 _DEEPER = Size(4, 4, 64, 1e-3, 12_000, batch=4, qk_norm=True, fan_in=True)
+_COUNTED = dataclasses.replace(_DEEPER, steps=8_000)
+"""Without positions a period is learned as so many thresholds of a count, one length after the other."""
 _PATIENT = dataclasses.replace(_DEEPER, steps=30_000)
 _HARD = {
     *(("{0,1,2}*02*", encoding) for encoding in ENCODINGS),
