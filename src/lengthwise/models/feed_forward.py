@@ -12,6 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
+from lengthwise.models.layers import product
+
 
 def serves(x: Tensor) -> bool:
     """Whether `feed_forward` can take ``x``: float32 or float64 training on a CPU."""
@@ -42,10 +44,10 @@ class _FeedForward(torch.autograd.Function):
         ctx: Any, x: Tensor, up: Tensor, up_bias: Tensor | None, down: Tensor, down_bias: Tensor | None
     ) -> Tensor:
         rows = x.reshape(len(up), -1, x.shape[-1])
-        hidden = _times(rows, up, up_bias)
+        hidden = product(rows, up, up_bias)
         active = functional.gelu(hidden)
         ctx.save_for_backward(rows, hidden, active, up, down)
-        return _times(active, down, down_bias).view(x.shape)
+        return product(active, down, down_bias).view(x.shape)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -53,25 +55,11 @@ class _FeedForward(torch.autograd.Function):
         rows, hidden, active, up, down = ctx.saved_tensors
         wanted = ctx.needs_input_grad
         grad = grads[0].reshape(rows.shape)
-        to_down = _product(grad.mT, active) if wanted[3] else None
+        to_down = torch.bmm(grad.mT, active) if wanted[3] else None
         to_down_bias = grad.sum(1) if wanted[4] else None
-        inner = _product(grad, down)
+        inner = torch.bmm(grad, down)
         torch.ops.aten.gelu_backward.grad_input(inner, hidden, grad_input=inner)
-        to_up = _product(inner.mT, rows) if wanted[1] else None
+        to_up = torch.bmm(inner.mT, rows) if wanted[1] else None
         to_up_bias = inner.sum(1) if wanted[2] else None
-        to_x = _product(inner, up).view(grads[0].shape) if wanted[0] else None
+        to_x = torch.bmm(inner, up).view(grads[0].shape) if wanted[0] else None
         return to_x, to_up, to_up_bias, to_down, to_down_bias
-
-
-def _times(
-    rows: Float[Tensor, "R N D"], weight: Float[Tensor, "R E D"], bias: Float[Tensor, "R E"] | None
-) -> Float[Tensor, "R N E"]:
-    """Each run's rows times its own matrix."""
-    if len(rows) == 1:
-        return functional.linear(rows, weight[0], None if bias is None else bias[0])
-    return torch.bmm(rows, weight.mT) if bias is None else torch.baddbmm(bias[:, None], rows, weight.mT)
-
-
-def _product(left: Float[Tensor, "R N D"], right: Float[Tensor, "R D E"]) -> Float[Tensor, "R N E"]:
-    """A product per run; of one run by the plain operation, which is quicker than a batch of one."""
-    return (left[0] @ right[0])[None] if len(left) == 1 else torch.bmm(left, right)

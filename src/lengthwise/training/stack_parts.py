@@ -21,8 +21,7 @@ NEAR = 1 << 22
 def runs_at_once(runs: int, tokens: int, width: int, device: torch.device | str) -> int:
     """How many of ``runs`` to take together when each has so many ``tokens`` of this ``width``; all, on a GPU.
 
-    A power of two where it is not all, so that a training meets few sizes. Measured with 16 runs of 2 layers
-    (docs/performance.md).
+    A power of two where it is not all, so that a training meets few sizes. Why these: docs/performance.md.
     """
     near = NEAR * 64 // max(width, 64)
     if torch.device(device).type != "cpu" or runs * tokens * width <= near:

@@ -59,7 +59,7 @@ class _OutOfTime(Exception):
 def verify(
     target: str, encodings: Sequence[str], out: Path, *, budget: float, note: Note = lambda line: None
 ) -> Verification:
-    """Decide, train three seeds per encoding at lengths to 50, test to 150, compare, and write ``out``/report.html.
+    """Decide, train three seeds per encoding at lengths to 20, test to 60, compare, and write ``out``/report.html.
 
     ``target`` is a task's name, or else a language: a published name, or a regular expression (``regex:`` may stand
     before it). ``budget`` is in seconds; what it does not suffice for is reported as not run, and the same command
