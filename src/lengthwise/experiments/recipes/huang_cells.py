@@ -159,18 +159,11 @@ def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:
     """
     if full:
         return _GRID
-    if name == "repeat_copy" or (name == "unique_copy" and encoding == "nope"):
-        return (_COPY,)
-    if name == "unique_copy":
-        return (_ONE_HEAD, _FASTER, _WIDE)
+    sizes = _SEARCHES.get((name, encoding)) or _SEARCHES.get((name, "any"))
+    if sizes is not None:
+        return sizes
     if name in HUANG:
-        return (_TASKS.get(name, _WIDE), _DEEP)
-    if name in ("Tomita-3", "Tomita-5", "Tomita-6"):
-        return (_LONGER, _LONGEST)
-    if encoding == "nope" and name in ("(aa)*", "(aaaa)*"):
-        return (_PATIENT,)
-    if (name, encoding) in _HARD:
-        return (_LARGER, _DEEPER)
+        return TASK_SIZES
     return language_sizes(encoding, periodic_or_local=name in PERIODIC_OR_LOCAL)
 
 
@@ -197,26 +190,34 @@ _DEEPER = Size(4, 4, 64, 1e-3, 12_000, batch=4, qk_norm=True, fan_in=True)
 _COUNTED = dataclasses.replace(_DEEPER, steps=8_000)
 """Without positions a period is learned as so many thresholds of a count, one length after the other."""
 _PATIENT = dataclasses.replace(_DEEPER, steps=30_000)
-_HARD = {
-    *(("{0,1,2}*02*", encoding) for encoding in ENCODINGS),
-    *((name, "nope") for name in PERIODIC_OR_LOCAL),
-}
-"""Cells that the small configuration was not expected to fit."""
-
-_TASKS = {
-    "bin_majority": Size(1, 1, 16, 3e-3, 6_000),
-    "majority": Size(1, 4, 64, 2e-3, 6_000, qk_norm=True),
-    "sort": Size(1, 4, 64, 2e-3, 6_000, qk_norm=True),
-}
 _WIDE = Size(2, 4, 64, 2e-3, 6_000, qk_norm=True)
-_ONE_HEAD = Size(2, 1, 64, 1e-3, 12_000, batch=32, qk_norm=True, to_the_end=True)
-"""Layers, heads, width and rate of the published runs of unique copy."""
-_FASTER = dataclasses.replace(_ONE_HEAD, lr=2e-3)
 _DEEP = Size(4, 4, 64, 1e-3, 12_000, qk_norm=True)
-_COPY = dataclasses.replace(_DEEP, batch=16)
-"""Every token of a copy is scored, so few strings a step do."""
 TASK_SIZES = (_WIDE, _DEEP)
 """What is tried for a task that is no language."""
+_ONE_HEAD = Size(2, 1, 64, 1e-3, 30_000, batch=32, qk_norm=True, to_the_end=True)
+"""Layers, heads, width, rate and steps of the published runs of unique copy."""
+_COPY = dataclasses.replace(_DEEP, batch=16)
+"""Every token of a copy is scored, so few strings a step do."""
+_REPEATS = dataclasses.replace(_COPY, steps=24_000)
+_ONE_LAYER = Size(1, 4, 64, 2e-3, 6_000, qk_norm=True)
+
+_SEARCHES: dict[tuple[str, str], tuple[Size, ...]] = {
+    ("bin_majority", "any"): (Size(1, 1, 16, 3e-3, 6_000), _DEEP),
+    ("majority", "any"): (_ONE_LAYER, _DEEP),
+    ("sort", "any"): (_ONE_LAYER, _DEEP),
+    ("repeat_copy", "any"): (_REPEATS,),
+    ("unique_copy", "any"): (_ONE_HEAD, _WIDE),
+    ("unique_copy", "nope"): (_COPY,),
+    ("{0,1,2}*02*", "any"): (_LARGER, _DEEPER),
+    ("Tomita-3", "any"): (_LONGER, _LONGEST),
+    ("Tomita-5", "any"): (_LONGER, _LONGEST),
+    ("Tomita-6", "any"): (_LONGER, _LONGEST),
+    ("Tomita-4", "nope"): (_LARGER, _DEEPER),
+    ("(abab)*", "nope"): (_LARGER, _DEEPER),
+    ("(aa)*", "nope"): (_PATIENT,),
+    ("(aaaa)*", "nope"): (_PATIENT,),
+}
+"""Cells with a search of their own, for one system or for all that have none of their own ("any")."""
 
 _GRID = tuple(
     Size(layers, heads, width, lr, 30_000)
