@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lengthwise.models.fixed_shapes import linear
+from lengthwise.positions.encodings.modules import Table
 
 Part = tuple[Float[Tensor, "R E D"], Float[Tensor, "R E"] | None]
 """Some outputs of a linear layer: matrix and bias, with the run as their first axis."""
@@ -31,7 +32,7 @@ class Linear(nn.Linear):
         yield from zip(self.weight[None].split(list(sizes), 1), biases, strict=True)
 
 
-class TokenTable(nn.Embedding):
+class TokenTable(Table):
     """Token embeddings that can also serve as the output head (tied)."""
 
     def scores(self, hidden: Float[Tensor, "B T D"]) -> Float[Tensor, "B T V"]:

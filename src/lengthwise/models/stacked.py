@@ -19,7 +19,7 @@ from lengthwise.models.layers import Part, product
 from lengthwise.models.norms import rms_norm
 from lengthwise.models.ragged import Segment
 from lengthwise.models.transformer import Transformer, TransformerOutput
-from lengthwise.positions.encodings.modules import Scalars
+from lengthwise.positions.encodings.modules import Scalars, gathered
 
 
 class TransformerStack(nn.Module):
@@ -102,8 +102,8 @@ class StackedEmbedding(nn.Module):
         """The rows of each run's own table."""
         runs, size, width = self.weight.shape
         offsets = torch.arange(0, runs * size, size, device=ids.device)
-        rows = ids.reshape(runs, -1) + offsets[:, None]
-        return functional.embedding(rows, self.weight.view(runs * size, width)).view(*ids.shape, width)
+        rows = (ids.reshape(runs, -1) + offsets[:, None]).flatten()
+        return gathered(self.weight.view(runs * size, width), rows).view(*ids.shape, width)
 
     def scores(self, hidden: Float[Tensor, "SB T D"]) -> Float[Tensor, "SB T V"]:
         """The product of ``hidden`` with every vector of the run's table."""

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from lengthwise.positions.encodings.base import EncodingShape
 from lengthwise.positions.encodings.module_list import Modules
-from lengthwise.positions.encodings.modules import SlottedEncoding, add
+from lengthwise.positions.encodings.modules import SlottedEncoding, Table, add
 from lengthwise.positions.encodings.specs import Learned, Sinusoidal, SlowLearned
 
 
@@ -19,7 +19,7 @@ class LearnedTable(SlottedEncoding):
 
     def __init__(self, spec: Learned, shape: EncodingShape) -> None:
         super().__init__(shape)
-        self.tables = Modules[nn.Embedding](nn.Embedding(shape.max_position + 1, shape.width) for _ in shape.coupled)
+        self.tables = Modules[Table](Table(shape.max_position + 1, shape.width) for _ in shape.coupled)
         for table in self.tables:
             nn.init.normal_(table.weight, std=spec.init_std)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
 
 from lengthwise.positions.encodings.base import FIXED_LEVEL_IDS, EncodingShape
 from lengthwise.positions.encodings.module_list import Modules
@@ -20,6 +21,21 @@ class Scalars(nn.Module):
         """The numbers, shaped to broadcast against ``x``: one per head along axis 1, or one for all."""
         del x
         return self.weight if self.weight.ndim == 0 else self.weight[:, None, None]
+
+
+def gathered(table: Float[Tensor, "V D"], rows: Int[Tensor, "*rest"]) -> Float[Tensor, "*rest D"]:
+    """The rows of a table; on a CPU by the operation whose backward pass takes a third of an embedding's."""
+    if table.device.type != "cpu":
+        return functional.embedding(rows, table)
+    return table.index_select(0, rows.flatten()).view(*rows.shape, -1)
+
+
+class Table(nn.Embedding):
+    """`torch.nn.Embedding` by `gathered`."""
+
+    def forward(self, input: Int[Tensor, "*rest"]) -> Float[Tensor, "*rest D"]:
+        """The rows of these numbers."""
+        return gathered(self.weight, input)
 
 
 class PositionEncoding(nn.Module):
@@ -44,7 +60,7 @@ class SlottedEncoding(PositionEncoding):
     def __init__(self, shape: EncodingShape) -> None:
         super().__init__()
         self.coupled, self.fixed = shape.coupled, shape.fixed
-        self.slots = Modules[nn.Embedding](nn.Embedding(FIXED_LEVEL_IDS, shape.width) for _ in shape.fixed)
+        self.slots = Modules[Table](Table(FIXED_LEVEL_IDS, shape.width) for _ in shape.fixed)
         for table in self.slots:
             nn.init.normal_(table.weight, std=0.05)
 
