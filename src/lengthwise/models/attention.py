@@ -43,6 +43,12 @@ class Sight(ABC):
         Keys and values may have one head for all queries' heads; then ``dropout`` must be 0.
         """
 
+    def attend_projected(
+        self, x: Float[Tensor, "B Q 3 H d"], gain: Float[Tensor, "... H 1 1"] | None
+    ) -> Float[Tensor, "B Q E"] | None:
+        """The same from the joint projection, with QK-norm by its ``gain``, where there is a faster way; or None."""
+        del x, gain
+
     @abstractmethod
     def counts(self) -> tuple[int, int, int]:
         """Queries, keys and pairs of them, of one run or row."""
@@ -99,7 +105,13 @@ class Attention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         if cache is None and not dropout and self._few(sight):
             return self.out(self._of_inputs(asked, x, encoding, sight))
-        q, k, v = self._projected(asked, x, encoding, sight)
+        projected = self.qkv(x) if sight.at is None else None
+        if projected is not None and cache is None and not dropout and sight.scale is None and not turns(encoding):
+            split = projected.unflatten(2, (3, self.heads, self.head_width))
+            mixed = sight.attend_projected(split, None if self.gain is None else self.gain(split[:, :, 0]))
+            if mixed is not None:
+                return self.out(mixed)
+        q, k, v = self._projected(asked, x, encoding, sight, projected)
         if cache is not None:
             k = cache.extend("keys", k, layer=layer, axis=2)
             v = cache.extend("values", v, layer=layer, axis=2)
@@ -114,11 +126,11 @@ class Attention(nn.Module):
         return torch.softmax(logits if sight.bias is None else logits + sight.bias, dim=-1)
 
     def _projected(
-        self, asked: Tensor, x: Tensor, encoding: PositionEncoding, sight: Sight
+        self, asked: Tensor, x: Tensor, encoding: PositionEncoding, sight: Sight, projected: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of the asked tokens, keys and values of all: normed, rotated and scaled, [B, heads, A or Q, d]."""
         if sight.at is None:
-            q, k, v = self._heads(self.qkv(x), 3)
+            q, k, v = self._heads(self.qkv(x) if projected is None else projected, 3)
         else:
             first, rest = self.qkv.parts((x.shape[2], 2 * x.shape[2]))
             (q,), (k, v) = self._heads(product(asked, *first), 1), self._heads(product(x, *rest), 2)
@@ -157,7 +169,7 @@ class Attention(nn.Module):
         (q,) = self._heads(product(asked, *query), 1)
         x = x.to(q.dtype)
         vectors = x[:, None]
-        if self.gain is None and type(encoding).rotate is PositionEncoding.rotate:
+        if self.gain is None and not turns(encoding):
             q = q * math.sqrt(self.heads) if sight.scale is None else q * (sight.scale * math.sqrt(self.heads))
             q, k = by_head(q, key.unflatten(1, split)), vectors
         else:
@@ -173,6 +185,11 @@ class Attention(nn.Module):
         """Split into ``parts`` tensors of shape [B, heads, Q, head width]."""
         split = x.unflatten(2, (parts, self.heads, self.head_width))
         return _Unbound.apply(split) if x.requires_grad else split.permute(2, 0, 3, 1, 4).unbind(0)  # type: ignore[return-value]
+
+
+def turns(encoding: PositionEncoding) -> bool:
+    """Whether the encoding rotates queries and keys."""
+    return type(encoding).rotate is not PositionEncoding.rotate
 
 
 class _Unbound(torch.autograd.Function):

@@ -54,7 +54,7 @@ class _RMSNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor | None, eps: float) -> Tensor:
-        factor = _factor(x, eps)
+        factor = norm_factor(x, eps)
         ctx.save_for_backward(x, factor, weight)
         result = x * factor
         if weight is not None:
@@ -90,7 +90,7 @@ class _GainedRMSNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, gain: Tensor, eps: float) -> Tensor:
-        factor = _factor(x, eps)
+        factor = norm_factor(x, eps)
         ctx.save_for_backward(x, factor, gain)
         return x * (factor * gain)
 
@@ -104,9 +104,9 @@ class _GainedRMSNorm(torch.autograd.Function):
         return _to_input(grads[0], x, factor, factor * gain, dot, along), to_gain, None
 
 
-def _factor(x: Float[Tensor, "*rows D"], eps: float) -> Float[Tensor, "*rows 1"]:
-    """1/√(mean(x²) + ε)."""
-    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+def norm_factor(x: Float[Tensor, "*rows D"], eps: float) -> Float[Tensor, "*rows 1"]:
+    """1/√(mean(x²) + ε), in float32 at least."""
+    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.promote_types(x.dtype, torch.float32))
     return norm.square_().div_(x.shape[-1]).add_(eps).rsqrt_()
 
 

@@ -17,6 +17,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from lengthwise.models.attention import Sight, causal_mask, mix
+from lengthwise.models.projected_attention import attend_projected, serves_projected
 from lengthwise.models.segment_attention import Piece, attend, serves
 from lengthwise.positions.encodings.modules import PositionEncoding
 
@@ -93,9 +94,17 @@ class RaggedSight(Sight):
         scale = None if self.scale is None else self.scale[at]
         return RaggedSight(self.ids, scale, at, self.segments, biases, False)
 
+    def attend_projected(self, x: Tensor, gain: Tensor | None) -> Tensor | None:
+        """All segments at once, for large batches in training on a CPU."""
+        pieces = self._pieces()
+        return attend_projected(x, gain, pieces) if serves_projected(x, pieces) else None
+
+    def _pieces(self) -> list[Piece]:
+        return [Piece(s.rows, b.shape[-2], s.tokens, b) for s, b in zip(self.segments, self.biases, strict=True)]
+
     def attend(self, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> Tensor:
         """Segment by segment."""
-        pieces = [Piece(s.rows, b.shape[-2], s.tokens, b) for s, b in zip(self.segments, self.biases, strict=True)]
+        pieces = self._pieces()
         if not dropout and serves(q, k, v, pieces):
             return attend(q, k, v, pieces)
         sizes = [s.size for s in self.segments]

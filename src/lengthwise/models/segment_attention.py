@@ -58,7 +58,7 @@ class _Attend(torch.autograd.Function):
         runs, heads = q.shape[:2]
         result = v.new_empty(runs, q.shape[2], heads, v.shape[3])
         scale, kept = 1 / math.sqrt(q.shape[3]), []
-        for piece, asked, tokens in _places(pieces):
+        for piece, asked, tokens in places(pieces):
             query = _sequences(q[:, :, asked], piece.rows, v.dtype)
             key, value = (_sequences(x[:, :, tokens], piece.rows, v.dtype) for x in (k, v))
             bias = piece.bias.to(v.dtype)
@@ -84,7 +84,7 @@ class _Attend(torch.autograd.Function):
             grads[0].new_empty(runs, shape[2], heads, shape[3], dtype=dtype) for shape, dtype in ctx.kinds
         )
         grad = grads[0].unflatten(2, (heads, -1)).transpose(1, 2)
-        for index, (piece, asked, tokens) in enumerate(_places(pieces)):
+        for index, (piece, asked, tokens) in enumerate(places(pieces)):
             query, key, value, weights = kept[4 * index : 4 * index + 4]
             out = _sequences(grad[:, :, asked], piece.rows, value.dtype)
             _places_of(to_v, tokens, piece.rows).copy_(_by_head(torch.bmm(weights.mT, out), runs, heads))
@@ -95,7 +95,7 @@ class _Attend(torch.autograd.Function):
         return to_q.transpose(1, 2), to_k.transpose(1, 2), to_v.transpose(1, 2), None
 
 
-def _places(pieces: Sequence[Piece]) -> list[tuple[Piece, slice, slice]]:
+def places(pieces: Sequence[Piece]) -> list[tuple[Piece, slice, slice]]:
     """Each with where its queries and its tokens lie on the flat axis."""
     query = token = 0
     found = []
