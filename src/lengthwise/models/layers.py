@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -60,3 +61,27 @@ def by_head(x: Float[Tensor, "RB H A d"], weight: Float[Tensor, "R H d E"]) -> F
 def take(x: Float[Tensor, "B T D"], at: Int[Tensor, " S"] | slice) -> Float[Tensor, "B S D"]:
     """The tokens ``at``; for indices, by the operation with the cheaper backward pass."""
     return x[:, at] if isinstance(at, slice) else x.index_select(1, at)
+
+
+def with_taken(x: Float[Tensor, "B T D"], at: Int[Tensor, " S"] | slice) -> tuple[Tensor, Float[Tensor, "B S D"]]:
+    """``x`` and its tokens ``at``; the gradient of the former, which must be nobody else's, takes up the latter's."""
+    return _WithTaken.apply(x, at)  # type: ignore[return-value]
+
+
+class _WithTaken(torch.autograd.Function):
+    """One pass over the tokens' gradient less than a `take` beside another use of ``x``."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, at: Tensor | slice) -> tuple[Tensor, Tensor]:
+        ctx.at = at
+        return x.view_as(x), take(x, at)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        whole, taken = grads
+        if isinstance(ctx.at, slice):
+            whole[:, ctx.at] += taken
+        else:
+            whole.index_add_(1, ctx.at, taken)
+        return whole, None

@@ -21,7 +21,7 @@ from lengthwise.models.attention import Attention, BatchSight, Sight, causal_mas
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.fixed_shapes import lowered, mlp
-from lengthwise.models.layers import Linear, TokenTable, take
+from lengthwise.models.layers import Linear, TokenTable, take, with_taken
 from lengthwise.models.norms import RMSNorm
 from lengthwise.models.position_head import IdPrediction, PositionHead
 from lengthwise.models.ragged import RaggedSight, Segment
@@ -53,13 +53,12 @@ class Block(nn.Module):
         self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight, cache: Cache | None, layer: int
     ) -> Float[Tensor, "B A D"]:
         """One layer; of the queries that ``sight`` asks for, where it does not ask for all."""
-        normed = self.norm1(x)
         if sight.at is None:
-            asked = normed
+            asked = normed = self.norm1(x)
         else:
             # A norm of its own costs less than to gather from the other's, and to scatter that gradient.
-            x = take(x, sight.at)
-            asked = self.norm1(x)
+            whole, x = with_taken(x, sight.at)
+            normed, asked = self.norm1(whole), self.norm1(x)
         x = x + self.dropout(self.attention(asked, normed, encoding, sight, cache, layer))
         return x + self.dropout(self._mlp(self.norm2(x)))
 

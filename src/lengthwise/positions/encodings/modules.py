@@ -27,7 +27,7 @@ def gathered(table: Float[Tensor, "V D"], rows: Int[Tensor, "*rest"]) -> Float[T
     """The rows of a table; on a CPU by the operation whose backward pass takes a third of an embedding's."""
     if table.device.type != "cpu":
         return functional.embedding(rows, table)
-    return table.index_select(0, rows.flatten()).view(*rows.shape, -1)
+    return table.index_select(0, rows.flatten()).view(*rows.shape, table.shape[1])
 
 
 class Table(nn.Embedding):
