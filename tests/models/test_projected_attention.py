@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.models.attention import attention_reference, causal_mask
 from lengthwise.models.projected_attention import attend_projected, serves_projected
 from lengthwise.models.segment_attention import LARGE, Piece
+from lengthwise.models.softmax import attention_reference, causal_mask
 
 ROWS, TOKENS = (3, 1, 2), (5, 1, 8)
 SIZE = sum(rows * tokens for rows, tokens in zip(ROWS, TOKENS, strict=True))

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from lengthwise.core.rng import stream
-from lengthwise.models.attention import attention_reference, mix
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
+from lengthwise.models.softmax import attention_reference, mix
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.schemes import PositionScheme

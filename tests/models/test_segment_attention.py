@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from lengthwise.models.attention import attention_reference, causal_mask
 from lengthwise.models.segment_attention import LARGE, SHORT, Piece, attend, serves
+from lengthwise.models.softmax import attention_reference, causal_mask
 
 ROWS, TOKENS = (3, 1, 2), (5, 1, 8)
 SIZE = sum(rows * tokens for rows, tokens in zip(ROWS, TOKENS, strict=True))

@@ -7,9 +7,9 @@ import math
 import pytest
 import torch
 
-from lengthwise.models.attention import attention_reference
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.softmax import attention_reference
 from lengthwise.positions.schemes.coupled import Coupled
 from oracle import SMALL, rough_model, slow_logits, some_inputs
 from small import Echo

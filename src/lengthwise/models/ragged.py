@@ -16,9 +16,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from lengthwise.models.attention import Sight, causal_mask, mix
 from lengthwise.models.projected_attention import attend_projected, serves_projected
 from lengthwise.models.segment_attention import Piece, attend, serves
+from lengthwise.models.sight import Sight
+from lengthwise.models.softmax import causal_mask, mix
 from lengthwise.positions.encodings.modules import PositionEncoding
 
 

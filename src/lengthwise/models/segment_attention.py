@@ -1,6 +1,6 @@
 """Attention of all segments of a flat batch as one function, forward and backward, for training on a CPU.
 
-In bf16 torch's own kernel is slow there (see `attention.mix`), and of plain products what costs is the number of
+In bf16 torch's own kernel is slow there (see `softmax.mix`), and of plain products what costs is the number of
 operations on a segment's small matrices. Here each segment takes a copy of its queries, keys and values; gradients are
 written where they belong, so that nothing is cut or joined by operations of its own. In float32 that pays for large
 batches of short sequences.

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from lengthwise.core.errors import require
 from lengthwise.models import feed_forward
-from lengthwise.models.attention import Attention, BatchSight, Sight, causal_mask, hide
+from lengthwise.models.attention import Attention
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.fixed_shapes import lowered, mlp
@@ -25,6 +25,8 @@ from lengthwise.models.layers import Linear, TokenTable, take, with_taken
 from lengthwise.models.norms import RMSNorm
 from lengthwise.models.position_head import IdPrediction, PositionHead
 from lengthwise.models.ragged import RaggedSight, Segment
+from lengthwise.models.sight import BatchSight, Sight
+from lengthwise.models.softmax import causal_mask, hide
 from lengthwise.positions.encodings import EncodingShape, EncodingSpec
 from lengthwise.positions.encodings.module_list import Modules
 from lengthwise.positions.encodings.modules import PositionEncoding
