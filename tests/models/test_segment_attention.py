@@ -62,6 +62,21 @@ def test_equals_plain_attention(runs: int, heads: int, biased: bool) -> None:
         assert torch.allclose(one, other)
 
 
+@pytest.mark.parametrize("runs", [1, 3])
+def test_vectors_that_are_keys_and_values(runs: int) -> None:
+    q, x, _ = [leaf.requires_grad_() for leaf in drawn(runs, 2, torch.float64, seed=4)]
+    pieces = [
+        Piece(rows, tokens, tokens, causal_mask(tokens, tokens, torch.device("cpu"), torch.float64))
+        for rows, tokens in zip(ROWS, TOKENS, strict=True)
+    ]
+    found, wanted = attend(q, x, x, pieces), plain(q, x, x, [None] * 3)
+    assert torch.allclose(found, wanted)
+    for one, other in zip(
+        torch.autograd.grad((found**2).sum(), (q, x)), torch.autograd.grad((wanted**2).sum(), (q, x)), strict=True
+    ):
+        assert torch.allclose(one, other)
+
+
 def test_some_queries_only() -> None:
     q, k, v = drawn(2, 2, torch.float64, seed=2)
     bias = [causal_mask(tokens, tokens, torch.device("cpu"), torch.float64) for tokens in TOKENS]

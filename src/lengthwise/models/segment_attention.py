@@ -46,21 +46,26 @@ def serves(q: Tensor, k: Tensor, v: Tensor, pieces: Sequence[Piece]) -> bool:
 def attend(
     q: Float[Tensor, "R H A d"], k: Float[Tensor, "R H N d"], v: Float[Tensor, "R H N e"], pieces: Sequence[Piece]
 ) -> Float[Tensor, "R A E"]:
-    """softmax(q·k/√d + bias) · v of every segment, heads side by side; products are made in the type of ``v``."""
-    return _Attend.apply(q, k, v, pieces)  # type: ignore[return-value]
+    """softmax(q·k/√d + bias) · v of every segment, heads side by side; products are made in the type of ``v``.
+
+    Vectors that are both keys and values, passed as the same tensor, are copied, and given a gradient, once.
+    """
+    return _Attend.apply(q, k, None if v is k else v, pieces)  # type: ignore[return-value]
 
 
 class _Attend(torch.autograd.Function):
     """With P = softmax(L) and O = P·V: ∂V = Pᵀ·∂O, ∂L = P∘(∂P − rows' sums of P∘∂P) with ∂P = ∂O·Vᵀ."""
 
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, pieces: Sequence[Piece]) -> Tensor:
+    def forward(ctx: Any, q: Tensor, k: Tensor, own: Tensor | None, pieces: Sequence[Piece]) -> Tensor:
+        v = k if own is None else own
         runs, heads = q.shape[:2]
         result = v.new_empty(runs, q.shape[2], heads, v.shape[3])
         scale, kept = 1 / math.sqrt(q.shape[3]), []
         for piece, asked, tokens in places(pieces):
             query = _sequences(q[:, :, asked], piece.rows, v.dtype)
-            key, value = (_sequences(x[:, :, tokens], piece.rows, v.dtype) for x in (k, v))
+            value = _sequences(v[:, :, tokens], piece.rows, v.dtype)
+            key = value if own is None else _sequences(k[:, :, tokens], piece.rows, v.dtype)
             bias = piece.bias.to(v.dtype)
             if bias.ndim > 2:
                 bias = bias.expand(runs * piece.rows, heads, *bias.shape[-2:]).reshape(-1, *bias.shape[-2:])
@@ -72,7 +77,7 @@ class _Attend(torch.autograd.Function):
             kept += [query, key, value, weights]
         ctx.save_for_backward(*kept)
         ctx.pieces, ctx.scale = pieces, scale
-        ctx.kinds = [(x.shape, x.dtype) for x in (q, k, v)]
+        ctx.kinds = [(x.shape, x.dtype) for x in (q, k, own) if x is not None]
         return result.flatten(2)
 
     @staticmethod
@@ -80,19 +85,24 @@ class _Attend(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         kept, pieces, scale = ctx.saved_tensors, ctx.pieces, ctx.scale
         runs, heads = ctx.kinds[0][0][:2]
-        to_q, to_k, to_v = (
+        to_q, to_k, *to_v = (
             grads[0].new_empty(runs, shape[2], heads, shape[3], dtype=dtype) for shape, dtype in ctx.kinds
         )
         grad = grads[0].unflatten(2, (heads, -1)).transpose(1, 2)
         for index, (piece, asked, tokens) in enumerate(places(pieces)):
             query, key, value, weights = kept[4 * index : 4 * index + 4]
             out = _sequences(grad[:, :, asked], piece.rows, value.dtype)
-            _places_of(to_v, tokens, piece.rows).copy_(_by_head(torch.bmm(weights.mT, out), runs, heads))
+            to_value = torch.bmm(weights.mT, out)
             to_weights = torch.bmm(out, value.mT)
             to_logits = torch.ops.aten._softmax_backward_data(to_weights, weights, -1, weights.dtype).mul_(scale)
             _places_of(to_q, asked, piece.rows).copy_(_by_head(torch.bmm(to_logits, key), runs, heads))
-            _places_of(to_k, tokens, piece.rows).copy_(_by_head(torch.bmm(to_logits.mT, query), runs, heads))
-        return to_q.transpose(1, 2), to_k.transpose(1, 2), to_v.transpose(1, 2), None
+            if to_v:
+                _places_of(to_v[0], tokens, piece.rows).copy_(_by_head(to_value, runs, heads))
+                to_key = torch.bmm(to_logits.mT, query)
+            else:
+                to_key = torch.baddbmm(to_value, to_logits.mT, query)
+            _places_of(to_k, tokens, piece.rows).copy_(_by_head(to_key, runs, heads))
+        return to_q.transpose(1, 2), to_k.transpose(1, 2), to_v[0].transpose(1, 2) if to_v else None, None
 
 
 def places(pieces: Sequence[Piece]) -> list[tuple[Piece, slice, slice]]:
