@@ -44,7 +44,7 @@ def mlp(
     down: Float[Tensor, "D E"],
     down_bias: Float[Tensor, " D"] | None,
 ) -> Float[Tensor, "*rest D"]:
-    """``gelu(x · upᵀ + up_bias) · downᵀ + down_bias`` in bf16, in the type of ``x``: cast, padded and cut once."""
+    """``gelu(x · upᵀ + up_bias) · downᵀ + down_bias`` in bf16: cast, padded and cut once."""
     return _MLP.apply(x, up, up_bias, down, down_bias)  # type: ignore[return-value]
 
 
@@ -73,7 +73,7 @@ class _Linear(torch.autograd.Function):
 
 
 class _MLP(torch.autograd.Function):
-    """Keeps the rows, what GELU was given and what it made of it, in bf16; weights get float32 gradients."""
+    """bf16 out; keeps the rows, what GELU was given and what it made of it. Weights get float32 gradients."""
 
     @staticmethod
     def forward(
@@ -83,7 +83,8 @@ class _MLP(torch.autograd.Function):
         hidden = _times(rows, first, up_bias)
         active = functional.gelu(hidden)
         ctx.save_for_backward(rows, first, hidden, active, second)
-        return _shaped(_times(active, second, down_bias), x).to(x.dtype)
+        ctx.dtype = x.dtype
+        return _shaped(_times(active, second, down_bias), x)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -98,7 +99,7 @@ class _MLP(torch.autograd.Function):
         torch.ops.aten.gelu_backward.grad_input(flat, hidden, grad_input=flat)
         to_up = (flat.mT @ rows).float() if wanted[1] else None
         to_up_bias = flat.sum(0).float() if wanted[2] else None
-        to_x = _shaped(flat @ first, grad).to(grad.dtype) if wanted[0] else None
+        to_x = _shaped(flat @ first, grad).to(ctx.dtype) if wanted[0] else None
         return to_x, to_up, to_up_bias, to_down, to_down_bias
 
 
