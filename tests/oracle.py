@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -12,6 +13,7 @@ from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
+from lengthwise.models.softmax import attention_reference
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
@@ -147,3 +149,21 @@ def slow_generate(
         if best == END:
             break
     return tokens[len(prompt) :], ids[len(prompt) :]
+
+
+def plain_segments(
+    q: Tensor, k: Tensor, v: Tensor, sizes: Sequence[int], lengths: Sequence[int], biases: Sequence[Tensor | None]
+) -> Tensor:
+    """Attention of a flat batch, one run, segment and sequence at a time."""
+    runs = []
+    for run in range(len(q)):
+        start, found = 0, []
+        for rows, tokens, bias in zip(sizes, lengths, biases, strict=True):
+            for row in range(rows):
+                here = slice(start, start + tokens)
+                mine = bias if bias is None or bias.ndim == 2 else bias[run * rows + row]
+                parts = (x[run : run + 1, :, here] for x in (q, k, v))
+                found.append(attention_reference(*parts, mine)[0].transpose(0, 1).flatten(1))
+                start += tokens
+        runs.append(torch.cat(found))
+    return torch.stack(runs)

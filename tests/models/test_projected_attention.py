@@ -9,7 +9,8 @@ from torch.nn import functional
 
 from lengthwise.models.projected_attention import attend_projected, serves_projected
 from lengthwise.models.segment_attention import LARGE, Piece
-from lengthwise.models.softmax import attention_reference, causal_mask
+from lengthwise.models.softmax import causal_mask
+from oracle import plain_segments
 
 ROWS, TOKENS = (3, 1, 2), (5, 1, 8)
 SIZE = sum(rows * tokens for rows, tokens in zip(ROWS, TOKENS, strict=True))
@@ -24,16 +25,8 @@ def plain(x: Tensor, gain: Tensor | None, biases: list[Tensor | None]) -> Tensor
         if gain is not None:
             factor = gain if gain.ndim == 3 else gain[run]
             q, k = functional.rms_norm(q, q.shape[-1:]) * factor, functional.rms_norm(k, k.shape[-1:])
-        start, found = 0, []
-        for rows, tokens, bias in zip(ROWS, TOKENS, biases, strict=True):
-            for row in range(rows):
-                here = slice(start, start + tokens)
-                mine = None if bias is None else bias[run * rows + row]
-                parts = (y[:, :, here] for y in (q, k, v))
-                found.append(attention_reference(*parts, mine)[0].transpose(0, 1).flatten(1))
-                start += tokens
-        runs.append(torch.cat(found))
-    return torch.stack(runs)
+        runs.append((q, k, v))
+    return plain_segments(*(torch.cat(parts) for parts in zip(*runs, strict=True)), ROWS, TOKENS, biases)
 
 
 @pytest.mark.parametrize("runs", [1, 3])

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from lengthwise.models.segment_attention import LARGE, SHORT, Piece, attend, serves
-from lengthwise.models.softmax import attention_reference, causal_mask
+from lengthwise.models.softmax import causal_mask
+from oracle import plain_segments
 
 ROWS, TOKENS = (3, 1, 2), (5, 1, 8)
 SIZE = sum(rows * tokens for rows, tokens in zip(ROWS, TOKENS, strict=True))
@@ -21,18 +22,7 @@ def drawn(runs: int, heads: int, dtype: torch.dtype, *, seed: int = 0) -> list[T
 
 def plain(q: Tensor, k: Tensor, v: Tensor, biases: list[Tensor | None]) -> Tensor:
     """One run, segment and sequence at a time."""
-    runs = []
-    for run in range(len(q)):
-        start, found = 0, []
-        for rows, tokens, bias in zip(ROWS, TOKENS, biases, strict=True):
-            for row in range(rows):
-                here = slice(start, start + tokens)
-                mine = bias if bias is None or bias.ndim == 2 else bias[run * rows + row]
-                parts = (x[run : run + 1, :, here] for x in (q, k, v))
-                found.append(attention_reference(*parts, mine)[0].transpose(0, 1).flatten(1))
-                start += tokens
-        runs.append(torch.cat(found))
-    return torch.stack(runs)
+    return plain_segments(q, k, v, ROWS, TOKENS, biases)
 
 
 @pytest.mark.parametrize("runs", [1, 3])

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lengthwise.models.norms import norm_factor
-from lengthwise.models.segment_attention import Piece, places, serves
+from lengthwise.models.segment_attention import Piece, bias_of, places, serves, softmax
 
 
 def serves_projected(x: Float[Tensor, "R N 3 H d"], pieces: Sequence[Piece]) -> bool:
@@ -59,16 +59,12 @@ class _AttendProjected(torch.autograd.Function):
                     out.copy_(mine)
                 parts.append(out.view(-1, *out.shape[3:]))
             query, key, value = parts
-            bias = piece.bias.to(value.dtype)
-            if bias.ndim > 2:
-                bias = bias.expand(runs * piece.rows, heads, *bias.shape[-2:]).reshape(-1, *bias.shape[-2:])
+            bias = bias_of(piece, runs, heads, value.dtype)
             if gain is None:
                 logits = torch.baddbmm(bias, query, key.mT, alpha=scale)
             else:
                 logits = torch.addcmul(bias, torch.bmm(query, key.mT), _each(gain * scale, runs, piece.rows))
-            # In bf16 torch's own kernel is slow but for rows of a multiple of 32.
-            logits = logits.float() if logits.dtype == torch.bfloat16 else logits
-            weights = torch.softmax(logits, dim=-1).to(value.dtype)
+            weights = softmax(logits).to(value.dtype)
             mixed = torch.bmm(weights, value)
             _sequences(result[:, tokens], piece.rows).copy_(mixed.view(runs, piece.rows, heads, *mixed.shape[1:]))
             kept += [query, key, value, weights]

@@ -66,13 +66,7 @@ class _Attend(torch.autograd.Function):
             query = _sequences(q[:, :, asked], piece.rows, v.dtype)
             value = _sequences(v[:, :, tokens], piece.rows, v.dtype)
             key = value if own is None else _sequences(k[:, :, tokens], piece.rows, v.dtype)
-            bias = piece.bias.to(v.dtype)
-            if bias.ndim > 2:
-                bias = bias.expand(runs * piece.rows, heads, *bias.shape[-2:]).reshape(-1, *bias.shape[-2:])
-            logits = torch.baddbmm(bias, query, key.mT, alpha=scale)
-            # In bf16 torch's own kernel is slow but for rows of a multiple of 32.
-            logits = logits.float() if logits.dtype == torch.bfloat16 else logits
-            weights = torch.softmax(logits, dim=-1).to(v.dtype)
+            weights = softmax(torch.baddbmm(bias_of(piece, runs, heads, v.dtype), query, key.mT, alpha=scale))
             _places_of(result, asked, piece.rows).copy_(_by_head(torch.bmm(weights, value), runs, heads))
             kept += [query, key, value, weights]
         ctx.save_for_backward(*kept)
@@ -114,6 +108,21 @@ def places(pieces: Sequence[Piece]) -> list[tuple[Piece, slice, slice]]:
         found.append((piece, slice(query, query + asked), slice(token, token + tokens)))
         query, token = query + asked, token + tokens
     return found
+
+
+def bias_of(piece: Piece, runs: int, heads: int, dtype: torch.dtype) -> Float[Tensor, "*rows A T"]:
+    """One for all, or one for each run, sequence and head."""
+    bias = piece.bias.to(dtype)
+    if bias.ndim == 2:
+        return bias
+    return bias.expand(runs * piece.rows, heads, *bias.shape[-2:]).reshape(-1, *bias.shape[-2:])
+
+
+def softmax(logits: Float[Tensor, "B A T"]) -> Float[Tensor, "B A T"]:
+    """Over the keys; in bf16 torch's own kernel is slow but for rows of a multiple of 32."""
+    if logits.dtype == torch.bfloat16:
+        return torch.softmax(logits.float(), dim=-1).bfloat16()
+    return torch.softmax(logits, dim=-1)
 
 
 def _sequences(x: Float[Tensor, "R H N d"], rows: int, dtype: torch.dtype) -> Float[Tensor, "B T d"]:
