@@ -52,7 +52,7 @@ def some_inputs(task: Task | str, scheme: PositionScheme, length: int = 3, size:
 
 def norm(x: Tensor, weight: Tensor | None, kind: str = "rms", bias: Tensor | None = None) -> Tensor:
     """RMSNorm, or LayerNorm, of one vector."""
-    if kind == "rms":
+    if kind != "layer":
         result = x / torch.sqrt((x * x).mean() + torch.finfo(x.dtype).eps)
     else:
         result = (x - x.mean()) / torch.sqrt(x.var(unbiased=False) + 1e-5)
@@ -83,6 +83,9 @@ def _row(model: Transformer, tokens: Tensor, ids: Tensor) -> Tensor:
 
     def normed(name: str, x: Tensor) -> Tensor:
         return norm(x, state[f"{name}.weight"], config.norm, state.get(f"{name}.bias"))
+
+    def post(name: str, x: Tensor) -> Tensor:
+        return normed(name, x) if config.norm == "peri" else x
 
     stream_ = []
     for t, token in enumerate(tokens.tolist()):
@@ -118,8 +121,8 @@ def _row(model: Transformer, tokens: Tensor, ids: Tensor) -> Tensor:
                 top = max(logits)
                 weights = [math.exp(logit - top) for logit in logits]
                 mixed.append(sum(w / sum(weights) * heads[j][h][2] for j, w in enumerate(weights)))
-            x = x + dense(f"{name}.attention.out", torch.cat(mixed))  # type: ignore[arg-type]
-            x = x + dense(f"{name}.down", gelu(dense(f"{name}.up", normed(f"{name}.norm2", x))))
+            x = x + post(f"{name}.added1", dense(f"{name}.attention.out", torch.cat(mixed)))  # type: ignore[arg-type]
+            x = x + post(f"{name}.added2", dense(f"{name}.down", gelu(dense(f"{name}.up", normed(f"{name}.norm2", x)))))
             after.append(x)
         stream_ = after
     return torch.stack([normed("norm", x) for x in stream_])

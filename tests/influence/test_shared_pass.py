@@ -80,7 +80,9 @@ def test_logits_too_large_to_exponentiate_go_through_softmax(gain: float):
     assert apart(model, [2, 7]) < (1e-5 if gain == 1.0 else 1e-3)
 
 
-@pytest.mark.parametrize("changes", [{"log_length": 7}, {"norm": "layer"}, {"bias": True}, {"layers": 1}], ids=str)
+@pytest.mark.parametrize(
+    "changes", [{"log_length": 7}, {"norm": "layer"}, {"norm": "peri"}, {"bias": True}, {"layers": 1}], ids=str
+)
 def test_what_is_not_covered_is_computed_row_by_row(changes: dict):
     model = some_transformer(**changes)
     assert not covers(model)

@@ -24,6 +24,7 @@ WIDE = dataclasses.replace(SMALL, heads=2, width=32)
 VARIANTS = {
     "qk-norm": WIDE,
     "plain": dataclasses.replace(WIDE, qk_norm=False, bias=False, norm="rms"),
+    "norms on both sides": dataclasses.replace(WIDE, qk_norm=True, norm="peri"),
     "biases": dataclasses.replace(WIDE, qk_norm=False, bias=True, norm="layer"),
     "qk-norm, biases": dataclasses.replace(WIDE, qk_norm=True, bias=True, norm="layer"),
     "log length": dataclasses.replace(WIDE, qk_norm=False, bias=True, log_length=8),

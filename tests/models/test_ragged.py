@@ -70,6 +70,11 @@ def test_predicted_ids(config: ModelConfig) -> None:
     assert_same(model, groups_of(Echo(), PREDICTED))
 
 
+def test_norms_on_both_sides() -> None:
+    peri = dataclasses.replace(SMALL, norm="peri")
+    assert_same(rough_model(Echo(), COUPLED, "learned", peri), groups_of(Echo(), COUPLED))
+
+
 def test_pointed_ids_are_the_same() -> None:
     groups = groups_of(Echo(), PREDICTED)
     model = rough_model(Echo(), PREDICTED, "rope", POINTING)

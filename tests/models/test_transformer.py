@@ -25,6 +25,8 @@ SCHEME = Coupled(max_position=20)
         {"heads": 1},
         {"norm": "layer"},
         {"norm": "layer", "bias": True},
+        {"norm": "peri"},
+        {"norm": "peri", "qk_norm": False, "bias": True},
         {"bias": True},
         {"qk_norm": False},
         {"log_length": None},

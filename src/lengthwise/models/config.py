@@ -14,14 +14,15 @@ class ModelConfig:
     ``log_length`` is the length c at which log-length attention scaling is 1: logits are multiplied by
     ln(i) / ln(c), i = number of visible keys (our choice; None switches it off). ``init`` is ``small`` (N(0, 0.02²),
     tables ``table_std``) or ``fan_in`` (token table N(0, 1), matrices N(0, 1/fan_in)); with both, matrices that write
-    to the residual stream are scaled by 1/√(2·layers) in ``fan_in`` only.
+    to the residual stream are scaled by 1/√(2·layers) in ``fan_in`` only. ``norm`` ``peri`` is RMSNorm before *and
+    after* attention and MLP (Kim et al. 2025, Peri-LN): what is added keeps its direction and loses its size.
     """
 
     layers: int = 1
     heads: int = 4
     width: int = 128
     mlp_ratio: int = 4
-    norm: Literal["rms", "layer"] = "rms"
+    norm: Literal["rms", "layer", "peri"] = "rms"
     bias: bool = False
     qk_norm: bool = True
     log_length: int | None = None

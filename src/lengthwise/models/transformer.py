@@ -41,11 +41,12 @@ class TransformerOutput:
 
 
 class Block(nn.Module):
-    """Attention and MLP, each behind a norm and added to the residual stream."""
+    """Attention and MLP, each behind a norm (in Peri-LN between two) and added to the residual stream."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.norm1, self.norm2 = make_norm(config), make_norm(config)
+        self.added1, self.added2 = make_added_norm(config), make_added_norm(config)
         self.attention = Attention(config)
         self.up = Linear(config.width, config.mlp_ratio * config.width, bias=config.bias)
         self.down = Linear(config.mlp_ratio * config.width, config.width, bias=config.bias)
@@ -61,8 +62,8 @@ class Block(nn.Module):
             # A norm of its own costs less than to gather from the other's, and to scatter that gradient.
             whole, x = with_taken(x, sight.at)
             normed, asked = self.norm1(whole), self.norm1(x)
-        x = x + self.dropout(self.attention(asked, normed, encoding, sight, cache, layer))
-        return x + self.dropout(self._mlp(self.norm2(x)))
+        x = x + self.dropout(self.added1(self.attention(asked, normed, encoding, sight, cache, layer)))
+        return x + self.dropout(self.added2(self._mlp(self.norm2(x))))
 
     def _mlp(self, x: Float[Tensor, "B A D"]) -> Float[Tensor, "B A D"]:
         if isinstance(self.up, Linear) and lowered(x):
@@ -208,4 +209,9 @@ class Transformer(nn.Module):
 
 def make_norm(config: ModelConfig) -> nn.Module:
     """RMSNorm or LayerNorm."""
-    return RMSNorm(config.width) if config.norm == "rms" else nn.LayerNorm(config.width, bias=config.bias)
+    return nn.LayerNorm(config.width, bias=config.bias) if config.norm == "layer" else RMSNorm(config.width)
+
+
+def make_added_norm(config: ModelConfig) -> nn.Module:
+    """The norm of what a layer adds to the residual stream: RMSNorm in Peri-LN, otherwise none."""
+    return RMSNorm(config.width) if config.norm == "peri" else nn.Identity()
