@@ -69,6 +69,8 @@ class Size:
     steps: int
     batch: int = 64
     qk_norm: bool = False
+    peri: bool = False
+    """RMSNorm on both sides of attention and MLP, and no biases."""
     fan_in: bool = False
     """Weights that start as large as `ModelConfig.init` says."""
     decay: float = 0.01
@@ -111,8 +113,8 @@ def cell_experiment(
         layers=size.layers,
         heads=size.heads,
         width=size.width,
-        norm="rms" if size.qk_norm else "layer",
-        bias=True,
+        norm="peri" if size.peri else "rms" if size.qk_norm else "layer",
+        bias=not size.peri,
         qk_norm=size.qk_norm,
         init="fan_in" if size.fan_in else "small",
         table_std=size.table_std,
@@ -171,17 +173,22 @@ def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...
     """What is tried for a language, with ``periodic_or_local`` if its program needs positions, as the verdicts say."""
     if periodic_or_local:
         return (_DECAYED, _LOCAL) if encoding != "nope" else (_COUNTED,)
-    return (_SMALL, _TWO_LAYERS, _LARGER)
+    return (_COUNTING, dataclasses.replace(_COUNTING, layers=2), _LARGER)
 
 
 PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
 """Languages whose programs need positions: predicted yes with learned ones and no without."""
 
-_SMALL = Size(1, 2, 32, 3e-3, 3_000, batch=8, qk_norm=True, position_std=0.002, slow_positions=True, to_the_end=True)
-"""Languages: one long word holds all its prefixes as examples, so few strings a step do."""
-_TWO_LAYERS = dataclasses.replace(_SMALL, layers=2, steps=4_000)
-_DECAYED = dataclasses.replace(_TWO_LAYERS, steps=5_000, decay=1.0, log_length=True, slow_positions=False)
-"""What a table learns about pairs of positions that no word of training has is noise unless decay removes it."""
+_COUNTING = Size(
+    1, 2, 32, 3e-3, 8_000, batch=32, qk_norm=True, peri=True, decay=1.0, position_std=0.002, to_the_end=True
+)
+"""Counts come out of attention divided by the length. The norm after it undoes that if all that attention adds is
+counts: without biases, and with decay of what nothing needs."""
+_DECAYED = Size(
+    2, 2, 32, 3e-3, 5_000, batch=8, qk_norm=True, decay=1.0, position_std=0.002, log_length=True, to_the_end=True
+)
+"""One long word holds all its prefixes as examples, so few strings a step do. What a table learns about pairs of
+positions that no word of training has is noise unless decay removes it."""
 _LARGER = Size(2, 4, 64, 1e-3, 6_000, batch=16, qk_norm=True, position_std=0.002, to_the_end=True)
 _LOCAL = dataclasses.replace(_LARGER, steps=5_000, batch=8, position_std=0.02, table_std=0.02, log_length=True)
 _LONGER = dataclasses.replace(_LARGER, steps=15_000)
