@@ -173,7 +173,8 @@ def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...
     """What is tried for a language, with ``periodic_or_local`` if its program needs positions, as the verdicts say."""
     if periodic_or_local:
         return (_DECAYED, _LOCAL) if encoding != "nope" else (_COUNTED,)
-    return (_COUNTING, dataclasses.replace(_COUNTING, layers=2), _LARGER)
+    counting = dataclasses.replace(_COUNTING, decay=3.0) if encoding == "nope" else _COUNTING
+    return (counting, dataclasses.replace(counting, layers=2), _LARGER)
 
 
 PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
