@@ -232,7 +232,7 @@ _SEARCHES: dict[tuple[str, str], tuple[Size, ...]] = {
     ("Tomita-6", "any"): (_LONGER, _LONGEST),
     ("Tomita-4", "nope"): (_LARGER, _DEEPER),
     ("(abab)*", "nope"): (_LARGER, _DEEPER),
-    ("(aa)*", "nope"): (_PATIENT,),
+    ("(aa)*", "nope"): (_PATIENT, dataclasses.replace(_PATIENT, lr=2e-3, log_length=True)),
     ("(aaaa)*", "nope"): (_PATIENT,),
 }
 """Cells with a search of their own, for one system or for all that have none of their own ("any")."""
