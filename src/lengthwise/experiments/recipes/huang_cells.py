@@ -173,8 +173,7 @@ def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...
     """What is tried for a language, with ``periodic_or_local`` if its program needs positions, as the verdicts say."""
     if periodic_or_local:
         return (_DECAYED, _LOCAL) if encoding != "nope" else (_COUNTED,)
-    counting = dataclasses.replace(_COUNTING, decay=3.0) if encoding == "nope" else _COUNTING
-    return (counting, dataclasses.replace(counting, layers=2), _LARGER)
+    return (*((_BRIEF, _TWO_LAYERS) if encoding == "nope" else (_COUNTING, _COUNTING_TWICE)), _LARGER)
 
 
 PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
@@ -185,6 +184,10 @@ _COUNTING = Size(
 )
 """Counts come out of attention divided by the length. The norm after it undoes that if all that attention adds is
 counts: without biases, and with decay of what nothing needs."""
+_COUNTING_TWICE = dataclasses.replace(_COUNTING, layers=2)
+_BRIEF = dataclasses.replace(_COUNTING, steps=3_000, batch=8)
+"""Without positions there is less to decay, and decay that goes on when the loss is gone does harm."""
+_TWO_LAYERS = dataclasses.replace(_BRIEF, layers=2, steps=4_000)
 _DECAYED = Size(
     2, 2, 32, 3e-3, 5_000, batch=8, qk_norm=True, decay=1.0, position_std=0.002, log_length=True, to_the_end=True
 )
@@ -232,7 +235,7 @@ _SEARCHES: dict[tuple[str, str], tuple[Size, ...]] = {
     ("Tomita-6", "any"): (_LONGER, _LONGEST),
     ("Tomita-4", "nope"): (_LARGER, _DEEPER),
     ("(abab)*", "nope"): (_LARGER, _DEEPER),
-    ("(aa)*", "nope"): (_PATIENT, dataclasses.replace(_PATIENT, lr=2e-3, log_length=True)),
+    ("(aa)*", "nope"): (_PATIENT,),
     ("(aaaa)*", "nope"): (_PATIENT,),
 }
 """Cells with a search of their own, for one system or for all that have none of their own ("any")."""
