@@ -230,7 +230,7 @@ _SEARCHES: dict[tuple[str, str], tuple[Size, ...]] = {
     ("unique_copy", "nope"): (_COPY,),
     ("{0,1,2}*02*", "any"): (_LARGER, _DEEPER),
     ("Tomita-3", "any"): (_LONGER, _LONGEST),
-    ("Tomita-3", "nope"): (_RUNS,),
+    ("Tomita-3", "nope"): (_RUNS, dataclasses.replace(_RUNS, steps=50_000)),
     ("Tomita-5", "any"): (_LONGER, _LONGEST),
     ("Tomita-6", "any"): (_LONGER, _LONGEST),
     ("Tomita-4", "nope"): (_LARGER, _DEEPER),
