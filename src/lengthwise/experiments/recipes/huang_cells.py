@@ -229,6 +229,7 @@ _SEARCHES: dict[tuple[str, str], tuple[Size, ...]] = {
     ("unique_copy", "any"): (_ONE_HEAD, _PLACED),
     ("unique_copy", "nope"): (_COPY,),
     ("{0,1,2}*02*", "any"): (_LARGER, _DEEPER),
+    ("D-12", "nope"): (_COUNTING,),
     ("Tomita-3", "any"): (_LONGER, _LONGEST),
     ("Tomita-3", "nope"): (_RUNS, dataclasses.replace(_RUNS, steps=50_000)),
     ("Tomita-5", "any"): (_LONGER, _LONGEST),
