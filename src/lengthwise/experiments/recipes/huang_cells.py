@@ -10,7 +10,7 @@ from lengthwise.experiments.experiment import Experiment
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.base import EncodingSpec
-from lengthwise.positions.encodings.specs import ALiBi, Learned, NoPE, RoPE, SlowLearned
+from lengthwise.positions.encodings.specs import ALiBi, Learned, NoPE, RoPE
 from lengthwise.positions.schemes.plain import Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.huang import HUANG
@@ -79,8 +79,6 @@ class Size:
     """Attention logits grow with the logarithm of the length, as those of limit transformers do."""
     position_std: float = 0.05
     """Standard deviation with which a learned position table starts."""
-    slow_positions: bool = False
-    """A learned table at a tenth of the learning rate."""
     table_std: float = 0.05
     """Standard deviation with which the token table and the head start."""
     to_the_end: bool = False
@@ -122,8 +120,7 @@ def cell_experiment(
     )
     positions = ENCODINGS[encoding]
     if isinstance(positions, Learned):
-        kind = SlowLearned if size.slow_positions else Learned
-        positions = kind(init_std=size.position_std)
+        positions = Learned(init_std=size.position_std)
     training = TrainingConfig(
         min_length=0 if isinstance(task, Parity) and task.ones == "uniform" else 1,
         max_length=span.trained,
