@@ -59,12 +59,17 @@ def test_targets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "encoding", "decay"), [("(aa)*", "ape", 1.0), ("(aa)*", "nope", 0.01), ("(ab)*", "ape", 0.01)]
+    ("target", "encoding", "counts", "decay"),
+    [
+        ("(aa)*", "ape", False, 1.0),
+        ("(aa)*", "nope", False, 0.01),
+        ("(ab)*", "ape", True, 1.0),
+        ("(ab)*", "nope", True, 1.0),
+    ],
 )
-def test_decay_is_strong_where_the_verdicts_say_that_positions_are_needed(
-    target: str, encoding: str, decay: float
-) -> None:
-    assert sizes(task_named(target), encoding)[0].decay == decay
+def test_the_verdicts_choose_what_is_tried(target: str, encoding: str, counts: bool, decay: float) -> None:
+    first = sizes(task_named(target), encoding)[0]
+    assert (first.peri, first.decay) == (counts, decay)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400)])
