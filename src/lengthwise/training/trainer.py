@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.optim.adamw import adamw
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
@@ -120,7 +119,7 @@ class Trainer:
         clip(list(self.model.parameters()), config.clip)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(config, step)
-        update(self.optimizer)
+        self.optimizer.step()
         return reported
 
 
@@ -145,20 +144,3 @@ def make_optimizer(model: torch.nn.Module, config: TrainingConfig) -> torch.opti
     if others:
         groups.append({"params": others, "weight_decay": 0.0})
     return torch.optim.AdamW(groups, lr=config.lr, betas=config.betas, fused=True)
-
-
-@torch.no_grad()
-def update(optimizer: torch.optim.AdamW) -> None:
-    """``optimizer.step()``, in the same bits, by its kernel alone: what is around it costs a small model time."""
-    states = optimizer.state
-    if any(parameter not in states for group in optimizer.param_groups for parameter in group["params"]):
-        optimizer.step()
-        return
-    for group in optimizer.param_groups:
-        parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
-        kept = [states[parameter] for parameter in parameters]
-        adamw(
-            parameters, [p.grad for p in parameters], [s["exp_avg"] for s in kept], [s["exp_avg_sq"] for s in kept], [],
-            [s["step"] for s in kept], fused=True, amsgrad=False, beta1=group["betas"][0], beta2=group["betas"][1],
-            lr=group["lr"], weight_decay=group["weight_decay"], eps=group["eps"], maximize=False,
-        )  # fmt: skip
