@@ -199,8 +199,10 @@ _LONGEST = dataclasses.replace(_LARGER, steps=30_000)
 _DEEPER = Size(4, 4, 64, 1e-3, 12_000, batch=4, qk_norm=True, fan_in=True)
 _COUNTED = dataclasses.replace(_DEEPER, steps=8_000)
 """Without positions a period is learned as so many thresholds of a count, one length after the other."""
-_RUNS = dataclasses.replace(_DEEPER, steps=50_000, batch=8, log_length=True)
-"""Without positions the parity of a run of equal symbols is learned one length after the other, too."""
+_RUNS = dataclasses.replace(_DEEPER, steps=40_000, batch=32, log_length=True)
+"""Without positions the parity of a run of equal symbols is learned one length after the other, too, and long runs are
+rare: more words a step."""
+_RUNS_WIDE = dataclasses.replace(_RUNS, width=128, steps=36_000, batch=16)
 _PATIENT = dataclasses.replace(_DEEPER, steps=30_000)
 _WIDE = Size(2, 4, 64, 2e-3, 6_000, qk_norm=True)
 _DEEP = Size(4, 4, 64, 1e-3, 12_000, qk_norm=True)
@@ -229,7 +231,7 @@ _SEARCHES: dict[tuple[str, str], tuple[Size, ...]] = {
     ("unique_copy", "nope"): (_COPY,),
     ("{0,1,2}*02*", "any"): (_LARGER, _DEEPER),
     ("Tomita-3", "any"): (_LONGER, _LONGEST),
-    ("Tomita-3", "nope"): (_RUNS,),
+    ("Tomita-3", "nope"): (_RUNS_WIDE,),
     ("Tomita-5", "any"): (_LONGER, _LONGEST),
     ("Tomita-6", "any"): (_LONGER, _LONGEST),
     ("Tomita-4", "nope"): (_LARGER, _DEEPER),
