@@ -231,7 +231,7 @@ _SEARCHES: dict[tuple[str, str], tuple[Size, ...]] = {
     ("unique_copy", "nope"): (_COPY,),
     ("{0,1,2}*02*", "any"): (_LARGER, _DEEPER),
     ("Tomita-3", "any"): (_LONGER, _LONGEST),
-    ("Tomita-3", "nope"): (_RUNS_WIDE,),
+    ("Tomita-3", "nope"): (_RUNS, _RUNS_WIDE),
     ("Tomita-5", "any"): (_LONGER, _LONGEST),
     ("Tomita-6", "any"): (_LONGER, _LONGEST),
     ("Tomita-4", "nope"): (_LARGER, _DEEPER),
