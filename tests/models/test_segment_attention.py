@@ -53,8 +53,9 @@ def test_equals_plain_attention(runs: int, heads: int, biased: bool) -> None:
 
 
 @pytest.mark.parametrize("runs", [1, 3])
-def test_vectors_that_are_keys_and_values(runs: int) -> None:
-    q, x, _ = [leaf.requires_grad_() for leaf in drawn(runs, 2, torch.float64, seed=4)]
+@pytest.mark.parametrize("heads", [1, 2])
+def test_vectors_that_are_keys_and_values(runs: int, heads: int) -> None:
+    q, x, _ = [leaf.requires_grad_() for leaf in drawn(runs, heads, torch.float64, seed=4)]
     pieces = [
         Piece(rows, tokens, tokens, causal_mask(tokens, tokens, torch.device("cpu"), torch.float64))
         for rows, tokens in zip(ROWS, TOKENS, strict=True)
@@ -107,6 +108,7 @@ def test_what_it_leaves_to_others() -> None:
     few = [leaf.float() for leaf in (q, k, v)]
     many = [leaf.new_zeros(4, 2, LARGE // 32, 4).requires_grad_() for leaf in few]
     assert not serves(*few, [Piece(1, 1, 1, bias)])
+    assert serves(few[0], few[1], few[1], [Piece(1, 1, 1, bias)])
     assert serves(*many, [Piece(1, 1, SHORT, bias)])
     assert not serves(*many, [Piece(1, 1, SHORT + 1, bias)])
     assert not serves(q, k[:, :1], v[:, :1], [Piece(1, 1, 1, bias)])

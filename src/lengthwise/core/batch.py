@@ -51,15 +51,14 @@ class Column:
 class Batch:
     """B sequences of T tokens with one layout, so there is no padding.
 
-    ``labels`` repeats the token where it is scored (unshifted) and holds -100 elsewhere. ``allowed`` (next-symbol
-    tasks) marks for every position the set of right *next* tokens. ``places`` has one level per column of its last
-    axis; place 0 means "no place". ``prompt_length`` is the number of tokens before the first predicted one.
+    ``allowed`` (next-symbol tasks) marks for every position the set of right *next* tokens. ``places`` has one level
+    per column of its last axis; place 0 means "no place". ``prompt_length`` is the number of tokens before the first
+    predicted one.
     """
 
     vocab: Vocab
     layout: Layout
     input_ids: Int[ndarray, "B T"]
-    labels: Int[ndarray, "B T"]
     places: Int[ndarray, "B T K"]
     columns: tuple[Column, ...]
     allowed: Bool[ndarray, "B T V"] | None = None
@@ -79,6 +78,11 @@ class Batch:
     def scored(self) -> Bool[ndarray, " T"]:
         """Which columns count in loss and metrics."""
         return np.array([column.scored for column in self.columns])
+
+    @cached_property
+    def labels(self) -> Int[ndarray, "B T"]:
+        """The token where it is scored (unshifted), -100 elsewhere."""
+        return np.where(self.scored, self.input_ids, NOT_SCORED)
 
     @cached_property
     def answer(self) -> Bool[ndarray, " T"]:
@@ -121,18 +125,29 @@ class SequenceBuilder:
 
     def __init__(self, vocab: Vocab, size: int, levels: int = 1) -> None:
         self.vocab, self.size, self.levels = vocab, size, levels
-        self._ids: list[Values] = []
-        self._places: list[Any] = []
+        # By where they go: one column, or several as one block of memory.
+        self._ids: list[tuple[int | slice, Values]] = []
+        self._places: list[tuple[int | slice, Any]] = []
         self._columns: list[Column] = []
         self._allowed: ndarray | None = None
         self.extra: dict[str, Any] = {}
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._columns)
 
     def given(self, ids: Values, place: Any = 0) -> int:
         """Append a column of the prompt; ``place`` is one number (first level) or one per level, or arrays ``[B]``."""
         return self._append(ids, place, _GIVEN)
+
+    def givens(self, ids: Int[ndarray, "n B"], place: int | Int[ndarray, " n"] | Int[ndarray, "n B"] = 0) -> list[int]:
+        """`given` of n columns at once; ``place`` (first level) is one number, or one per column, or per token."""
+        where = slice(len(self), len(self) + len(ids))
+        if isinstance(place, ndarray) and place.ndim == 1:
+            place = place[:, None]
+        self._ids.append((where, ids))
+        self._places.append((where, place))
+        self._columns += [_GIVEN] * len(ids)
+        return list(range(where.start, where.stop))
 
     def predicted(
         self, ids: Values, place: Any = 0, parents: Positions = (), selectors: Positions = (), *, answer: bool = True
@@ -157,31 +172,29 @@ class SequenceBuilder:
         self._allowed = allowed
 
     def _append(self, ids: Values, place: Any, column: Column) -> int:
-        self._ids.append(ids)
-        self._places.append(place)
+        at = len(self)
+        self._ids.append((at, ids))
+        self._places.append((at, place))
         self._columns.append(column)
-        return len(self._ids) - 1
+        return at
 
     def build(self, layout: Layout) -> Batch:
         """The finished batch."""
-        length = len(self._ids)
+        length = len(self)
         by_column = np.empty((length, self.size), dtype=np.int64)
         places = np.zeros((length, self.size, self.levels), dtype=np.int64)
-        for t in range(length):
-            by_column[t] = self._ids[t]
-            place = self._places[t]
+        for where, ids in self._ids:
+            by_column[where] = ids
+        for where, place in self._places:
             if isinstance(place, tuple):
                 for level, value in enumerate(place):
-                    places[t, :, level] = value
+                    places[where, :, level] = value
             else:
-                places[t, :, 0] = place
-        scored = np.array([column.scored for column in self._columns])
-        labels = np.where(scored[:, None], by_column, NOT_SCORED)
+                places[where, :, 0] = place
         return Batch(
             vocab=self.vocab,
             layout=layout,
             input_ids=np.ascontiguousarray(by_column.T),
-            labels=np.ascontiguousarray(labels.T),
             places=np.ascontiguousarray(places.transpose(1, 0, 2)),
             columns=tuple(self._columns),
             allowed=self._allowed,

@@ -20,8 +20,8 @@ from lengthwise.models.segment_attention import Piece, bias_of, places, serves, 
 
 def serves_projected(x: Float[Tensor, "R N 3 H d"], pieces: Sequence[Piece]) -> bool:
     """Whether `attend_projected` should do these; see `segment_attention.serves`."""
-    part = x[:, :, 0].transpose(1, 2)
-    return serves(part, part, part, pieces)
+    q, k, v = x.transpose(1, 3).unbind(2)
+    return serves(q, k, v, pieces)
 
 
 def attend_projected(

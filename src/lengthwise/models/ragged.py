@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
 from jaxtyping import Int
+from numpy import ndarray
 from torch import Tensor
 
 from lengthwise.models.projected_attention import attend_projected, serves_projected
@@ -32,9 +34,9 @@ class Segment:
     at: Int[Tensor, " S"] | slice
 
     @cached_property
-    def positions(self) -> Int[Tensor, " S"]:
+    def positions(self) -> Int[ndarray, " S"]:
         """``at`` as indices."""
-        return torch.arange(self.tokens)[self.at] if isinstance(self.at, slice) else self.at
+        return np.arange(self.tokens)[self.at] if isinstance(self.at, slice) else self.at.cpu().numpy()
 
     @property
     def size(self) -> int:
@@ -55,10 +57,10 @@ def flat_positions(segments: Sequence[Segment], device: torch.device | str) -> I
     """Where the scored positions of all segments lie on the flat axis."""
     start, found = 0, []
     for segment in segments:
-        firsts = torch.arange(start, start + segment.size, segment.tokens)
-        found.append((firsts[:, None] + segment.positions.cpu()).flatten())
+        firsts = np.arange(start, start + segment.size, segment.tokens)
+        found.append((firsts[:, None] + segment.positions).ravel())
         start += segment.size
-    return torch.cat(found).to(device)
+    return torch.from_numpy(np.concatenate(found)).to(device)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ class Piece:
 
 
 LARGE, SHORT = 1 << 18, 128
-"""float32: from how many numbers of the queries on, and up to how many tokens of a sequence, `attend` is the faster."""
+"""float32: from how many numbers of the queries on, and up to how many tokens of a sequence, `attend` is the faster;
+for few queries of vectors that are key and value too, always."""
 
 
 def serves(q: Tensor, k: Tensor, v: Tensor, pieces: Sequence[Piece]) -> bool:
@@ -37,7 +38,8 @@ def serves(q: Tensor, k: Tensor, v: Tensor, pieces: Sequence[Piece]) -> bool:
     if v.device.type != "cpu" or not (q.shape[1] == k.shape[1] == v.shape[1]):
         return False
     short = all(piece.tokens <= SHORT for piece in pieces)
-    if v.dtype != torch.bfloat16 and not (q.dtype == v.dtype == torch.float32 and q.numel() >= LARGE and short):
+    large = v is k or q.numel() >= LARGE
+    if v.dtype != torch.bfloat16 and not (q.dtype == v.dtype == torch.float32 and large and short):
         return False
     trains = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
     return trains and not any(piece.bias.requires_grad for piece in pieces)
@@ -86,16 +88,21 @@ class _Attend(torch.autograd.Function):
         for index, (piece, asked, tokens) in enumerate(places(pieces)):
             query, key, value, weights = kept[4 * index : 4 * index + 4]
             out = _sequences(grad[:, :, asked], piece.rows, value.dtype)
-            to_value = torch.bmm(weights.mT, out)
             to_weights = torch.bmm(out, value.mT)
             to_logits = torch.ops.aten._softmax_backward_data(to_weights, weights, -1, weights.dtype).mul_(scale)
             _places_of(to_q, asked, piece.rows).copy_(_by_head(torch.bmm(to_logits, key), runs, heads))
+            left, right = to_logits, query
             if to_v:
+                to_value = torch.bmm(weights.mT, out)
                 _places_of(to_v[0], tokens, piece.rows).copy_(_by_head(to_value, runs, heads))
-                to_key = torch.bmm(to_logits.mT, query)
             else:
-                to_key = torch.baddbmm(to_value, to_logits.mT, query)
-            _places_of(to_k, tokens, piece.rows).copy_(_by_head(to_key, runs, heads))
+                # Both gradients of what is key and value as one product: they are written once.
+                left, right = torch.cat([to_logits, weights], dim=1), torch.cat([query, out], dim=1)
+            place = to_k[:, tokens]
+            if place.is_contiguous() and heads == 1 and to_k.dtype == right.dtype:
+                torch.bmm(left.mT, right, out=place.view(piece.rows, -1, place.shape[-1]))
+            else:
+                _places_of(to_k, tokens, piece.rows).copy_(_by_head(torch.bmm(left.mT, right), runs, heads))
         return to_q.transpose(1, 2), to_k.transpose(1, 2), to_v[0].transpose(1, 2) if to_v else None, None
 
 

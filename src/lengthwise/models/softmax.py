@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import torch
@@ -62,7 +63,29 @@ def hide(
 def causal_mask(
     queries: int, keys: int, device: torch.device, dtype: torch.dtype, bias: Tensor | None = None
 ) -> Float[Tensor, "*rows Q T"]:
-    """``bias`` (or zeros) with −∞ at keys behind the query, when the last key is the last query's own."""
+    """``bias`` (or zeros) with −∞ at keys behind the query, when the last key is the last query's own.
+
+    A small mask without bias is made once and must not be written to.
+    """
+    if bias is None and keys <= _SMALL:
+        return _small_mask(queries, keys, device, dtype)
+    return _masked(queries, keys, device, dtype, bias)
+
+
+_SMALL = 256
+"""Up to how many keys masks are kept: at most 32 MiB of them in float32."""
+
+
+@functools.lru_cache(maxsize=128)
+def _small_mask(queries: int, keys: int, device: torch.device, dtype: torch.dtype) -> Float[Tensor, "Q T"]:
+    # What is first made for a test must serve training, too.
+    with torch.inference_mode(False):
+        return _masked(queries, keys, device, dtype, None)
+
+
+def _masked(
+    queries: int, keys: int, device: torch.device, dtype: torch.dtype, bias: Tensor | None
+) -> Float[Tensor, "*rows Q T"]:
     index = torch.arange(keys, device=device)
     base = torch.zeros(queries, keys, device=device, dtype=dtype) if bias is None else bias
     return base.masked_fill(index[None, :] > index[keys - queries :, None], -math.inf)

@@ -52,7 +52,8 @@ class BinMajorityInterleave(Task):
         n, period = layout.length, self.period
         streams = [bits_without_tie(rng, n // period, seq.size) for _ in range(period)]
         seq.bos()
-        given = [seq.given(streams[i % period][:, i // period] + 4, place=i % period + 2) for i in range(n)]
+        mixed = np.stack(streams, axis=-1).reshape(seq.size, n)
+        given = seq.givens(mixed.T + 4, place=np.arange(n) % period + 2)
         seq.sep(place=1)
         for r, stream in enumerate(streams):
             ahead = (2 * stream.sum(axis=1) > n // period).astype(np.int64)

@@ -50,7 +50,7 @@ class Copy(Task):
         n = layout.length
         x = draw(self.symbols, self.vocab, n, seq.size, rng)
         seq.bos()
-        given = [seq.given(x[i], place=i + 2) for i in range(n)]
+        given = seq.givens(x, place=np.arange(2, n + 2))
         seq.sep(place=1)
         for i in range(n):
             seq.predicted(x[i], place=i + 2, parents=[given[i]])

@@ -53,7 +53,7 @@ class Induction(Task):
         x = draw("distinct", self.vocab, n, seq.size, rng)
         asked = rng.integers(n - 1, size=seq.size, dtype=np.int64)
         seq.bos()
-        given = [seq.given(x[i], place=i + 2) for i in range(n)]
+        given = seq.givens(x, place=np.arange(2, n + 2))
         seq.sep(place=1)
         query = seq.given(x[asked, every_row], place=asked + 2)
         found = asked + 1 + given[0]

@@ -83,8 +83,8 @@ class Language(Task):
 
     def _write(self, seq: SequenceBuilder, words: Words) -> None:
         seq.bos()
-        for i in range(words.shape[1]):
-            seq.predicted(words[:, i] + len(SPECIALS), place=i + 1)
+        for i, symbols in enumerate(np.ascontiguousarray(words.T) + len(SPECIALS)):
+            seq.predicted(symbols, place=i + 1)
         seq.eos(place=words.shape[1] + 1)
         source = self._source
         right = source.allowed_next(words) if isinstance(source, CounterLanguage) else allowed_next(source, words)

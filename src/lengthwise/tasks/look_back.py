@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+import numpy as np
+
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
@@ -50,7 +52,7 @@ class LookBack(Task):
         seq.bos()
         for i in range(self.t - 1):
             seq.given(self.vocab[FILLER], place=i + 2)
-        given = [seq.given(x[i], place=i + self.t + 1) for i in range(n)]
+        given = seq.givens(x, place=np.arange(n) + self.t + 1)
         seq.sep(place=1)
         for i in range(0, n, self.t):
             seq.predicted(x[i], place=i + self.t + 1, parents=[given[i]])

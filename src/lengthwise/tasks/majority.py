@@ -51,7 +51,7 @@ class Majority(Task):
         else:
             x = _letters_with_a_leader(rng, self.letters, n, seq.size)
         seq.bos()
-        given = [seq.given(x[:, i] + 4, place=1) for i in range(n)]
+        given = seq.givens(x.T + 4, place=1)
         seq.sep(place=2)
         seq.predicted(counts(x, self.letters).argmax(axis=1) + 4, place=1, parents=deciding(given, self.letters))
         seq.eos()

@@ -52,7 +52,7 @@ class Parity(Task):
         else:
             bits = bits_with_ones(rng, n, rng.integers(n + 1, size=seq.size, dtype=np.int64))
         seq.bos()
-        given = [seq.given(bits[:, i] + self.vocab["0"], place=1) for i in range(n)]
+        given = seq.givens(bits.T + self.vocab["0"], place=1)
         seq.sep(place=2 if n else 0)
         seq.predicted(bits.sum(axis=1) % 2 + self.vocab["e"], place=1 if n else 0, parents=given)
         seq.eos()

@@ -52,7 +52,7 @@ class ParityScratchpad(Task):
         bits = rng.integers(2, size=(n, seq.size), dtype=np.int64)
         running = np.bitwise_xor.accumulate(bits, axis=0)
         seq.bos()
-        given = [seq.given(bits[i] + zero, place=i + first) for i in range(n)]
+        given = seq.givens(bits + zero, place=np.arange(n) + first)
         marks = [seq.given(self.vocab[END_MARK], place=n + first)] if self.end_mark else []
         seq.given(self.vocab["="], place=1)
         before: list[int] = []

@@ -122,7 +122,7 @@ class PlantedCorrelation(Task):
         first = self.vocab[f"0{MARK}"] - self.values
         tokens = np.where(is_marked, sample.tokens + first, sample.tokens + len(SPECIALS))
         seq.bos()
-        given = [seq.given(tokens[:, i], place=is_marked[:, i].astype(np.int64)) for i in range(layout.length)]
+        given = seq.givens(tokens.T, place=is_marked.T.astype(np.int64))
         seq.given(self.vocab[QUERY], place=1)
         parents: list[Any] = [sample.relevant[:, i] + given[0] for i in self._decisive]
         selectors = [] if self._fixed(layout.length) else given

@@ -55,7 +55,7 @@ class Retrieval(Task):
         x[marker, every_row] = self.vocab[MARKER]
         found = marker + (1 if self.side == "after" else -1)
         seq.bos()
-        given = [seq.given(x[i], place=i + 2) for i in range(n)]
+        given = seq.givens(x, place=np.arange(2, n + 2))
         seq.sep(place=1)
         seq.predicted(x[found, every_row], place=found + 2, parents=[found + given[0]], selectors=[marker + given[0]])
         seq.eos()

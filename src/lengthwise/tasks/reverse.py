@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+import numpy as np
+
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
@@ -44,7 +46,7 @@ class Reverse(Task):
         n = layout.length
         x = draw(self.symbols, self.vocab, n, seq.size, rng)
         seq.bos()
-        given = [seq.given(x[i], place=i + 1) for i in range(n)]
+        given = seq.givens(x, place=np.arange(1, n + 1))
         seq.sep(place=n + 1)
         for i in reversed(range(n)):
             seq.predicted(x[i], place=i + 1, parents=[given[i]])

@@ -49,7 +49,7 @@ class Sort(Task):
         order = np.argsort(x, axis=0)
         ascending = np.take_along_axis(x, order, axis=0)
         seq.bos()
-        given = [seq.given(x[i], place=i + 2) for i in range(n)]
+        given = seq.givens(x, place=np.arange(2, n + 2))
         last = seq.sep(place=1)
         for i in range(n):
             last = seq.predicted(

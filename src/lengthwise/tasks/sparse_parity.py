@@ -117,7 +117,7 @@ class SparseParity(Task):
         answer = (bits[every_row, marked] * used).sum(axis=1) % 2
         tokens, places = (bits + 2 * is_marked + self.vocab["0"]).T, is_marked.T.astype(np.int64)
         seq.bos()
-        given = [seq.given(tokens[i], place=places[i]) for i in range(n)]
+        given = seq.givens(tokens, place=places)
         seq.given(self.vocab[QUERY], place=1)
         positions = np.where(used, marked + given[0], -1)
         parents: list[Any] = list(np.sort(positions, axis=1)[:, ::-1].T)
