@@ -194,7 +194,6 @@ _DECAYED = Size(
 positions that no word of training has is noise unless decay removes it."""
 _LARGER = Size(2, 4, 64, 1e-3, 6_000, batch=16, qk_norm=True, position_std=0.002, to_the_end=True)
 _LOCAL = dataclasses.replace(_LARGER, steps=5_000, batch=8, position_std=0.02, table_std=0.02, log_length=True)
-_LONGER = dataclasses.replace(_LARGER, steps=15_000)
 _LONGEST = dataclasses.replace(_LARGER, steps=30_000)
 _DEEPER = Size(4, 4, 64, 1e-3, 12_000, batch=4, qk_norm=True, fan_in=True)
 _COUNTED = dataclasses.replace(_DEEPER, steps=8_000)
@@ -202,7 +201,6 @@ _COUNTED = dataclasses.replace(_DEEPER, steps=8_000)
 _RUNS = dataclasses.replace(_DEEPER, steps=40_000, batch=32, log_length=True)
 """Without positions the parity of a run of equal symbols is learned one length after the other, too, and long runs are
 rare: more words a step."""
-_RUNS_WIDE = dataclasses.replace(_RUNS, width=128, steps=36_000, batch=16)
 _PATIENT = dataclasses.replace(_DEEPER, steps=30_000)
 _WIDE = Size(2, 4, 64, 2e-3, 6_000, qk_norm=True)
 _DEEP = Size(4, 4, 64, 1e-3, 12_000, qk_norm=True)
@@ -230,10 +228,10 @@ _SEARCHES: dict[tuple[str, str], tuple[Size, ...]] = {
     ("unique_copy", "any"): (_ONE_HEAD, _PLACED),
     ("unique_copy", "nope"): (_COPY,),
     ("{0,1,2}*02*", "any"): (_LARGER, _DEEPER),
-    ("Tomita-3", "any"): (_LONGER, _LONGEST),
-    ("Tomita-3", "nope"): (_RUNS, _RUNS_WIDE),
-    ("Tomita-5", "any"): (_LONGER, _LONGEST),
-    ("Tomita-6", "any"): (_LONGER, _LONGEST),
+    ("Tomita-3", "any"): (_LONGEST,),
+    ("Tomita-3", "nope"): (_RUNS,),
+    ("Tomita-5", "any"): (_LARGER,),
+    ("Tomita-6", "any"): (_LARGER,),
     ("Tomita-4", "nope"): (_LARGER, _DEEPER),
     ("(abab)*", "nope"): (_LARGER, _DEEPER),
     ("(aa)*", "nope"): (_PATIENT,),
