@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -37,9 +37,8 @@ class Layout:
         return {}
 
 
-@dataclass(frozen=True)
-class Column:
-    """The structure of one column."""
+class Column(NamedTuple):
+    """The structure of one column; a tuple, because one is made for every token of every batch."""
 
     scored: bool
     answer: bool

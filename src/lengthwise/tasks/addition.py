@@ -42,12 +42,13 @@ class Addition(Task):
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is the operators', place i + 2 that of significance i."""
         n, zero = layout.length, self.vocab["0"]
-        order = range(n) if self.operands == "lsd_first" else range(n - 1, -1, -1)
+        order = slice(None) if self.operands == "lsd_first" else slice(None, None, -1)
+        places = np.arange(2, n + 2)[order]
         x, y = rng.integers(self.base, size=(2, n, seq.size), dtype=np.int64)
         seq.bos()
-        a = {i: seq.given(x[i] + zero, place=i + 2) for i in order}
+        a = seq.givens(x[order] + zero, places)[order]
         seq.given(self.vocab["+"], place=1)
-        b = {i: seq.given(y[i] + zero, place=i + 2) for i in order}
+        b = seq.givens(y[order] + zero, places)[order]
         seq.given(self.vocab["="], place=1)
         carry, carried_by = np.zeros(seq.size, dtype=np.int64), []
         for i in range(n):
