@@ -31,8 +31,9 @@ class Echo(Task):
 
     def write(self, seq, layout, rng):
         seq.bos()
-        first = seq.given(rng.integers(self.symbols, size=seq.size) + 4, place=1)
-        seq.predicted(seq._ids[first], place=1, parents=[first])
+        symbol = rng.integers(self.symbols, size=seq.size) + 4
+        first = seq.given(symbol, place=1)
+        seq.predicted(symbol, place=1, parents=[first])
         seq.eos()
 
     def answer(self, prompt):
