@@ -48,6 +48,27 @@ def test_ids_are_the_transpose_of_the_columns(columns: list[list[int]]) -> None:
     assert (batch.labels == NOT_SCORED).all()
 
 
+@given(st.data(), st.integers(0, 5), st.integers(1, 4))
+def test_several_columns_at_once_are_as_one_by_one(data: st.DataObject, n: int, rows: int) -> None:
+    def drawn(*shape: int) -> np.ndarray:
+        size = int(np.prod(shape))
+        return np.array(data.draw(st.lists(st.integers(4, 6), min_size=size, max_size=size)), dtype=int).reshape(shape)
+
+    ids = drawn(n, rows)
+    for place in (2, drawn(n), drawn(n, rows)):
+        together, apart = SequenceBuilder(VOCAB, rows), SequenceBuilder(VOCAB, rows)
+        together.bos()
+        apart.bos()
+        found = together.givens(ids, place)
+        wanted = [apart.given(column, place if isinstance(place, int) else place[i]) for i, column in enumerate(ids)]
+        assert found == wanted
+        assert together.eos() == apart.eos() == len(together) - 1
+        one, other = together.build(Layout(n)), apart.build(Layout(n))
+        assert (one.input_ids == other.input_ids).all()
+        assert (one.places == other.places).all()
+        assert one.columns == other.columns
+
+
 def test_allowed_next_tokens_are_kept() -> None:
     seq = SequenceBuilder(VOCAB, 1)
     seq.bos()
