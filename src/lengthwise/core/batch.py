@@ -124,9 +124,8 @@ class SequenceBuilder:
 
     def __init__(self, vocab: Vocab, size: int, levels: int = 1) -> None:
         self.vocab, self.size, self.levels = vocab, size, levels
-        # By where they go: one column, or several as one block of memory.
-        self._ids: list[tuple[int | slice, Values]] = []
-        self._places: list[tuple[int | slice, Any]] = []
+        # Where to, tokens, places: of one column, or of several as one block of memory.
+        self._written: list[tuple[int | slice, Values, Any]] = []
         self._columns: list[Column] = []
         self._allowed: ndarray | None = None
         self.extra: dict[str, Any] = {}
@@ -143,8 +142,7 @@ class SequenceBuilder:
         where = slice(len(self), len(self) + len(ids))
         if isinstance(place, ndarray) and place.ndim == 1:
             place = place[:, None]
-        self._ids.append((where, ids))
-        self._places.append((where, place))
+        self._written.append((where, ids, place))
         self._columns += [_GIVEN] * len(ids)
         return list(range(where.start, where.stop))
 
@@ -172,8 +170,7 @@ class SequenceBuilder:
 
     def _append(self, ids: Values, place: Any, column: Column) -> int:
         at = len(self)
-        self._ids.append((at, ids))
-        self._places.append((at, place))
+        self._written.append((at, ids, place))
         self._columns.append(column)
         return at
 
@@ -182,9 +179,8 @@ class SequenceBuilder:
         length = len(self)
         by_column = np.empty((length, self.size), dtype=np.int64)
         places = np.zeros((length, self.size, self.levels), dtype=np.int64)
-        for where, ids in self._ids:
+        for where, ids, place in self._written:
             by_column[where] = ids
-        for where, place in self._places:
             if isinstance(place, tuple):
                 for level, value in enumerate(place):
                     places[where, :, level] = value

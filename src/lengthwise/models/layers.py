@@ -55,10 +55,8 @@ def product(
 
 def by_head(x: Float[Tensor, "RB H A d"], weight: Float[Tensor, "R H d E"]) -> Float[Tensor, "RB H A E"]:
     """Each head's rows times the head's own matrix."""
-    runs, heads, _, outputs = weight.shape
-    rows = x.unflatten(0, (runs, -1)).transpose(1, 2).reshape(runs * heads, -1, x.shape[3])
-    result = torch.bmm(rows, weight.flatten(0, 1))
-    return result.view(runs, heads, -1, x.shape[2], outputs).transpose(1, 2).flatten(0, 1)
+    rows = x.unflatten(0, (len(weight), -1)).transpose(1, 2).flatten(2, 3)
+    return (rows @ weight).unflatten(2, (-1, x.shape[2])).transpose(1, 2).flatten(0, 1)
 
 
 def take(x: Float[Tensor, "B T D"], at: Int[Tensor, " S"] | slice) -> Float[Tensor, "B S D"]:

@@ -3,7 +3,7 @@
 In bf16 torch's own kernel is slow there (see `softmax.mix`), and of plain products what costs is the number of
 operations on a segment's small matrices. Here each segment takes a copy of its queries, keys and values; gradients are
 written where they belong, so that nothing is cut or joined by operations of its own. In float32 that pays for large
-batches of short sequences.
+batches of short sequences, and for few queries of vectors that are key and value, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Piece:
 
 LARGE, SHORT = 1 << 18, 128
 """float32: from how many numbers of the queries on, and up to how many tokens of a sequence, `attend` is the faster;
-for few queries of vectors that are key and value too, always."""
+where one tensor is both keys and values (`Attention._of_inputs`), any number of queries will do."""
 
 
 def serves(q: Tensor, k: Tensor, v: Tensor, pieces: Sequence[Piece]) -> bool:
