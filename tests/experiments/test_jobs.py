@@ -69,15 +69,24 @@ def test_jobs_are_seeds_unless_seeds_belong_together() -> None:
         System("search", TINY, (0, 1), fallbacks=(stacked,), needed=2),
     )
     jobs = jobs_of(Recipe("r", "", systems), lambda system, seed: (system.name, seed) == ("plain", 1))
+    # Those with most seeds first; among equals, the order of the recipe.
     assert [(job.system.name, job.system.seeds) for job in jobs] == [
-        ("plain", (0,)),
-        ("plain", (2,)),
         ("stacked", (0, 1, 2)),
         ("search", (0, 1)),
+        ("plain", (0,)),
+        ("plain", (2,)),
     ]
     for job in jobs:
         back = Job.from_json(json.loads(json.dumps(job.to_json())))
         assert back == dataclasses.replace(job, system=dataclasses.replace(job.system, claim=""))
+
+
+def test_the_longest_trainings_start_first() -> None:
+    changes = {"short": "training.steps=1", "usual": "training.steps=2", "wide": "model.width=64"}
+    assert TINY.model.width < 64
+    systems = tuple(System(name, TINY.edited([change]), (0,)) for name, change in changes.items())
+    jobs = jobs_of(Recipe("r", "", systems), lambda system, seed: False)
+    assert [job.system.name for job in jobs] == ["wide", "usual", "short"]
 
 
 def test_a_folder_in_use_is_refused_and_free_after_its_process_died(tmp_path: Path) -> None:

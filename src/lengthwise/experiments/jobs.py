@@ -23,6 +23,13 @@ class Job:
     recipe: str
     system: System
 
+    @property
+    def work(self) -> int:
+        """How long it takes in proportion: tokens of the first configuration times weights of its blocks."""
+        training, model = self.system.experiment.training, self.system.experiment.model
+        tokens = training.steps * training.batch_size * training.max_length
+        return len(self.system.seeds) * tokens * model.layers * model.width**2
+
     def to_json(self) -> dict[str, Any]:
         """Plain values: a process of its own builds everything anew, a task from the user's own file too."""
         system = self.system
@@ -49,7 +56,10 @@ class Job:
 
 
 def jobs_of(recipe: Recipe, is_finished: Callable[[System, int], bool]) -> list[Job]:
-    """The pieces that can run at the same time: a seed each, or a system where its seeds depend on one another."""
+    """The pieces that can run at the same time: a seed each, or a system where its seeds depend on one another.
+
+    The long ones come first: the last to end would otherwise run alone for most of its time.
+    """
     jobs = []
     for system in recipe.systems:
         pending = tuple(seed for seed in system.seeds if not is_finished(system, seed))
@@ -57,7 +67,7 @@ def jobs_of(recipe: Recipe, is_finished: Callable[[System, int], bool]) -> list[
             jobs.append(Job(recipe.name, system))
         else:
             jobs += [Job(recipe.name, dataclasses.replace(system, seeds=(seed,))) for seed in pending]
-    return jobs
+    return sorted(jobs, key=lambda job: -job.work)
 
 
 Phase = Literal["train", "test", "reused", "finished"]
