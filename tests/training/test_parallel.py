@@ -65,7 +65,7 @@ def test_each_run_equals_its_separate_run_step_by_step(case: int) -> None:
     others = [separate(seed, case) for seed in seeds]
     for step in range(CONFIG.steps):
         losses = trainer.step(step)
-        assert losses.tolist() == pytest.approx([other.step(step) for other in others], rel=1e-4)
+        assert losses.tolist() == pytest.approx([other.step(step).item() for other in others], rel=1e-4)
         for place, other in enumerate(others):
             assert distance(trainer.stack.unstack(place), other.model) < 2e-4
 

@@ -84,7 +84,7 @@ def score_batch(
 ) -> LengthScore:
     """Measure the strings of one batch, under ``scheme`` as it is; see `score_layout` for ``answers``."""
     device = model.table.weight.device
-    inputs = Inputs.of(batch, scheme, task.levels, rng, device)
+    inputs = Inputs.of(batch, scheme, task.levels, rng).to(device)
     judged = judge(model, inputs)
     token, ids = judged.token, judged.ids
     # Annotated, since numpy's own types say that `all` may return one number.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,17 +41,17 @@ class Inputs:
         return self.targets.numel()
 
     @classmethod
-    def gather(cls, parts: Sequence[tuple[Inputs, slice]], device: torch.device | str = "cpu") -> Inputs:
+    def gather(cls, parts: Sequence[tuple[Inputs, slice]]) -> Inputs:
         """Some rows of each of several batches of one layout, one below the other."""
 
         def joined(name: str) -> Tensor:
-            return torch.cat([getattr(part, name)[rows] for part, rows in parts]).to(device)
+            return torch.cat([getattr(part, name)[rows] for part, rows in parts])
 
         first = parts[0][0]
         return cls(
             input_ids=joined("input_ids"),
             position_ids=joined("position_ids"),
-            at=first.at if isinstance(first.at, slice) else first.at.to(device),
+            at=first.at,
             targets=joined("targets"),
             target_ids=joined("target_ids"),
             allowed=None if first.allowed is None else joined("allowed"),
@@ -69,7 +70,7 @@ class Inputs:
         return cls(
             input_ids=flat("input_ids"),
             position_ids=flat("position_ids"),
-            at=flat_positions(segments, groups[0].input_ids.device),
+            at=flat_positions(segments),
             targets=flat("targets"),
             target_ids=flat("target_ids"),
             allowed=None if groups[0].allowed is None else flat("allowed"),
@@ -84,26 +85,37 @@ class Inputs:
             target_ids=self.target_ids[runs], allowed=allowed,
         )  # fmt: skip
 
+    def to(self, device: torch.device | str) -> Inputs:
+        """The same on ``device``; a GPU is not waited for."""
+        if torch.device(device).type == "cpu":
+            return self
+        segments = self.segments
+        if segments is not None:
+            segments = tuple(dataclasses.replace(segment, **_tensors(segment, device)) for segment in segments)
+        return dataclasses.replace(self, **_tensors(self, device), segments=segments)
+
     @classmethod
-    def of(
-        cls,
-        batch: Batch,
-        scheme: PositionScheme,
-        kinds: tuple[LevelKind, ...],
-        rng: Rng,
-        device: torch.device | str = "cpu",
-    ) -> Inputs:
-        """Draw position ids for ``batch`` from ``rng`` and move everything to ``device``."""
+    def of(cls, batch: Batch, scheme: PositionScheme, kinds: tuple[LevelKind, ...], rng: Rng) -> Inputs:
+        """Draw position ids for ``batch`` from ``rng``; everything stays in host memory until `to`."""
         ids = scheme.assign(batch.places, kinds, rng)
         target = np.flatnonzero(batch.scored)
         contiguous = len(target) > 0 and target[-1] - target[0] + 1 == len(target)
-        at = slice(int(target[0]) - 1, int(target[-1])) if contiguous else torch.from_numpy(target - 1).to(device)
-        allowed = None if batch.allowed is None else torch.from_numpy(batch.allowed[:, target - 1]).to(device)
+        at = slice(int(target[0]) - 1, int(target[-1])) if contiguous else torch.from_numpy(target - 1)
+        allowed = None if batch.allowed is None else torch.from_numpy(batch.allowed[:, target - 1])
         return cls(
-            input_ids=torch.from_numpy(batch.input_ids).to(device),
-            position_ids=torch.from_numpy(ids).to(device),
+            input_ids=torch.from_numpy(batch.input_ids),
+            position_ids=torch.from_numpy(ids),
             at=at,
-            targets=torch.from_numpy(batch.input_ids[:, target]).to(device),
-            target_ids=torch.from_numpy(ids[:, target]).to(device),
+            targets=torch.from_numpy(batch.input_ids[:, target]),
+            target_ids=torch.from_numpy(ids[:, target]),
             allowed=allowed,
         )
+
+
+def _tensors(of: Any, device: torch.device | str) -> dict[str, Tensor]:
+    """The fields that are tensors, on ``device``: from pinned memory where that lets the copy go on by itself."""
+    pins = torch.device(device).type == "cuda"
+    fields = {name: value for name, value in vars(of).items() if isinstance(value, Tensor)}
+    return {
+        name: (value.pin_memory() if pins else value).to(device, non_blocking=True) for name, value in fields.items()
+    }

@@ -35,8 +35,8 @@ class Segment:
 
     @cached_property
     def positions(self) -> Int[ndarray, " S"]:
-        """``at`` as indices."""
-        return np.arange(self.tokens)[self.at] if isinstance(self.at, slice) else self.at.cpu().numpy()
+        """``at`` as indices, which must be in host memory still."""
+        return np.arange(self.tokens)[self.at] if isinstance(self.at, slice) else self.at.numpy()
 
     @property
     def size(self) -> int:
@@ -46,21 +46,22 @@ class Segment:
     @property
     def scored(self) -> int:
         """Scored tokens of each run."""
-        return self.rows * len(self.positions)
+        each = len(range(self.tokens)[self.at]) if isinstance(self.at, slice) else len(self.at)
+        return self.rows * each
 
     def sequences(self, x: Tensor) -> Tensor:
         """Split the token axis of ``x`` [R, tokens of this segment, ...] into sequences: [R·rows, tokens, ...]."""
         return x.reshape(x.shape[0] * self.rows, -1, *x.shape[2:])
 
 
-def flat_positions(segments: Sequence[Segment], device: torch.device | str) -> Int[Tensor, " S"]:
+def flat_positions(segments: Sequence[Segment]) -> Int[Tensor, " S"]:
     """Where the scored positions of all segments lie on the flat axis."""
     start, found = 0, []
     for segment in segments:
         firsts = np.arange(start, start + segment.size, segment.tokens)
         found.append((firsts[:, None] + segment.positions).ravel())
         start += segment.size
-    return torch.from_numpy(np.concatenate(found)).to(device)
+    return torch.from_numpy(np.concatenate(found))
 
 
 @dataclass(frozen=True)

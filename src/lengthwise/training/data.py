@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import torch
-
 from lengthwise.core.batch import Layout
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
@@ -29,38 +27,24 @@ def training_lengths(task: Task, config: TrainingConfig) -> list[int]:
     return lengths
 
 
-def training_groups(
-    task: Task,
-    scheme: PositionScheme,
-    config: TrainingConfig,
-    seed: int,
-    step: int,
-    *,
-    device: torch.device | str = "cpu",
-) -> list[Inputs]:
+def training_groups(task: Task, scheme: PositionScheme, config: TrainingConfig, seed: int, step: int) -> list[Inputs]:
     """The groups of one step: lengths, strings and position ids; each seed draws its own.
 
     With ``config.stacked`` the lengths and layouts are the same for all seeds; see `stacked_groups`.
     """
     if config.stacked:
-        return stacked_groups(task, scheme, config, (seed,), step, device=device)
+        return stacked_groups(task, scheme, config, (seed,), step)
     layouts = stream(seed, "train", "layout", step)
     rng = stream(seed, "train", "data", step)
     result = []
     for layout in _layouts(task, config, layouts):
         batch = task.batch(layout.length, config.batch_size // config.groups, rng, layout)
-        result.append(Inputs.of(batch, scheme, task.levels, rng, device))
+        result.append(Inputs.of(batch, scheme, task.levels, rng))
     return result
 
 
 def stacked_groups(
-    task: Task,
-    scheme: PositionScheme,
-    config: TrainingConfig,
-    seeds: Sequence[int],
-    step: int,
-    *,
-    device: torch.device | str = "cpu",
+    task: Task, scheme: PositionScheme, config: TrainingConfig, seeds: Sequence[int], step: int
 ) -> list[Inputs]:
     """The groups of one step of a stack: the rows of ``seeds``, seed by seed, under a schedule that all seeds share.
 
@@ -77,7 +61,7 @@ def stacked_groups(
             for block, rng in blocks.items()
         }
         own = [(drawn[seed // BLOCK], slice(seed % BLOCK * rows, (seed % BLOCK + 1) * rows)) for seed in seeds]
-        result.append(Inputs.gather(own, device))
+        result.append(Inputs.gather(own))
     return result
 
 

@@ -32,6 +32,7 @@ from lengthwise.training import checkpoint
 from lengthwise.training.checkpoint import Progress
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import stacked_groups, training_lengths
+from lengthwise.training.device import autocast, reads_loss
 from lengthwise.training.loss import run_losses
 from lengthwise.training.memory import keep_memory
 from lengthwise.training.regularizer import positional_regularizer
@@ -98,7 +99,7 @@ class ParallelTrainer:
     """Where each run leaves its own log and, when it ends, its ordinary checkpoint; default: inside ``folder``."""
     device: str = "cpu"
     on_step: Callable[[int, float], None] | None = None
-    """Called after every step with the number of steps done and the mean loss of the runs, in nats per scored token."""
+    """As a `Trainer`'s, with the mean loss of the runs."""
     states: list[RunState] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -132,9 +133,10 @@ class ParallelTrainer:
         while self.members:
             losses = self.step(self.step_count)
             self.step_count += 1
-            if self.on_step is not None:
+            last = self.step_count >= self.config.steps
+            if self.on_step is not None and (last or reads_loss(self.device, self.step_count)):
                 self.on_step(self.step_count, float(losses.mean()))
-            if self.step_count >= self.config.steps or self.step_count % self.config.probe_every == 0:
+            if last or self.step_count % self.config.probe_every == 0:
                 before, self.seconds = self.seconds, time.perf_counter() - started
                 self._probe(losses.tolist(), (self.seconds - before) / len(self.members))
                 self._save()
@@ -144,7 +146,7 @@ class ParallelTrainer:
         """One optimizer step of all runs; returns their losses in nats per scored token, shape [S]."""
         config = self.config
         runs = [self.states[index].run for index in self.members]
-        groups = stacked_groups(self.task, self.scheme, config, [run.seed for run in runs], step, device=self.device)
+        groups = stacked_groups(self.task, self.scheme, config, [run.seed for run in runs], step)
         total = sum(group.scored for group in groups) // len(runs)
         if self.model_config.dropout:
             torch.manual_seed(int(stream(runs[0].seed, "train", "stack dropout", step).integers(2**62)))
@@ -153,10 +155,10 @@ class ParallelTrainer:
         tokens, width = sum(group.input_ids.numel() for group in groups) // len(runs), self.model_config.width
         size = runs_at_once(len(runs), tokens, width, self.device)
         joined = [groups] if tokens * width * size <= JOINED else [[group] for group in groups]
-        for inputs in (Inputs.join(part, len(runs)) for part in joined):
+        for inputs in (Inputs.join(part, len(runs)).to(self.device) for part in joined):
             for part, model in self.parts.of(size):
                 mine = inputs if size == len(runs) else inputs.of_runs(part)
-                with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=config.precision == "bf16"):
+                with autocast(self.device, config.precision):
                     output = model(mine.input_ids, mine.position_ids, at=mine.at, segments=mine.segments)
                     loss = run_losses(output, mine, len(mine.input_ids))
                 scaled = (loss.token + config.id_loss * loss.position) / total

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
@@ -26,6 +28,7 @@ from lengthwise.training import checkpoint
 from lengthwise.training.checkpoint import Progress
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import training_groups, training_lengths
+from lengthwise.training.device import autocast, reads_loss
 from lengthwise.training.loss import next_token_loss
 from lengthwise.training.memory import keep_memory
 from lengthwise.training.regularizer import positional_regularizer
@@ -49,7 +52,7 @@ class Trainer:
     folder: Path | None = None
     device: str = "cpu"
     on_step: Callable[[int, float], None] | None = None
-    """Called after every step with the number of steps done and the loss in nats per scored token."""
+    """Called with the number of steps done and the loss in nats per scored token: every step, on a GPU every tenth."""
     model: Transformer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,12 +71,13 @@ class Trainer:
         started = time.perf_counter() - self.progress.seconds
         self.model.train()
         while not self.progress.done:
-            loss = self.step(self.progress.step)
+            reported = self.step(self.progress.step)
             self.progress.step += 1
-            if self.on_step is not None:
-                self.on_step(self.progress.step, loss)
             last = self.progress.step >= self.config.steps
+            if self.on_step is not None and (last or reads_loss(self.device, self.progress.step)):
+                self.on_step(self.progress.step, reported.item())
             if last or self.progress.step % self.config.probe_every == 0:
+                loss = reported.item()
                 # A NaN would be saved and loaded for ever; say so while the cause is at hand.
                 if not np.isfinite(loss):
                     raise LengthwiseError(
@@ -98,29 +102,28 @@ class Trainer:
             write_log(self.folder, self.progress)
 
     def groups(self, step: int) -> list[Inputs]:
-        """The data of one step."""
-        return training_groups(self.task, self.scheme, self.config, self.seed, step, device=self.device)
+        """The data of one step, in host memory."""
+        return training_groups(self.task, self.scheme, self.config, self.seed, step)
 
-    def step(self, step: int) -> float:
-        """One optimizer step; returns the loss in nats per scored token."""
+    def step(self, step: int) -> Float[Tensor, ""]:
+        """One optimizer step; returns the loss in nats per scored token, which a GPU may still be at work on."""
         config = self.config
-        inputs = Inputs.join(self.groups(step))
+        inputs = Inputs.join(self.groups(step)).to(self.device)
         if self.model_config.dropout:
             torch.manual_seed(int(stream(self.seed, "train", "dropout", step).integers(2**62)))
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=config.precision == "bf16"):
+        with autocast(self.device, config.precision):
             output = self.model(inputs.input_ids, inputs.position_ids, at=inputs.at, segments=inputs.segments)
             loss = next_token_loss(output, inputs)
         scaled = (loss.token + config.id_loss * loss.position) / inputs.scored
         scaled.backward()
-        reported = float(scaled.detach())
         if config.regularizer:
             (config.regularizer * positional_regularizer(self.model)).backward()
         clip(list(self.model.parameters()), config.clip)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(config, step)
         self.optimizer.step()
-        return reported
+        return scaled.detach()
 
 
 def write_log(folder: Path, progress: Progress) -> None:
