@@ -3,9 +3,10 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.languages.adversarial import boundary_words, near_misses, pumped_words, window_pairs
+from lengthwise.languages.adversarial import window_pairs
 from lengthwise.languages.construction import language
-from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
+from lengthwise.languages.edge_words import boundary_words, near_misses, pumped_words
 from lengthwise.languages.labels import allowed_next
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.sampling import sample_words

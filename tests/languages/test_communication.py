@@ -10,7 +10,7 @@ from lengthwise.languages.communication import (
     growth_of,
     growth_of_dfa,
 )
-from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
 from lengthwise.languages.minimize import minimize
 
 from .oracles import random_dfa

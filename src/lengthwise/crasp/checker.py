@@ -7,17 +7,21 @@ docs/verdicts.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Any, Protocol
 
-from lengthwise.core.errors import LengthwiseError
-
-MAX_STABLE = 200_000  # maps in S_s ∪ S_2s
-
-
-class CertificateError(LengthwiseError):
-    """A certificate that does not prove what it says."""
+from lengthwise.crasp.checker_graphs import (
+    MAX_STABLE,
+    CertificateError,
+    Machine,
+    components,
+    fail,
+    maps_of_length,
+    product_graph,
+    reach,
+    require,
+)
 
 
 class Automaton(Protocol):
@@ -39,55 +43,34 @@ class Automaton(Protocol):
         ...
 
 
-class _Machine:
-    def __init__(self, alphabet: Iterable[str], delta: Iterable[Iterable[int]], accepting: Iterable[int]) -> None:
-        self.alphabet = tuple(alphabet)
-        self.delta = [dict(zip(self.alphabet, row, strict=True)) for row in delta]
-        self.accepting = set(accepting)
-
-    def run(self, word: Iterable[str], state: int = 0) -> int:
-        for symbol in word:
-            state = self.delta[state][symbol]
-        return state
-
-
 def check(certificate: dict[str, Any], language: Automaton) -> None:
     """Raise `CertificateError` unless the certificate proves its answer for the language."""
     accepting = [state for state, flag in enumerate(language.accepting) if flag]
-    whole = _Machine(language.alphabet, language.delta, accepting)
+    whole = Machine(language.alphabet, language.delta, accepting)
     try:
         for key in ("windows", "periods"):
             size = certificate[key]
-            _require(size == "all" or (type(size) is int and size >= 1), f"{key} must be a number >= 1 or 'all'")
+            require(size == "all" or (type(size) is int and size >= 1), f"{key} must be a number >= 1 or 'all'")
         if certificate["answer"] == "yes":
             _check_yes(certificate, whole)
         elif certificate["answer"] == "no":
             _check_no(certificate, whole)
         else:
-            _fail(f"answer {certificate['answer']!r} needs no certificate")
+            fail(f"answer {certificate['answer']!r} needs no certificate")
     except (KeyError, IndexError, TypeError, ValueError, ArithmeticError) as error:
         raise CertificateError(f"the certificate is incomplete or malformed: {error!r}") from None
 
 
-def _fail(problem: str) -> None:
-    raise CertificateError(f"the certificate proves nothing: {problem}")
-
-
-def _require(condition: bool, problem: str) -> None:
-    if not condition:
-        _fail(problem)
-
-
-def _part(part: dict[str, Any], whole: _Machine) -> _Machine:
+def _part(part: dict[str, Any], whole: Machine) -> Machine:
     """The automaton of a part, after checking that it accepts the language or its quotient by the letter."""
-    machine = _Machine(part["automaton"]["alphabet"], part["automaton"]["delta"], part["automaton"]["accepting"])
-    _require(machine.alphabet == whole.alphabet, "the automaton has another alphabet")
+    machine = Machine(part["automaton"]["alphabet"], part["automaton"]["delta"], part["automaton"]["accepting"])
+    require(machine.alphabet == whole.alphabet, "the automaton has another alphabet")
     letter = part["letter"]
     seen = {(0, 0)}
     queue = [(0, 0)]
     for state, original in queue:
         after = original if letter is None else whole.delta[original][letter]
-        _require((state in machine.accepting) == (after in whole.accepting), "the automaton accepts another language")
+        require((state in machine.accepting) == (after in whole.accepting), "the automaton accepts another language")
         for symbol in whole.alphabet:
             pair = (machine.delta[state][symbol], whole.delta[original][symbol])
             if pair not in seen:
@@ -96,25 +79,25 @@ def _part(part: dict[str, Any], whole: _Machine) -> _Machine:
     return machine
 
 
-def _check_yes(certificate: dict[str, Any], whole: _Machine) -> None:
+def _check_yes(certificate: dict[str, Any], whole: Machine) -> None:
     letters = [part["letter"] for part in certificate["parts"]]
     needed = [None] if certificate["end"] == "eos" else list(whole.alphabet)
-    _require(sorted(map(str, letters)) == sorted(map(str, needed)), "not every case of the last symbol is covered")
+    require(sorted(map(str, letters)) == sorted(map(str, needed)), "not every case of the last symbol is covered")
     for part in certificate["parts"]:
         machine = _part(part, whole)
         window, period = certificate["windows"], certificate["periods"]
-        successors = _product_graph(machine, window, period)
+        successors = product_graph(machine, window, period)
         listed = [
             {(state, tuple(seen), phase): index for index, (state, seen, phase) in enumerate(chain["nodes"])}
             for chain in part["components"]
         ]
-        for component in _components(successors):
+        for component in components(successors):
             if len({node[1:] for node in component}) == len(component):
                 continue  # windows and phases alone tell the states apart
             matching = [
                 chain for chain, nodes in zip(part["components"], listed, strict=True) if set(nodes) == component
             ]
-            _require(len(matching) > 0, "a component of the product graph has no potentials")
+            require(len(matching) > 0, "a component of the product graph has no potentials")
             _check_chain(matching[0], successors)
 
 
@@ -126,9 +109,9 @@ def _check_chain(chain: dict[str, Any], successors: dict[Any, dict[str, Any]]) -
     # The certificate names classes by numbers; they must mean the classes found here, one to one.
     names = list(chain["classes"])
     for round_ in chain["rounds"]:
-        _require(len(set(zip(names, classes, strict=True))) == len(set(names)) == len(set(classes)), "classes differ")
+        require(len(set(zip(names, classes, strict=True))) == len(set(names)) == len(set(classes)), "classes differ")
         values = round_["values"]
-        _require(
+        require(
             all(type(value) is int for value in values) and len(values) == len(nodes), "potentials must be integers"
         )
         steps = {(name, symbol): step for name, symbol, step in round_["steps"]}
@@ -136,14 +119,14 @@ def _check_chain(chain: dict[str, Any], successors: dict[Any, dict[str, Any]]) -
             for symbol, target in successors[node].items():
                 if target in number:
                     balanced = values[number[target]] == values[index] + steps[names[index], symbol]
-                    _require(balanced, f"the potential is not balanced at {node} on {symbol!r}")
+                    require(balanced, f"the potential is not balanced at {node} on {symbol!r}")
         classes = list(zip(classes, values, strict=True))
         order: dict[Hashable, int] = {}
         names = [order.setdefault(key, len(order)) for key in zip(names, values, strict=True)]
-    _require(len(set(classes)) == len(nodes), "the potentials leave two nodes together")
+    require(len(set(classes)) == len(nodes), "the potentials leave two nodes together")
 
 
-def _check_no(certificate: dict[str, Any], whole: _Machine) -> None:
+def _check_no(certificate: dict[str, Any], whole: Machine) -> None:
     machine = _part(certificate, whole)
     windows, periods, loop = certificate["windows"], certificate["periods"], certificate["loop"]
     nodes = [(state, tuple(window), phase) for state, window, phase in certificate["nodes"]]
@@ -153,32 +136,32 @@ def _check_no(certificate: dict[str, Any], whole: _Machine) -> None:
     else:
         step = _product_step(machine, nodes, letters, windows, periods)
     if certificate["end"] == "visible":
-        _require(certificate["letter"] is not None or bool(loop), "the last symbol could tell the pair apart")
+        require(certificate["letter"] is not None or bool(loop), "the last symbol could tell the pair apart")
     _check_merging(certificate, nodes, len(letters), step)
     # The pair: reachable, merged, and different for the language.
     first, second = certificate["pair"]
-    _require(certificate["classes"][first] == certificate["classes"][second], "the pair is not merged")
+    require(certificate["classes"][first] == certificate["classes"][second], "the pair is not merged")
     for node, word in zip((nodes[first], nodes[second]), certificate["access"], strict=True):
-        _require(machine.run(word) == node[0], "an access word leads elsewhere")
+        require(machine.run(word) == node[0], "an access word leads elsewhere")
         if windows != "all" and periods != "all":
             recent = tuple(word)[len(word) - (windows - 1) :] if windows > 1 else ()
             fits = len(word) >= windows - 1 and recent == node[1] and len(word) % periods == node[2]
-            _require(fits, "an access word has another window or phase")
+            require(fits, "an access word has another window or phase")
     ends = [machine.run(certificate["suffix"], node[0]) in machine.accepting for node in (nodes[first], nodes[second])]
-    _require(ends[0] != ends[1], "the suffix does not tell the pair apart")
+    require(ends[0] != ends[1], "the suffix does not tell the pair apart")
 
 
 Step = Callable[[int, int], tuple[Hashable, int | None]]
 
 
-def _product_step(machine: _Machine, nodes: list[Any], letters: list[Any], window: int, period: int) -> Step:
+def _product_step(machine: Machine, nodes: list[Any], letters: list[Any], window: int, period: int) -> Step:
     """Edges of the product graph: label (window and phase, symbol) and the target's index if it is listed."""
     number = {node: index for index, node in enumerate(nodes)}
-    _require(all(len(letter) == 1 for letter in letters), "letters of a product graph are single symbols")
+    require(all(len(letter) == 1 for letter in letters), "letters of a product graph are single symbols")
 
     def step(node: int, letter: int) -> tuple[Hashable, int | None]:
         state, seen, phase = nodes[node]
-        _require(len(seen) == window - 1, "a window has another length")
+        require(len(seen) == window - 1, "a window has another length")
         (symbol,) = letters[letter]
         target = (machine.delta[state][symbol], (*seen, symbol)[1:] if window > 1 else (), (phase + 1) % period)
         return (seen, phase, symbol), number.get(target)
@@ -186,23 +169,23 @@ def _product_step(machine: _Machine, nodes: list[Any], letters: list[Any], windo
     return step
 
 
-def _local_system(machine: _Machine, certificate: dict[str, Any], nodes: list[Any], letters: list[Any]) -> Step:
+def _local_system(machine: Machine, certificate: dict[str, Any], nodes: list[Any], letters: list[Any]) -> Step:
     """Edges of the local system, after checking that every window and/or phase is defeated by its words."""
     windows, periods, loop = certificate["windows"], certificate["periods"], certificate["loop"]
     number = {node[0]: index for index, node in enumerate(nodes)}
-    _require(all(letters), "a letter of the local system is the empty word")
+    require(all(letters), "a letter of the local system is the empty word")
     if windows == "all":
-        _require(bool(loop), "all windows need a non-empty loop word")
-        _require(all(machine.run(loop, state) == state for state in number), "the loop word moves a state")
+        require(bool(loop), "all windows need a non-empty loop word")
+        require(all(machine.run(loop, state) == state for state in number), "the loop word moves a state")
     else:
-        _require(windows == 1 and loop is None, "one window with all periods is shown for window 1 only")
+        require(windows == 1 and loop is None, "one window with all periods is shown for window 1 only")
     if periods == "all":
         stable = certificate["stable"]
-        _require(type(stable) is int and 1 <= stable <= MAX_STABLE, "all periods need the stable index")
-        _require(_maps_of_length(machine, stable) == _maps_of_length(machine, 2 * stable), "S_s differs from S_2s")
+        require(type(stable) is int and 1 <= stable <= MAX_STABLE, "all periods need the stable index")
+        require(maps_of_length(machine, stable) == maps_of_length(machine, 2 * stable), "S_s differs from S_2s")
     else:
         stable = periods
-    _require(all(len(letter) % stable == 0 for letter in letters), f"a letter's length is not a multiple of {stable}")
+    require(all(len(letter) % stable == 0 for letter in letters), f"a letter's length is not a multiple of {stable}")
     tail = tuple(loop or ())
 
     def step(node: int, letter: int) -> tuple[Hashable, int | None]:
@@ -214,104 +197,29 @@ def _local_system(machine: _Machine, certificate: dict[str, Any], nodes: list[An
 def _check_merging(certificate: dict[str, Any], nodes: list[Any], letters: int, step: Step) -> None:
     """The nodes are strongly connected, and every pair in a class has a combination of equations that merges it."""
     classes = certificate["classes"]
-    _require(len(classes) == len(nodes) == len(set(nodes)), "nodes and classes do not fit")
+    require(len(classes) == len(nodes) == len(set(nodes)), "nodes and classes do not fit")
     targets = [
         {far for letter in range(letters) if (far := step(node, letter)[1]) is not None} for node in range(len(nodes))
     ]
     for start in range(len(nodes)):
-        _require(len(_reach(targets, start)) == len(nodes), "the nodes are not strongly connected")
+        require(len(reach(targets, start)) == len(nodes), "the nodes are not strongly connected")
     joined = {index: {index} for index in range(len(nodes))}
     for combination in certificate["combinations"]:
         first, second = combination["pair"]
         total: dict[int, Fraction] = {}
         for (source, letter), (other, other_letter), (numerator, denominator) in combination["terms"]:
             (label, target), (other_label, other_target) = step(source, letter), step(other, other_letter)
-            _require(label == other_label, "an equation compares different labels")
-            _require(classes[source] == classes[other], "an equation compares sources of different classes")
+            require(label == other_label, "an equation compares different labels")
+            require(classes[source] == classes[other], "an equation compares sources of different classes")
             if target is None or other_target is None:
                 raise CertificateError("the certificate proves nothing: an equation uses an edge that leaves the nodes")
             for node, sign in ((target, 1), (source, -1), (other_target, -1), (other, 1)):
                 total[node] = total.get(node, Fraction(0)) + sign * Fraction(numerator, denominator)
         expected = {first: Fraction(1), second: Fraction(-1)} if first != second else {}
-        _require({node: value for node, value in total.items() if value} == expected, "a combination does not add up")
+        require({node: value for node, value in total.items() if value} == expected, "a combination does not add up")
         union = joined[first] | joined[second]
         for node in union:
             joined[node] = union
     for first in range(len(nodes)):
         for second in range(first):
-            _require(classes[first] != classes[second] or first in joined[second], "a merged pair has no combination")
-
-
-def _maps_of_length(machine: _Machine, length: int) -> set[tuple[int, ...]]:
-    maps = {tuple(range(len(machine.delta)))}
-    for _ in range(length):
-        maps = {
-            tuple(machine.delta[state][symbol] for state in mapping) for mapping in maps for symbol in machine.alphabet
-        }
-        _require(len(maps) <= MAX_STABLE, f"more than {MAX_STABLE} maps; the stable set is too large to check")
-    return maps
-
-
-def _product_graph(machine: _Machine, window: int, period: int) -> dict[Any, dict[str, Any]]:
-    """All reachable nodes (state, last k−1 symbols or fewer at the start, phase) and their successors."""
-    start = (0, (), 0)
-    successors: dict[Any, dict[str, Any]] = {start: {}}
-    queue: list[Any] = [start]
-    for node in queue:
-        state, seen, phase = node
-        for symbol, target in machine.delta[state].items():
-            recent = (*seen, symbol)[-(window - 1) :] if window > 1 else ()
-            following = (target, recent, (phase + 1) % period)
-            successors[node][symbol] = following
-            if following not in successors:
-                successors[following] = {}
-                queue.append(following)
-    return successors
-
-
-def _components(successors: dict[Any, dict[str, Any]]) -> list[set[Any]]:
-    """Strongly connected components by two searches (Kosaraju)."""
-    order: list[Any] = []
-    seen: set[Any] = set()
-    sources: dict[Any, list[Any]] = {node: [] for node in successors}
-    for root in successors:
-        if root in seen:
-            continue
-        seen.add(root)
-        work = [(root, iter(successors[root].values()))]
-        while work:
-            node, targets = work[-1]
-            following = next(targets, None)
-            if following is None:
-                work.pop()
-                order.append(node)
-            elif following not in seen:
-                seen.add(following)
-                work.append((following, iter(successors[following].values())))
-    for node, row in successors.items():
-        for target in row.values():
-            sources[target].append(node)
-    found: list[set[Any]] = []
-    assigned: set[Any] = set()
-    for root in reversed(order):
-        if root in assigned:
-            continue
-        component, pending = {root}, [root]
-        while pending:
-            for source in sources[pending.pop()]:
-                if source not in assigned and source not in component:
-                    component.add(source)
-                    pending.append(source)
-        assigned |= component
-        found.append(component)
-    return found
-
-
-def _reach(targets: list[set[int]], start: int) -> set[int]:
-    seen, queue = {start}, [start]
-    for node in queue:
-        for target in targets[node]:
-            if target not in seen:
-                seen.add(target)
-                queue.append(target)
-    return seen
+            require(classes[first] != classes[second] or first in joined[second], "a merged pair has no combination")

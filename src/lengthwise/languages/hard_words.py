@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng
-from lengthwise.languages.adversarial import boundary_words, pumped_words, window_pairs
+from lengthwise.languages.adversarial import window_pairs
 from lengthwise.languages.automaton import Dfa
+from lengthwise.languages.edge_words import boundary_words, pumped_words
 
 
 def hard_words(dfa: Dfa, length: int, size: int, rng: Rng) -> npt.NDArray[np.int64]:

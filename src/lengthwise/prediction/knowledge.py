@@ -20,7 +20,7 @@ from lengthwise.crasp.printer import to_text
 from lengthwise.crasp.program import Program
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.communication import FOOLING_SETS
-from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.prediction.task_programs import (
     induction_text,

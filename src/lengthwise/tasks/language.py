@@ -17,7 +17,8 @@ from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SPECIALS, Vocab
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.construction import language as automaton_of
-from lengthwise.languages.counter import COUNTER_LANGUAGES, CounterLanguage
+from lengthwise.languages.counter import CounterLanguage
+from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
 from lengthwise.languages.counting import all_words, count_words, lengths_with_words
 from lengthwise.languages.hard_words import hard_words
 from lengthwise.languages.labels import allowed_next
