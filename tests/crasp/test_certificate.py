@@ -9,6 +9,7 @@ from lengthwise.crasp.certificate import certificate, no_for
 from lengthwise.crasp.checker import CertificateError, check
 from lengthwise.crasp.decision import decide
 from lengthwise.crasp.explanation import access_with_equal_counts, explain, witness
+from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.construction import language
 
 CASES = [
@@ -112,6 +113,58 @@ def test_a_visible_no_needs_a_letter_or_a_loop():
     check(reason, decision.dfa)
     with pytest.raises(CertificateError, match="last symbol"):
         check({**reason, "end": "visible"}, decision.dfa)
+    # (a|b)*a is a yes under visible: no loop word that nobody checks may stand in for the letter.
+    for loop in (["a"], ["nonsense"], []):
+        for end in ("visible", "eos"):
+            with pytest.raises(CertificateError, match="no loop word"):
+                check({**reason, "end": end, "loop": loop}, decision.dfa)
+    for end in ("Visible", "", None):
+        with pytest.raises(CertificateError, match="end must be"):
+            check({**reason, "end": end}, decision.dfa)
+
+
+def test_a_yes_has_integers_only():
+    """Rounding: 1 + 2⁵³ is 2⁵³ in floats, so these potentials would balance around a cycle that does not add up."""
+    dfa = Dfa(("a", "c", "d"), ((1, 2, 3), (3, 2, 3), (2, 3, 0), (3, 3, 3)), (True, False, False, False))
+    assert decide(dfa).verdict("none", "eos").verdict == "no"
+    large = 2**53
+    forged = {
+        "answer": "yes", "end": "eos", "windows": 1, "periods": 1,
+        "parts": [{
+            "letter": None,
+            "automaton": {"alphabet": ["a", "c", "d"], "delta": [list(row) for row in dfa.delta], "accepting": [0]},
+            "components": [{
+                "nodes": [[0, [], 0], [1, [], 0], [2, [], 0]],
+                "classes": [0, 0, 0],
+                "rounds": [{"values": [0, 1, large], "steps": []}],
+            }],
+        }],
+    }  # fmt: skip
+    steps = forged["parts"][0]["components"][0]["rounds"][0]
+    for kind, problem in ((int, "not balanced"), (float, "must be integers")):
+        steps["steps"] = [[0, "a", kind(1)], [0, "c", kind(large - 1)], [0, "d", kind(-large)]]
+        with pytest.raises(CertificateError, match=problem):
+            check(forged, dfa)
+
+
+@pytest.mark.parametrize(("case", "scopes"), [
+    (("(aa)*", "none", "eos"), {"none"}),
+    (("(aa)*", "local", "visible"), {"none", "local"}),
+    (("(abab)*", "periodic", "eos"), {"periodic", "ape"}),
+    (("(ab)*", "none", "eos"), {"none", "local", "periodic", "ape"}),
+    (("{0,1,2}*02*", "ape", "visible"), {"none", "local", "periodic", "ape"}),
+])  # fmt: skip
+def test_a_certificate_serves_no_fragment_that_needs_more(case, scopes):
+    decision, reason = made(*case)
+    for fragment in ("none", "local", "periodic", "ape"):
+        forged = {**reason, "fragment": fragment}
+        if fragment in scopes:
+            check(forged, decision.dfa)
+        else:
+            with pytest.raises(CertificateError):
+                check(forged, decision.dfa)
+    with pytest.raises(CertificateError):
+        check({**reason, "fragment": "rope"}, decision.dfa)
 
 
 def test_every_pair_below_the_smallest_window_is_a_certified_no():

@@ -144,3 +144,12 @@ def test_the_position_by_position_interpreter_is_linear_in_the_length() -> None:
         reference.evaluate(program, [Watched(random.Random(length).choice("ab")) for _ in range(length)])
         looks.append(Watched.looks)
     assert looks == [2 * 500, 2 * 1000, 2 * 2000]  # two symbol atoms, each evaluated once per position
+
+
+@pytest.mark.parametrize("modulus", [1, 2, 5, 6, 2**63, 10**40])
+@pytest.mark.parametrize("residue", [0, 1, 4, 5, 2**63, 10**39])
+def test_a_period_of_any_size(modulus: int, residue: int) -> None:
+    if residue < modulus:
+        program = parse(f"alphabet: a b\naccept := i mod {modulus} = {residue}")
+        for length in range(1, 8):
+            assert bool(run(program, encode(program, ["a" * length]))[0]) == reference.accepts(program, "a" * length)

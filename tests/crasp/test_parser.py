@@ -81,6 +81,7 @@ def test_spellings(one: str, other: str) -> None:
         (HEADER + "accept := EOS", 2, 11, "needs the header 'eos: true'"),
         (HEADER + "accept := true\naccept := true", 3, 1, "one 'accept'"),
         (HEADER + "accept := true\nNEXT a := true", 3, 1, "not both"),
+        (HEADER + "NEXT a := true\naccept := true", 3, 1, "not both"),
         (HEADER + "NEXT c := true", 2, 1, "'c' is not in the alphabet"),
         (HEADER + "NEXT a := true\nNEXT_a := true", 3, 1, "NEXT 'a' is defined twice"),
         (HEADER + "eos: true\nNEXT a := true", 3, 1, "remove 'eos: true'"),

@@ -122,6 +122,10 @@ def test_mistakes_are_named() -> None:
         synthesize({"": True}, "ab", bos=False)
     with pytest.raises(LengthwiseError, match="at least one example"):
         synthesize({}, "ab")
+    with pytest.raises(LengthwiseError, match="a period has to be at least 1, got 0"):
+        synthesize({"a": True}, "ab", periods=(3, 0))
+    with pytest.raises(LengthwiseError, match="a distance has to be at least 1, got -1"):
+        synthesize({"a": True}, "ab", distances=(-1,))
     with pytest.raises(LengthwiseError, match="max_size has to be at least 1"):
         synthesize({"a": True}, "ab", max_size=0)
 

@@ -52,6 +52,8 @@ def test_a_path_relative_to_the_working_directory(monkeypatch: pytest.MonkeyPatc
         ("1 / 0", "crash.py:Mine", r"crash\.py does not run: ZeroDivisionError"),
         ("raise SystemExit(0)", "ends.py:Mine", r"ends\.py does not run: SystemExit"),
         ("class Mine: pass", "wrong.py:Other", r"unknown class in .*wrong\.py 'Other'"),
+        ("class Mine: pass", "wrong.py:Mein", r"Did you mean 'Mine'"),
+        ("class Mine: pass", "bare.py", r"lacks the name of its class; write .*bare\.py:Class"),
         ("class Mine: pass", "plain.py:Mine", r"is not a Task; derive it from lengthwise\.tasks\.Task"),
     ],
 )

@@ -1,7 +1,7 @@
 """A training step asks its device for no number and mixes no devices.
 
-The device here is torch's ``meta``: it takes the ways of any device but a CPU, holds no numbers, and refuses to be
-asked for one and to work on tensors of others. What it cannot show is speed, and bf16, which has no autocast there.
+The device here is torch's ``meta``: it holds no numbers, and refuses to be asked for one and to work on tensors of
+other devices. What it cannot show is speed, copies that block, and bf16, which has no autocast there.
 """
 
 from __future__ import annotations

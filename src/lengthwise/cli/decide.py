@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, out
+from lengthwise.cli.console import emit_json, err, out
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ def decide(
     max_period: Annotated[int, typer.Option("--max-period", help="Largest period m searched.")] = 12,
     end: Annotated[str, typer.Option("--end", help="visible, eos or both: how the end of a word is read.")] = "both",
     program: Annotated[bool, typer.Option("--program", help="Also print a program for every yes.")] = False,
+    certificates: Annotated[
+        Path | None, typer.Option("--certificates", help="Write the checked certificate of every yes and no there.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per expression and line.")] = False,
 ) -> None:
     """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
@@ -41,11 +44,14 @@ def decide(
     if end not in ENDS:
         raise UnknownNameError("end convention", end, ENDS)
     failed = False
+    certified: list[dict[str, Any]] = []
     for index, text in enumerate(_expressions(expressions)):
         try:
             source = read_dfa(Path(text)) if text.endswith(".json") else text
             decision = decide_language(source, alphabet, max_window, max_period, ENDS[end])
             programs = _programs(decision) if program else {}
+            if certificates is not None:
+                certified.append(_certified(text, decision))
         except LengthwiseError as error:
             failed = True
             _report_failure(text, str(error), as_json)
@@ -56,6 +62,8 @@ def decide(
             from lengthwise.cli.decide_view import draw_decision
 
             draw_decision(out(), text, decision, programs, first=index == 0)
+    if certificates is not None:
+        _write_certificates(certificates, certified)
     if failed:
         raise typer.Exit(2)
 
@@ -73,6 +81,22 @@ def _report_failure(text: str, message: str, as_json: bool) -> None:
     if as_json:
         emit_json({"regex": text, "error": message}, indent=None)
     print(f"error: {text}: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _certified(text: str, decision: Decision) -> dict[str, Any]:
+    from lengthwise.workflows.certificates import certified
+
+    return certified(text, decision)
+
+
+def _write_certificates(path: Path, languages: list[dict[str, Any]]) -> None:
+    from lengthwise.workflows.certificates import write_certificates
+
+    write_certificates(path, languages)
+    count = sum(len(entry["certificates"]) for entry in languages)
+    err().print(
+        f"{count} certificates in {path}; `lengthwise check-certificates {path}` checks them again", soft_wrap=True
+    )
 
 
 def _programs(decision: Decision) -> dict[str, Any]:

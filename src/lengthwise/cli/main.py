@@ -44,6 +44,7 @@ def _add_commands() -> None:
     from lengthwise.cli import (
         agreement,
         bench,
+        check_certificates,
         compile,
         couple,
         crasp,
@@ -59,8 +60,8 @@ def _add_commands() -> None:
     )
     from lengthwise.cli import list as list_command
 
-    commands = (list_command, show, run, report, predict, verify, couple, decide, crasp, compile, regularizer)
-    for module in (*commands, agreement, bench, influence, lm):
+    theory = (predict, decide, check_certificates, couple, crasp, compile, regularizer)
+    for module in (list_command, show, run, report, verify, *theory, agreement, bench, influence, lm):
         module.add_to(app)
 
 

@@ -60,7 +60,7 @@ class Registry(Generic[T]):
             return self._classes[name]
         if name in self._aliases:
             return self._classes[self._aliases[name]["name"]]
-        if self._outside is not None and ":" in name:
+        if self._outside is not None and (":" in name or name.endswith(".py")):
             return self._outside(name)
         raise UnknownNameError(self.kind, name, self)
 

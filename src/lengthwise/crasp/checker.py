@@ -51,6 +51,8 @@ def check(certificate: dict[str, Any], language: Automaton) -> None:
         for key in ("windows", "periods"):
             size = certificate[key]
             require(size == "all" or (type(size) is int and size >= 1), f"{key} must be a number >= 1 or 'all'")
+        require(certificate["end"] in ("eos", "visible"), "end must be 'eos' or 'visible'")
+        _check_scope(certificate)
         if certificate["answer"] == "yes":
             _check_yes(certificate, whole)
         elif certificate["answer"] == "no":
@@ -59,6 +61,22 @@ def check(certificate: dict[str, Any], language: Automaton) -> None:
             fail(f"answer {certificate['answer']!r} needs no certificate")
     except (KeyError, IndexError, TypeError, ValueError, ArithmeticError) as error:
         raise CertificateError(f"the certificate is incomplete or malformed: {error!r}") from None
+
+
+USES = {"none": (False, False), "local": (True, False), "periodic": (False, True), "ape": (True, True)}
+"""Whether programs of a fragment may have windows, and periods."""
+
+
+def _check_scope(certificate: dict[str, Any]) -> None:
+    """What is shown must be enough for the fragment named; a certificate without one is of its (k, m) alone."""
+    if "fragment" not in certificate:
+        return
+    fragment, sizes = certificate["fragment"], (certificate["windows"], certificate["periods"])
+    for what, may, size in zip(("windows", "periods"), USES[fragment], sizes, strict=True):
+        if certificate["answer"] == "yes":
+            require(may or size == 1, f"programs of {fragment!r} have no {what}")
+        else:
+            require(not may or size == "all", f"other {what} of {fragment!r} are left open")
 
 
 def _part(part: dict[str, Any], whole: Machine) -> Machine:
@@ -115,6 +133,7 @@ def _check_chain(chain: dict[str, Any], successors: dict[Any, dict[str, Any]]) -
             all(type(value) is int for value in values) and len(values) == len(nodes), "potentials must be integers"
         )
         steps = {(name, symbol): step for name, symbol, step in round_["steps"]}
+        require(all(type(step) is int for step in steps.values()), "steps of potentials must be integers")
         for index, node in enumerate(nodes):
             for symbol, target in successors[node].items():
                 if target in number:
@@ -128,15 +147,17 @@ def _check_chain(chain: dict[str, Any], successors: dict[Any, dict[str, Any]]) -
 
 def _check_no(certificate: dict[str, Any], whole: Machine) -> None:
     machine = _part(certificate, whole)
-    windows, periods, loop = certificate["windows"], certificate["periods"], certificate["loop"]
+    windows, periods = certificate["windows"], certificate["periods"]
     nodes = [(state, tuple(window), phase) for state, window, phase in certificate["nodes"]]
     letters = [tuple(word) for word in certificate["letters"]]
     if windows == "all" or periods == "all":
         step = _local_system(machine, certificate, nodes, letters)
     else:
+        require(certificate["loop"] is None, "a product graph has no loop word")
         step = _product_step(machine, nodes, letters, windows, periods)
     if certificate["end"] == "visible":
-        require(certificate["letter"] is not None or bool(loop), "the last symbol could tell the pair apart")
+        # All windows end in the same loop word, the last symbol included.
+        require(certificate["letter"] is not None or windows == "all", "the last symbol could tell the pair apart")
     _check_merging(certificate, nodes, len(letters), step)
     # The pair: reachable, merged, and different for the language.
     first, second = certificate["pair"]

@@ -156,7 +156,10 @@ def _value(
         case Top():
             return np.ones((1, words.shape[1]), dtype=np.bool_)
         case Periodic(residue, modulus):
-            return (np.arange(1, words.shape[1] + 1) % modulus == residue)[None, :]
+            # A number that a position cannot reach may be too large for numpy.
+            index = np.arange(1, words.shape[1] + 1)
+            phase = index % modulus if modulus <= len(index) else index
+            return (phase == residue if residue <= len(index) else np.zeros_like(index, dtype=np.bool_))[None, :]
         case Not(operand):
             return np.logical_not(values[operand])
         case And(operands):

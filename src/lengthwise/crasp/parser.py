@@ -65,6 +65,8 @@ class _Statements(Expressions):
             elif statement.data == "accept":
                 if self.accept is not None:
                     raise self.error("a program has one 'accept'", statement)
+                if self.next_token:
+                    raise self.error("a program has either 'accept' or NEXT lines, not both", statement)
                 self.accept = self.boolean(statement.children[1])
             elif statement.data == "next":
                 self._next(*statement.children)

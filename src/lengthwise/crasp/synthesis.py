@@ -62,6 +62,8 @@ def synthesize(
     """
     require(max_size >= 1, f"max_size has to be at least 1, got {max_size}")
     require(len(alphabet) > 0, "synthesis needs an alphabet of at least one symbol")
+    for name, given in (("period", periods), ("distance", distances)):
+        require(min(given, default=1) >= 1, f"a {name} has to be at least 1, got {min(given, default=1)}")
     examples = None if callable(target) else _examples(target, alphabet, bos)
     known: dict[Word, bool] = dict(examples or {})
     counterexamples: list[Word] = []

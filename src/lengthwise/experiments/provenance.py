@@ -39,7 +39,7 @@ def provenance(device: str) -> dict[str, Any]:
             "processor": processor(),
             "cores": os.cpu_count(),
             "threads": torch.get_num_threads(),
-            "device": torch.cuda.get_device_name() if device.startswith("cuda") else "cpu",
+            "device": torch.cuda.get_device_name() if device.startswith("cuda") else device,
             "python": platform.python_version(),
             "torch": torch.__version__,
         },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,9 +63,10 @@ def _run_seed(
 ) -> dict[str, Any]:
     # Torch is loaded only when something has to be trained.
     from lengthwise.evaluation import accuracy
+    from lengthwise.models.device import chosen_device
     from lengthwise.training.trainer import Trainer
 
-    device = os.environ.get("LENGTHWISE_DEVICE", "cpu")
+    device = chosen_device()
     training, evaluation, task = experiment.training, experiment.evaluation, experiment.task
     check_ids(experiment, seed)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,6 +36,7 @@ def train_seeds(
         claim(folders[seed], experiment, seed)
         check_ids(experiment, seed)
     # Torch is loaded only when something has to be trained.
+    from lengthwise.models.device import chosen_device
     from lengthwise.training.parallel import ParallelTrainer
 
     def measure(model: Any, step: int, seed: int) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def train_seeds(
         states = ParallelTrainer(
             experiment.task, experiment.scheme, experiment.encoding, experiment.model, experiment.training, fresh,
             probe=measure, folder=folder, run_folders=[folders[seed] for seed in fresh],
-            device=os.environ.get("LENGTHWISE_DEVICE", "cpu"), on_step=on_step,
+            device=chosen_device(), on_step=on_step,
         ).run()  # fmt: skip
         shutil.rmtree(folder)
     for state in states:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -89,7 +88,7 @@ def run_study(
         "seed": seed,
         **values,
         "seconds": round(time.perf_counter() - started, 2),
-        **provenance(os.environ.get("LENGTHWISE_DEVICE", "cpu")),
+        **provenance("cpu"),
     }
     # Files of their own are of studies with many numbers.
     write_json(path, result, dense=chosen.file != FILE)

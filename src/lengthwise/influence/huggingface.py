@@ -7,7 +7,6 @@ Llama and GPT-NeoX have all three. A model that lacks one is found out at loadin
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
@@ -24,6 +23,7 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.influence.last_token import at_last_token, separable_mlp
 from lengthwise.influence.model import batch_tokens, captured_vectors, helpfulness, nats, tensor
+from lengthwise.models.device import chosen_device
 from lengthwise.training.memory import keep_memory
 
 SUITED = "use a causal model with full attention and position ids, such as GPT-2, Llama or GPT-NeoX"
@@ -88,7 +88,7 @@ class HuggingFaceModel:
                 lambda: auto.from_pretrained(source, use_safetensors=True, trust_remote_code=False),
                 f"model {source} can't be loaded",
             )
-        inner = inner.to(os.environ.get("LENGTHWISE_DEVICE", "cpu"))
+        inner = inner.to(chosen_device())
         return cls(Path(source).name if Path(source).is_dir() else source, inner, max_length, source=source)
 
     @cached_property

@@ -47,10 +47,11 @@ class CounterLanguage(ABC):
         return state is not None and self.distance(state) == 0
 
     def up_to(self, length: int) -> Dfa:
-        """An automaton that accepts exactly the words of at most ``length`` symbols (for counts and uniform samples).
+        """An automaton that agrees on all words of at most ``length`` symbols (for counts and uniform samples).
 
-        Its states are those that can still be completed in time, so its ``live`` flags are about that bound: use
-        `allowed_next` of the language, not of this automaton, for next-symbol labels.
+        What it says of longer words means nothing. Its states are those that can still be completed in time, so its
+        ``live`` flags are about that bound: use `allowed_next` of the language, not of this automaton, for
+        next-symbol labels.
         """
         return _up_to(self, length)
 

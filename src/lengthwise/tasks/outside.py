@@ -17,6 +17,8 @@ def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
 
     Raises `LengthwiseError` when the file is missing, fails to run, or holds no such subclass of ``base``.
     """
+    if target.endswith(".py"):
+        raise LengthwiseError(f"{kind} {target!r} lacks the name of its class; write {target}:Class")
     path_text, _, class_name = target.rpartition(":")
     path = Path(path_text).resolve()
     if not path.is_file():
@@ -36,7 +38,8 @@ def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
             raise LengthwiseError(f"{path_text} does not run: {type(error).__name__}: {error}") from error
     classes = {name: value for name, value in vars(module).items() if isinstance(value, type)}
     if class_name not in classes:
-        raise UnknownNameError(f"class in {path_text}", class_name, classes)
+        own = [name for name, value in classes.items() if value.__module__ == module_name]
+        raise UnknownNameError(f"class in {path_text}", class_name, own)
     found = classes[class_name]
     if not issubclass(found, base):
         raise LengthwiseError(f"{target} is not a {base.__name__}; derive it from lengthwise.tasks.{base.__name__}")

@@ -1,6 +1,6 @@
 """What a training loop owes its device: a GPU works through a queue while the host prepares the next step's data.
 
-To ask a tensor there for its number empties the queue, so a step never does, and the loop does now and then.
+To ask a tensor there for its number empties the queue, so a step never does, and the loop only now and then.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -108,8 +107,9 @@ def brief(result: dict[str, Any]) -> dict[str, Any]:
 def _device(model: LanguageModel) -> str:
     """Our own models are loaded where they were trained, on the processor; others where the environment says."""
     from lengthwise.influence.model import OwnModel
+    from lengthwise.models.device import chosen_device
 
-    return "cpu" if isinstance(model, OwnModel) else os.environ.get("LENGTHWISE_DEVICE", "cpu")
+    return "cpu" if isinstance(model, OwnModel) else chosen_device()
 
 
 def _pair(request: Request, corpus: Corpus, out: Path, report: Report) -> tuple[Models, Sequence[Document]]:
