@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
 from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments import stack
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Recipe, System
-from lengthwise.experiments.run import run_directory, run_seed
+from lengthwise.experiments.run import Report, run_directory, run_seed
 from lengthwise.experiments.stack import run_seeds, train_seeds
 from lengthwise.experiments.sweep import Event, sweep
 from lengthwise.models.config import ModelConfig
@@ -55,6 +57,78 @@ def test_finished_seeds_are_not_trained_again(tmp_path: Path) -> None:
     assert steps.count("train") == 4
 
 
+class Stop(Exception):
+    """An interruption."""
+
+
+def _until(step: int) -> Report:
+    def report(phase: str, done: int, total: int, number: float) -> None:
+        if phase == "train" and done == step:
+            raise Stop
+
+    return report
+
+
+@pytest.fixture
+def seed_zero_fits_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seed 0 leaves the stack at the first probe."""
+    monkeypatch.setattr(stack, "probe", lambda experiment, model, step, seed: {"fitted": seed == 0})
+
+
+LONG = TINY.edited(["training.steps=8", "training.stop_when_fitted=true"])
+
+
+def _checkpoint(out: Path, seed: int) -> bytes:
+    return (run_directory(out, "r", LONG, seed) / "checkpoint.safetensors").read_bytes()
+
+
+@pytest.mark.usefixtures("seed_zero_fits_first")
+def test_an_interrupted_stack_goes_on_when_a_seed_has_ended_in_it(tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        train_seeds(LONG, [0, 1, 2], tmp_path, recipe="r", report=_until(7))
+    steps: list[int] = []
+    train_seeds(LONG, [0, 1, 2], tmp_path, recipe="r", report=lambda phase, done, *rest: steps.append(done))
+    assert steps == [7, 8]
+    assert not list((tmp_path / "r").glob("stack-*"))
+    train_seeds(LONG, [0, 1, 2], tmp_path / "whole", recipe="r")
+    for seed in (0, 1, 2):
+        run = [json.loads(line) for line in (run_directory(tmp_path, "r", LONG, seed) / "log.jsonl").open()]
+        whole = [json.loads(line) for line in (run_directory(tmp_path / "whole", "r", LONG, seed) / "log.jsonl").open()]
+        assert run == whole
+
+
+@pytest.mark.parametrize("seeds", [[0, 1], [0, 1, 2, 3, 4]])
+def test_an_interrupted_stack_goes_on_whatever_seeds_are_asked_for(tmp_path: Path, seeds: list[int]) -> None:
+    with pytest.raises(Stop):
+        train_seeds(LONG, [0, 1, 2], tmp_path, recipe="r", report=_until(5))
+    steps: list[int] = []
+    train_seeds(LONG, seeds, tmp_path, recipe="r", report=lambda phase, done, *rest: steps.append(done))
+    more = len(seeds) > 3
+    assert steps == [*range(5, 9), *(range(1, 9) if more else ())]
+    for seed in sorted({*seeds, 2}):
+        assert _checkpoint(tmp_path, seed)
+    assert not list((tmp_path / "r").glob("stack-*"))
+
+
+def test_a_seed_trained_alone_since_keeps_what_it_has(tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        train_seeds(LONG, [0, 1, 2], tmp_path, recipe="r", report=_until(5))
+    run_seed(LONG, 1, run_directory(tmp_path, "r", LONG, 1), recipe="r", system="s")
+    before = _checkpoint(tmp_path, 1)
+    train_seeds(LONG, [0, 1, 2], tmp_path, recipe="r")
+    assert _checkpoint(tmp_path, 1) == before
+    assert _checkpoint(tmp_path, 2)
+
+
+def test_a_damaged_stack_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        train_seeds(LONG, [0, 1], tmp_path, recipe="r", report=_until(5))
+    (path,) = (tmp_path / "r").glob("stack-*/checkpoint.safetensors")
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(LengthwiseError, match="is damaged"):
+        train_seeds(LONG, [0, 1], tmp_path, recipe="r")
+
+
 def test_a_sweep_trains_a_stacked_system_at_once(tmp_path: Path) -> None:
     events: list[Event] = []
     recipe = Recipe("r", "", (System("s", TINY, (0, 1, 2)),))
@@ -82,7 +156,8 @@ def test_a_seed_that_diverges_is_named_and_the_others_are_safe(tmp_path: Path, m
         return loss
 
     monkeypatch.setattr(parallel, "run_losses", diverging)
-    with pytest.raises(LengthwiseError, match="seed 7: training diverged"):
-        train_seeds(TINY, [0, 7], tmp_path, recipe="r")
+    found = train_seeds(TINY, [0, 7], tmp_path, recipe="r")
+    assert list(found) == [7]
+    assert found[7].startswith("training diverged: loss is nan at step 2")
     assert (run_directory(tmp_path, "r", TINY, 0) / "checkpoint.safetensors").exists()
     assert not (run_directory(tmp_path, "r", TINY, 7) / "checkpoint.safetensors").exists()

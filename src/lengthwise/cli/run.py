@@ -56,10 +56,16 @@ def run(
             "--encoding": encoding,
             "--print-config": print_config,
             "--resume": resume,
-            "--jobs": jobs > 1,
+            "--jobs": jobs != 1,
         }
         run_studies(
-            recipe, preset, seeds or 1, folder, threads, as_json, [key for key, given in refused.items() if given]
+            recipe,
+            preset,
+            1 if seeds is None else seeds,
+            folder,
+            threads,
+            as_json,
+            [key for key, given in refused.items() if given],
         )
         return
     # Systems are chosen first, so that an edit need only make sense for these.
@@ -69,7 +75,13 @@ def run(
             {
                 "recipe": chosen.name,
                 "systems": [
-                    {"name": system.name, "seeds": list(system.seeds), "experiment": system.experiment.to_json()}
+                    {
+                        "name": system.name,
+                        "seeds": list(system.seeds),
+                        "experiment": system.experiment.to_json(),
+                        "fallbacks": [experiment.to_json() for experiment in system.fallbacks],
+                        "needed": system.needed,
+                    }
                     for system in chosen.systems
                 ],
             }

@@ -10,6 +10,10 @@ class LengthwiseError(Exception):
     """A mistake of the user's that we can name; the command line prints it as one line and exits with code 2."""
 
 
+class TrainingDivergedError(LengthwiseError):
+    """A loss or weights that are no numbers any more; it says nothing about other trainings."""
+
+
 class UnknownNameError(LengthwiseError):
     """A name that is not in a registry, a field that does not exist, a key that is not known."""
 

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Recipe, System
 
@@ -76,10 +76,17 @@ Message = tuple[str, int, Phase, int, int, float, dict[str, Any] | None]
 """(system, seed, phase, done, total, number, result), as in `lengthwise.experiments.sweep.Event`."""
 
 
-def run_jobs(jobs: list[Job], out: Path, count: int) -> Iterator[Message]:
+@dataclass(frozen=True)
+class Diverged:
+    """A job ended with seeds that diverged, and has finished the others."""
+
+    what: str
+
+
+def run_jobs(jobs: list[Job], out: Path, count: int) -> Iterator[Message | Diverged]:
     """Run the jobs, ``count`` at a time and in order; yields what they are doing.
 
-    Raises the first `LengthwiseError` of a job and ends the others, which can be resumed.
+    Raises the first `LengthwiseError` of a job and ends the others, which can be resumed; divergence is a message.
     """
     # A fresh interpreter each: a fork would share the locks and threads of this one.
     context = multiprocessing.get_context("spawn")
@@ -132,6 +139,8 @@ def _work(values: dict[str, Any], out: Path, pipe: Connection) -> None:
     try:
         job = Job.from_json(values)
         sweep(Recipe(job.recipe, "", (job.system,)), out, observe=tell)
+    except TrainingDivergedError as error:
+        pipe.send(Diverged(str(error)))
     except LengthwiseError as error:
         pipe.send(str(error))
     except KeyboardInterrupt:

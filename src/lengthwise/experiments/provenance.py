@@ -12,17 +12,26 @@ from typing import Any
 
 from lengthwise import __version__
 
+PACKAGE = Path(__file__).parents[1]
+
 
 @lru_cache(maxsize=1)
 def commit() -> str:
     """The commit of the source tree, ``+`` appended if it is edited; ``unknown`` outside a checkout."""
+    return commit_of(PACKAGE)
+
+
+def commit_of(package: Path) -> str:
+    """The commit of the checkout that tracks the package in this folder, as `commit` says."""
 
     def git(*words: str) -> str:
         return subprocess.run(
-            ["git", *words], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=10, check=True
+            ["git", *words], cwd=package, capture_output=True, text=True, timeout=10, check=True
         ).stdout.strip()
 
     try:
+        # Installed below somebody's own checkout, the package is no part of that.
+        git("ls-files", "--error-unmatch", "--", "__init__.py")
         return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain", "--", ".") else "")
     except (OSError, subprocess.SubprocessError):
         return "unknown"

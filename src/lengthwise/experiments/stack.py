@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.config import digest
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.core.files import held
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 from lengthwise.experiments.run import Report, check_ids, claim, finished, probe, run_directory, run_seed
@@ -16,25 +16,38 @@ from lengthwise.experiments.run import Report, check_ids, claim, finished, probe
 
 def train_seeds(
     experiment: Experiment, seeds: Sequence[int], out: Path, *, recipe: str, report: Report | None = None
-) -> None:
+) -> dict[int, str]:
     """Train those of ``seeds`` whose run directories hold no result and no checkpoint, as one stack.
 
     Each leaves an ordinary checkpoint of a finished training in its own directory, from which `run_seed` goes on to
-    measure it. An interrupted stack resumes bit-identically from a directory of its own, which is removed at the end.
+    measure it. An interrupted stack goes on with all of its own seeds, bit-identically, from a directory that is
+    removed at the end; what it does not hold is trained as another stack.
 
-    Raises `LengthwiseError` when the experiment is not ``stacked``, and for a seed that diverged, once the others are
-    safe.
+    Returns what there is to say of seeds that diverged. Raises `LengthwiseError` when the experiment is not
+    ``stacked``.
     """
     if not experiment.training.stacked:
         raise LengthwiseError("these seeds don't share a schedule of lengths; set training.stacked to true")
-    folders = {seed: run_directory(out, recipe, experiment, seed) for seed in seeds}
     # A seed that was started alone goes on alone.
-    fresh = [seed for seed in seeds if not _started(folders[seed])]
-    if not fresh:
-        return
-    for seed in fresh:
-        claim(folders[seed], experiment, seed)
-        check_ids(experiment, seed)
+    fresh = [seed for seed in seeds if not _started(run_directory(out, recipe, experiment, seed))]
+    failures: dict[int, str] = {}
+    while fresh:
+        for seed in fresh:
+            claim(run_directory(out, recipe, experiment, seed), experiment, seed)
+            check_ids(experiment, seed)
+        folder, ended = _stack(experiment, fresh, out / recipe)
+        run_folders = {}
+        for seed, done in ended.items():
+            own = run_directory(out, recipe, experiment, seed)
+            # A seed of an interrupted stack that was trained alone since keeps what it has.
+            run_folders[seed] = own if done or not _started(own) else folder / f"seed-{seed}"
+        failures |= _train(experiment, run_folders, folder, report)
+        fresh = [seed for seed in fresh if seed not in ended]
+    return failures
+
+
+def _train(experiment: Experiment, run_folders: dict[int, Path], folder: Path, report: Report | None) -> dict[int, str]:
+    """Train a stack of the seeds with these run folders to its end; returns what to say of those that diverged."""
     # Torch is loaded only when something has to be trained.
     from lengthwise.models.device import chosen_device
     from lengthwise.training.parallel import ParallelTrainer
@@ -46,26 +59,48 @@ def train_seeds(
         if report is not None:
             report("train", step, experiment.training.steps, loss)
 
-    name = digest({"format": RESULT_FORMAT, "experiment": experiment.to_json(), "seeds": fresh})
-    folder = out / recipe / f"stack-{name}"
+    device = chosen_device()
     folder.mkdir(exist_ok=True)
     with held(folder):
         states = ParallelTrainer(
-            experiment.task, experiment.scheme, experiment.encoding, experiment.model, experiment.training, fresh,
-            probe=measure, folder=folder, run_folders=[folders[seed] for seed in fresh],
-            device=chosen_device(), on_step=on_step,
+            experiment.task, experiment.scheme, experiment.encoding, experiment.model, experiment.training,
+            list(run_folders), probe=measure, folder=folder, run_folders=list(run_folders.values()),
+            device=device, on_step=on_step,
         ).run()  # fmt: skip
         shutil.rmtree(folder)
-    for state in states:
-        if state.failure is not None:
-            raise LengthwiseError(f"seed {state.run.seed}: {state.failure}")
+    return {state.run.seed: state.failure for state in states if state.failure is not None}
+
+
+def _stack(experiment: Experiment, fresh: Sequence[int], root: Path) -> tuple[Path, dict[int, bool]]:
+    """The folder of a stack, and for each of its seeds whether it has ended: an interrupted one that holds any of
+    ``fresh``, or a new one of these.
+    """
+    from lengthwise.training import checkpoint
+
+    name = f"stack-{digest({'format': RESULT_FORMAT, 'experiment': experiment.to_json()})}"
+    for path in sorted(root.glob(f"{name}-*/{checkpoint.FILE}")):
+        try:
+            _, values = checkpoint.read(path)
+            ended = {
+                int(run["seed"]): progress["done"] is True
+                for run, progress in zip(values["runs"], values["progress"], strict=True)
+            }
+        except (KeyError, TypeError, ValueError):
+            raise checkpoint.damage(path) from None
+        if set(ended) & set(fresh):
+            return path.parent, ended
+    return root / f"{name}-{min(fresh)}", dict.fromkeys(fresh, False)
 
 
 def run_seeds(
     experiment: Experiment, seeds: Sequence[int], out: Path, *, recipe: str, system: str, report: Report | None = None
 ) -> list[dict[str, Any]]:
-    """Train what is not finished as one stack, then measure each seed; the results in the order of ``seeds``."""
-    train_seeds(experiment, seeds, out, recipe=recipe, report=report)
+    """Train what is not finished as one stack, then measure each seed; the results in the order of ``seeds``.
+
+    Raises `TrainingDivergedError` for a seed that diverged, once the others are trained.
+    """
+    for seed, failure in train_seeds(experiment, seeds, out, recipe=recipe, report=report).items():
+        raise TrainingDivergedError(f"seed {seed}: {failure}")
     return [
         run_seed(
             experiment, seed, run_directory(out, recipe, experiment, seed), recipe=recipe, system=system, report=report

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, UnknownNameError, require
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.jobs import Phase, jobs_of, run_jobs
+from lengthwise.experiments.jobs import Diverged, Phase, jobs_of, run_jobs
 from lengthwise.experiments.provenance import commit
 from lengthwise.experiments.recipe import Recipe, System
 from lengthwise.experiments.run import finished, run_directory, run_seed
@@ -81,23 +81,37 @@ def sweep(recipe: Recipe, out: Path, *, jobs: int = 1, observe: Callable[[Event]
 
     With ``jobs`` above 1, as many processes work on different seeds at the same time; the results are the same.
     Of a system with fallbacks the results are those of the configuration in which most seeds fitted.
-    Raises `LengthwiseError` for a damaged file in ``out`` or the run of another configuration, before any training.
+    Raises `LengthwiseError` for a damaged file in ``out`` or the run of another configuration, before any training, and
+    `TrainingDivergedError` when a seed diverged and no other configuration of its system spoke for it; all others are
+    finished then.
     """
     tell = observe or (lambda event: None)
     if out.exists() and not out.is_dir():
         raise LengthwiseError(f"--out {out} is a file; choose a folder")
     require(jobs >= 1, f"--jobs must be at least 1, got {jobs}")
     known = _known(recipe, out)
+    ran: set[tuple[str, int]] = set()
     if jobs > 1:
         ran = _side_by_side(recipe, known, out, jobs, tell)
         known = _known(recipe, out)
 
-        def untold(event: Event) -> None:
-            if (event.system.name, event.seed) not in ran:
-                tell(event)
+    def untold(event: Event) -> None:
+        if (event.system.name, event.seed) not in ran:
+            tell(event)
 
-        return Sweep(recipe, tuple(_search(recipe, system, known, out, untold) for system in recipe.systems))
-    return Sweep(recipe, tuple(_search(recipe, system, known, out, tell) for system in recipe.systems))
+    results, failures = [], []
+    for system in recipe.systems:
+        rows, failed = _search(recipe, system, known, out, untold)
+        results.append(rows)
+        failures += failed
+    _raise_diverged(failures)
+    return Sweep(recipe, tuple(results))
+
+
+def _raise_diverged(failures: Sequence[str]) -> None:
+    if failures:
+        more = f" (and {len(failures) - 1} more; all other seeds are finished)" if len(failures) > 1 else ""
+        raise TrainingDivergedError(min(failures) + more)
 
 
 Known = Mapping[tuple[str, int], dict[str, Any] | None]
@@ -114,24 +128,30 @@ def _known(recipe: Recipe, out: Path) -> Known:
 def _side_by_side(
     recipe: Recipe, known: Known, out: Path, count: int, tell: Callable[[Event], None]
 ) -> set[tuple[str, int]]:
-    """Run the pending seeds in processes of their own; returns the seeds whose end was told."""
+    """Run the pending seeds in processes of their own; returns the seeds whose end was told.
+
+    Raises `TrainingDivergedError` at the end when seeds diverged.
+    """
     pieces = jobs_of(recipe, lambda system, seed: known[system.name, seed] is not None)
     systems = {system.name: system for system in recipe.systems}
-    ended = set()
-    for name, seed, phase, done, total, number, result in run_jobs(pieces, out, count):
+    ended, failures = set(), []
+    for message in run_jobs(pieces, out, count):
+        if isinstance(message, Diverged):
+            failures.append(message.what)
+            continue
+        name, seed, phase, done, total, number, result = message
         if phase in ("finished", "reused"):
             ended.add((name, seed))
         tell(Event(systems[name], seed, phase, done, total, number, result))
+    _raise_diverged(failures)
     return ended
 
 
-def _search(
-    recipe: Recipe, system: System, known: Known, out: Path, tell: Callable[[Event], None]
-) -> tuple[dict[str, Any], ...]:
+def _search(recipe: Recipe, system: System, known: Known, out: Path, tell: Callable[[Event], None]) -> Rows:
     """The results of the first configuration of a system in which enough seeds fit, or else of the best one."""
     best = _configuration(recipe, system, known, out, tell)
     for experiment in system.fallbacks:
-        if _fitted(best) >= system.needed:
+        if _fitted(best)[0] >= system.needed:
             break
         next_one = dataclasses.replace(system, experiment=experiment)
         found = {
@@ -141,26 +161,36 @@ def _search(
     return best
 
 
-def _fitted(results: Sequence[dict[str, Any]]) -> int:
-    return sum(result["fitted"] is True for result in results)
+Rows = tuple[tuple[dict[str, Any], ...], list[str]]
+"""Results of a configuration's seeds, and what there is to say of those that diverged."""
 
 
-def _configuration(
-    recipe: Recipe, system: System, known: Known, out: Path, tell: Callable[[Event], None]
-) -> tuple[dict[str, Any], ...]:
-    """All seeds of one configuration."""
-    rows = []
+def _fitted(rows: Rows) -> tuple[int, int]:
+    """Seeds that fitted, then seeds that have results at all."""
+    return sum(result["fitted"] is True for result in rows[0]), len(rows[0])
+
+
+def _configuration(recipe: Recipe, system: System, known: Known, out: Path, tell: Callable[[Event], None]) -> Rows:
+    """All seeds of one configuration; one that diverges ends without a result, and the others go on."""
+    rows, failures = [], []
     pending = [seed for seed in system.seeds if known[system.name, seed] is None]
+    diverged: dict[int, str] = {}
     if system.experiment.training.stacked and len(pending) > 1:
-        _train_stack(recipe, system, pending, out, tell)
+        diverged = _train_stack(recipe, system, pending, out, tell)
     for seed in system.seeds:
         result = known[system.name, seed]
         phase: Phase = "reused"
-        if result is None:
-            result, phase = _run(recipe, system, seed, out, tell), "finished"
+        try:
+            if seed in diverged:
+                raise TrainingDivergedError(diverged[seed])
+            if result is None:
+                result, phase = _run(recipe, system, seed, out, tell), "finished"
+        except TrainingDivergedError as error:
+            failures.append(f"{system.name}, seed {seed}: {error}")
+            continue
         rows.append(result)
         tell(Event(system, seed, phase, number=_in_distribution(result), result=result))
-    return tuple(rows)
+    return tuple(rows), failures
 
 
 def _run(recipe: Recipe, system: System, seed: int, out: Path, tell: Callable[[Event], None]) -> dict[str, Any]:
@@ -171,13 +201,15 @@ def _run(recipe: Recipe, system: System, seed: int, out: Path, tell: Callable[[E
     return run_seed(system.experiment, seed, folder, recipe=recipe.name, system=system.name, report=report)
 
 
-def _train_stack(recipe: Recipe, system: System, seeds: list[int], out: Path, tell: Callable[[Event], None]) -> None:
-    """Train the seeds as one stack; `_run` then finds each of them trained, and measures it."""
+def _train_stack(
+    recipe: Recipe, system: System, seeds: list[int], out: Path, tell: Callable[[Event], None]
+) -> dict[int, str]:
+    """Train the seeds as one stack; `_run` then finds them trained. Returns what to say of those that diverged."""
 
     def report(phase: str, done: int, total: int, number: float) -> None:
         tell(Event(system, seeds[0], "train", done, total, number))
 
-    train_seeds(system.experiment, seeds, out, recipe=recipe.name, report=report)
+    return train_seeds(system.experiment, seeds, out, recipe=recipe.name, report=report)
 
 
 def _in_distribution(result: dict[str, Any]) -> float:
@@ -188,7 +220,7 @@ def _system_json(system: System, results: Sequence[dict[str, Any]]) -> dict[str,
     return {
         "name": system.name,
         "claim": system.claim,
-        "train": training_distribution(system.experiment),
+        "train": training_distribution(Experiment.from_json(results[0]["experiment"])),
         "seeds": [result["seed"] for result in results],
         "fitted": [result["fitted"] for result in results],
         "in_distribution": [_in_distribution(result) for result in results],

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.core.files import replacing
 
 FILE = "checkpoint.safetensors"
@@ -50,7 +50,7 @@ def write(path: Path, tensors: dict[str, Tensor], progress: dict[str, Any]) -> N
     tensors = {name: value.detach().contiguous().cpu() for name, value in tensors.items()}
     if not _finite(tensors):
         step = progress["step"]
-        raise LengthwiseError(f"training diverged: weights are not finite at step {step}; lower training.lr")
+        raise TrainingDivergedError(f"training diverged: weights are not finite at step {step}; lower training.lr")
     metadata = {"progress": json.dumps(progress), "digest": _digest(tensors)}
     with replacing(path) as temporary:
         try:

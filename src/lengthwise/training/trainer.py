@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import TrainingDivergedError
 from lengthwise.core.files import write_text
 from lengthwise.core.rng import stream
 from lengthwise.models.build import build_model
@@ -80,7 +80,7 @@ class Trainer:
                 loss = reported.item()
                 # A NaN would be saved and loaded for ever; say so while the cause is at hand.
                 if not np.isfinite(loss):
-                    raise LengthwiseError(
+                    raise TrainingDivergedError(
                         f"training diverged: loss is {loss} at step {self.progress.step}; lower training.lr"
                     )
                 self._probe(loss, last)

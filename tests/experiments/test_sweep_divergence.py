@@ -1,0 +1,61 @@
+"""A seed that diverges ends no sweep: other seeds, systems and configurations go on, and the end says which it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lengthwise.core.errors import TrainingDivergedError
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import Recipe, System
+from lengthwise.experiments.run import finished, run_directory
+from lengthwise.experiments.sweep import Event, sweep
+
+FINE = Experiment.from_json(
+    {
+        "task": {"name": "copy", "symbols": "repeats", "letters": 3},
+        "scheme": {"name": "sequential", "max_position": 24},
+        "encoding": {"name": "learned"},
+        "model": {"layers": 1, "heads": 2, "width": 16, "mlp_ratio": 1},
+        "training": {"max_length": 3, "steps": 4, "batch_size": 8, "groups": 2, "probe_every": 2, "warmup": 0},
+        "evaluation": {"lengths": [3], "samples": 8, "fit_samples": 8, "probe_samples": 6, "fit_threshold": 0.000001},
+    }
+)
+WILD = FINE.edited(["training.lr=1e30"])
+
+
+def results(out: Path, system: System) -> list[Any]:
+    return [finished(run_directory(out, "r", system.experiment, seed)) for seed in system.seeds]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("stacked", [False, True])
+def test_the_others_are_finished(tmp_path: Path, jobs: int, stacked: bool) -> None:
+    edit = [f"training.stacked={str(stacked).lower()}"]
+    wild, fine = System("wild", WILD.edited(edit), (0, 1)), System("fine", FINE.edited(edit), (0, 1))
+    for _ in range(2):
+        with pytest.raises(TrainingDivergedError, match=r"wild, seed 0: training diverged: .*\(and 1 more; all other"):
+            sweep(Recipe("r", "", (wild, fine)), tmp_path, jobs=jobs)
+        assert results(tmp_path, wild) == [None, None]
+        assert None not in results(tmp_path, fine)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_another_configuration_of_the_search_speaks_for_the_system(tmp_path: Path, jobs: int) -> None:
+    search = System("search", WILD, (0, 1), fallbacks=(FINE,), needed=1)
+    events: list[Event] = []
+    found = sweep(Recipe("r", "", (search,)), tmp_path, jobs=jobs, observe=events.append)
+    assert [result["experiment"] for result in found.results[0]] == [FINE.to_json()] * 2
+    assert found.to_json()["systems"][0]["name"] == "search"
+    assert found.to_json()["train"]["steps"] == FINE.training.steps
+    again = sweep(Recipe("r", "", (search,)), tmp_path, jobs=jobs)
+    assert again.results == found.results
+
+
+def test_the_json_form_states_the_training_of_the_configuration_that_speaks(tmp_path: Path) -> None:
+    first = FINE.edited(["training.steps=2", "evaluation.fit_threshold=1.0"])
+    search = System("search", first, (0,), fallbacks=(FINE.edited(["training.steps=3"]),), needed=1)
+    found = sweep(Recipe("r", "", (search,)), tmp_path)
+    assert found.results[0][0]["steps"] == found.to_json()["train"]["steps"]
