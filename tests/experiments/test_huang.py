@@ -136,10 +136,11 @@ def result(
     return {
         "format": 1, "recipe": "huang", "system": "parity, ape", "seed": seed, "fitted": fitted, "commit": "abc",
         "experiment": {
-            "training": {"steps": steps, "max_length": 50}, "model": {"width": width},
+            "task": {"name": "parity"}, "training": {"steps": steps, "max_length": 50}, "model": {"width": width},
             "evaluation": {"bins": [[51, 100], [101, 150]], "samples": 2000, "fit_threshold": 0.995},
         },
-        "in_distribution": {"exact_match": 1.0}, "scores": scores if fitted else [], "parameters": parameters,
+        "in_distribution": {"length": 50, "n": 2000, "correct": {"exact_match": 2000}},
+        "scores": scores if fitted else [], "parameters": parameters,
     }  # fmt: skip
 
 
@@ -189,6 +190,8 @@ def test_the_table_has_every_cell_and_only_results_of_the_protocol(tmp_path: Pat
     quick = result(seed=0)
     quick["experiment"]["training"]["max_length"] = 20
     write_json(tmp_path / "quick" / "result.json", quick)
+    # A copy of a result is no further seed.
+    write_json(tmp_path / "copy" / "result.json", result(seed=0, low=0.8, high=0.55))
     rows = build_table([tmp_path, tmp_path / "a"])
     assert len(rows) == 50
     assert len({(row["task"], row["encoding"]) for row in rows}) == 50

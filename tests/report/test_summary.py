@@ -10,14 +10,8 @@ import pytest
 from made_up import experiment, result, score
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.experiment import RESULT_FORMAT
-from lengthwise.report import result as result_page
 from lengthwise.report.result import Result, load
 from lengthwise.report.summary import differing_settings, panel_axes, summarize
-
-
-def test_the_report_reads_the_format_that_runs_write() -> None:
-    assert result_page.FORMAT == RESULT_FORMAT
 
 
 def test_medians_are_over_fitted_seeds_only() -> None:

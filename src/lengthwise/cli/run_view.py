@@ -12,7 +12,7 @@ from rich.text import Text
 from lengthwise.cli.console import progress_bars
 from lengthwise.experiments.recipe import Recipe
 from lengthwise.experiments.sweep import Event, Sweep
-from lengthwise.report.chance import chance
+from lengthwise.report.chance import common_chance
 from lengthwise.report.result import Result
 from lengthwise.report.statistics import Estimate
 from lengthwise.report.summary import INTERVAL, SystemSummary, axes_text, panel_axes, panel_of
@@ -103,10 +103,13 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
                 found = {c.length: c.estimate() for c in summary.cells if panel_of(c.axes, keys) == panel}
                 row += [_estimate(found.get(length)) for length in lengths]
             table.add_row(*row)
-        lines = {length: chance(summaries[0].experiment, length, panel) for length in lengths} if summaries else {}
+        lines = {length: common_chance([s.experiment for s in summaries], length, panel) for length in lengths}
         if any(lines.values()):
             table.add_row(
-                Text("chance", style="dim"), "", "", *[f"{value:.3f}" if value else "" for value in lines.values()]
+                Text("chance (answer)", style="dim"),
+                "",
+                "",
+                *[f"{value:.3f}" if value else "" for value in lines.values()],
             )
         console.print(table)
         console.print()

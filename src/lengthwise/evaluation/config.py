@@ -44,6 +44,9 @@ class EvaluationConfig:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if any(length < 1 for length in self.lengths):
             raise ValueError(f"lengths must be at least 1, got {min(self.lengths)}")
+        for name in ("lengths", "bins"):
+            if len(set(getattr(self, name))) < len(getattr(self, name)):
+                raise ValueError(f"{name} must differ from one another, got {list(getattr(self, name))}")
         for low, high in self.bins:
             if not 0 <= low <= high:
                 raise ValueError(f"a bin is a range of lengths, low to high, got {low} to {high}")

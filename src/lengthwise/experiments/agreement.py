@@ -42,7 +42,7 @@ def cell(
     needed = 2 if predicted == "no" else 1
     best = min(configurations.values(), key=_rank, default=[])
     fitted = [result for result in best if result["fitted"] is True]
-    full = [rows for rows in configurations.values() if rows[0]["experiment"]["training"]["steps"] >= full_steps]
+    full = [rows for rows in configurations.values() if _steps(rows) >= full_steps]
     status: Status = "not run"
     if len(fitted) >= needed:
         status = "fitted"
@@ -63,7 +63,7 @@ def cell(
         row["standard"] = medians(fitted, adversarial=False)
     row["right"] = right(row)
     row["tried"] = len(configurations)
-    row["in_distribution"] = [result["in_distribution"]["exact_match"] for result in best]
+    row["in_distribution"] = [_rate(result["in_distribution"]) for result in best]
     row["per_position"] = per_position(fitted, adversarial=adversarial) if status == "fitted" else {}
     row["commits"] = sorted({str(result.get("commit", "unknown")) for result in best})
     return row
@@ -91,12 +91,16 @@ def confusion(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 def medians(results: Sequence[Mapping[str, Any]], *, adversarial: bool) -> dict[str, float]:
     """Whole-answer accuracy by bin (``"51-100"``), the median over seeds."""
-    return _by_bin(results, lambda score: score["correct"]["exact_match"] / score["n"], adversarial)
+    return _by_bin(results, _rate, adversarial)
 
 
 def per_position(results: Sequence[Mapping[str, Any]], *, adversarial: bool) -> dict[str, float]:
     """Share of scored tokens that are right after a right prefix, by bin, the median over seeds."""
     return _by_bin(results, lambda score: score["tokens"] / score["tokens_total"], adversarial)
+
+
+def _rate(score: Mapping[str, Any]) -> float:
+    return score["correct"]["exact_match"] / score["n"]
 
 
 def _by_bin(results: Sequence[Mapping[str, Any]], rate: Any, adversarial: bool) -> dict[str, float]:
@@ -114,7 +118,7 @@ def _bin_scores(result: Mapping[str, Any], adversarial: bool) -> list[Mapping[st
 
 def _test_set(results: Sequence[Mapping[str, Any]], *, adversarial: bool) -> str:
     """The names of the sets of the bins: one, or for a language with few short words two."""
-    names = {str(score["test_set"]): None for result in results for score in _bin_scores(result, adversarial)}
+    names = {str(score.get("test_set", "")): None for result in results for score in _bin_scores(result, adversarial)}
     return " and ".join(names)
 
 
@@ -122,4 +126,8 @@ def _rank(results: Sequence[Mapping[str, Any]]) -> tuple[int, int, int, str]:
     fitted = sum(result["fitted"] is True for result in results)
     experiment = results[0]["experiment"]
     size = int(results[0].get("parameters") or 0)
-    return -fitted, size, experiment["training"]["steps"], canonical_json(experiment)
+    return -fitted, size, _steps(results), canonical_json(experiment)
+
+
+def _steps(results: Sequence[Mapping[str, Any]]) -> int:
+    return int(results[0]["experiment"]["training"].get("steps") or 0)

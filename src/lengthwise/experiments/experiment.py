@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.config import apply_edits, config, digest, fields_of, from_fields
 from lengthwise.core.registry import Registry
+from lengthwise.core.result_file import FORMAT
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
@@ -16,7 +17,7 @@ from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
-RESULT_FORMAT = 1
+RESULT_FORMAT = FORMAT
 """Version of result files and run directories; another version never reuses their results."""
 
 

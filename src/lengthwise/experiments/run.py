@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import held, read_json, write_json
+from lengthwise.core.result_file import checked
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.score import LengthScore, total
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
@@ -33,13 +34,7 @@ def finished(folder: Path) -> dict[str, Any] | None:
 
 def read_result(path: Path) -> dict[str, Any]:
     """Read a result file; raises `LengthwiseError` if it is damaged or of another format."""
-    result = read_json(path, what="result file")
-    if not isinstance(result, dict) or result.get("format") != RESULT_FORMAT:
-        raise LengthwiseError(f"result file {path} is damaged or of another format; delete it and run again")
-    for key in ("system", "experiment", "seed", "fitted", "scores"):
-        if key not in result:
-            raise LengthwiseError(f"result file {path} lacks {key!r}; delete it and run again")
-    return result
+    return checked(read_json(path, what="result file"), f"result file {path}")
 
 
 def run_seed(

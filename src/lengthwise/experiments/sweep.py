@@ -213,7 +213,8 @@ def _train_stack(
 
 
 def _in_distribution(result: dict[str, Any]) -> float:
-    return float((result.get("in_distribution") or {}).get("exact_match", 0.0))
+    score = result["in_distribution"]
+    return score["correct"]["exact_match"] / score["n"]
 
 
 def _system_json(system: System, results: Sequence[dict[str, Any]]) -> dict[str, Any]:

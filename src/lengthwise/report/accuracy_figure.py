@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from lengthwise.report.chance import chance
+from lengthwise.report.chance import common_chance
 from lengthwise.report.result import Axes
 from lengthwise.report.summary import Cell, SystemSummary, axes_text, panel_axes, panel_of
 from lengthwise.report.svg import COLOURS, INK, MARKERS, QUIET, new_figure, page_style, to_svg
@@ -81,7 +81,7 @@ def _panel(
         )
         _oracle(plot, cells, values, colour)
         ends.append((values[-1], index, colour))
-    line = chance(systems[next(iter(by_system))].experiment, lengths[-1], panel)
+    line = common_chance([systems[index].experiment for index in by_system], lengths[-1], panel)
     if line:
         plot.axhline(line, color=QUIET, lw=1, ls=(0, (2, 3)))
         plot.text(left, line + 0.02, f" chance {line:.2f} (answer)", color=QUIET, fontsize=9, va="bottom")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
@@ -22,8 +22,14 @@ def known_task(experiment: Mapping[str, Any]) -> Task | None:
         return None
 
 
+def common_chance(experiments: Iterable[Mapping[str, Any]], length: int, axes: Axes) -> float | None:
+    """`chance`, where it is the same for all of these; None where it is not, for one line would be wrong for some."""
+    found = {chance(experiment, length, axes) for experiment in experiments}
+    return found.pop() if len(found) == 1 else None
+
+
 def chance(experiment: Mapping[str, Any], length: int, axes: Axes) -> float | None:
-    """Probability of guessing the answer right at a length and axes; None where there is no such line."""
+    """Probability of guessing the answer (not its trace) at a length and axes; None where there is no such line."""
     task = known_task(experiment)
     if task is None:
         return None

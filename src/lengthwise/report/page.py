@@ -13,13 +13,13 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.report.accuracy_figure import accuracy_figure
-from lengthwise.report.chance import chance, known_task
+from lengthwise.report.chance import common_chance, known_task
 from lengthwise.report.dependency_figure import MOST_TOKENS, dependency_figure
 from lengthwise.report.example import Example, StructureTable, example, structure_table
 from lengthwise.report.influence_page import influence_section
 from lengthwise.report.influence_result import KIND, InfluenceResult
 from lengthwise.report.rank_correlation import RankCorrelation, rank_correlations
-from lengthwise.report.result import Result, contents, kind_of
+from lengthwise.report.result import Result, contents, kind_of, runs
 from lengthwise.report.summary import (
     INTERVAL,
     Cell,
@@ -75,14 +75,11 @@ def write_report(folders: Sequence[Path], target: Path) -> int:
 
     Raises `LengthwiseError` when there are none, one is damaged, or ``target`` can't be written.
     """
-    results: list[Result] = []
-    influences: list[InfluenceResult] = []
-    for path, values in contents(folders):
-        where = f"result file {path}"
-        if kind_of(values) == KIND:
-            influences.append(InfluenceResult.of(values, where=where))
-        elif kind_of(values) is None:
-            results.append(Result.of(values, where=where))
+    found = contents(folders)
+    results = runs((path, values) for path, values in found if kind_of(values) is None)
+    influences = [
+        InfluenceResult.of(values, where=f"result file {path}") for path, values in found if kind_of(values) == KIND
+    ]
     if not results and not influences:
         raise LengthwiseError(
             f"no results of runs in or under {', '.join(map(str, folders))}; `lengthwise run` makes some"
@@ -169,7 +166,7 @@ def _panels(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
         for system in systems:
             found = {cell.length: cell for cell in system.cells if panel_of(cell.axes, keys) == panel}
             rows.append({"system": system, "cells": [_cell(found.get(length)) for length in lengths]})
-        line = [chance(systems[0].experiment, length, panel) for length in lengths]
+        line = [common_chance([s.experiment for s in systems], length, panel) for length in lengths]
         wrong = any(cell["errors"] for row in rows for cell in row["cells"] if cell)
         tables.append(
             {

@@ -89,7 +89,8 @@ def rank_correlations(systems: Iterable[SystemSummary]) -> list[RankCorrelation]
 def _of_system(system: SystemSummary, k_train: int, k_test: Sequence[int]) -> list[RankCorrelation]:
     ks = tuple(k for k in k_test if k <= k_train)
     counts = _counts(system)
-    lengths = sorted({length for length, k in counts if k in ks})
+    # Strings shorter than some k have none of that.
+    lengths = sorted(length for length in {length for length, _ in counts} if all((length, k) in counts for k in ks))
     beyond = [length for length in lengths if length > system.max_length]
     head = (system.name, k_train)
     tail = (ks, len(system.fitted), len(system.results))

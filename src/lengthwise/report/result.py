@@ -9,9 +9,7 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
-
-FORMAT = 1
-"""The version of result files that this report reads."""
+from lengthwise.core.result_file import checked, each_once
 
 Axes = tuple[tuple[str, int], ...]
 """What a score is filed under beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""
@@ -52,27 +50,22 @@ class Result:
     @classmethod
     def of(cls, values: Any, *, where: str = "result") -> Result:
         """From the contents of a result file; raises `LengthwiseError` naming ``where`` if anything is amiss."""
-        try:
-            if values["format"] != FORMAT:
-                raise LengthwiseError(f"{where} has format {values['format']!r}, this report reads {FORMAT}; run again")
-            if not isinstance(values["experiment"]["task"]["name"], str):
-                raise TypeError
-            return cls(
-                recipe=str(values.get("recipe", "")),
-                system=str(values["system"]),
-                experiment=values["experiment"],
-                seed=int(values["seed"]),
-                fitted=values["fitted"] is True,
-                in_distribution=_score(values["in_distribution"]),
-                scores=tuple(_score(score) for score in values["scores"]),
-                seconds=values.get("seconds"),
-                parameters=values.get("parameters"),
-                commit=str(values.get("commit", "unknown")),
-                machine=dict(values.get("machine") or {}),
-                time=str(values.get("time", "")),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise LengthwiseError(f"{where} is damaged; delete it and run again") from None
+        values = checked(values, where)
+        machine = values.get("machine")
+        return cls(
+            recipe=str(values.get("recipe", "")),
+            system=values["system"],
+            experiment=values["experiment"],
+            seed=values["seed"],
+            fitted=values["fitted"],
+            in_distribution=_score(values["in_distribution"]),
+            scores=tuple(_score(score) for score in values["scores"]),
+            seconds=values.get("seconds"),
+            parameters=values.get("parameters"),
+            commit=str(values.get("commit", "unknown")),
+            machine=machine if isinstance(machine, dict) else {},
+            time=str(values.get("time", "")),
+        )
 
     @property
     def max_length(self) -> int:
@@ -80,27 +73,28 @@ class Result:
         return int(self.experiment["training"]["max_length"])
 
 
-def _score(values: Any) -> Score:
-    score = Score(
-        length=int(values["length"]),
-        axes=tuple((str(key), int(value)) for key, value in values.get("axes", {}).items()),
-        n=int(values["n"]),
-        correct={str(metric): int(count) for metric, count in values["correct"].items()},
-        first_error={str(kind): int(count) for kind, count in values.get("first_error", {}).items()},
+def _score(values: Mapping[str, Any]) -> Score:
+    return Score(
+        length=values["length"],
+        axes=tuple(values.get("axes", {}).items()),
+        n=values["n"],
+        correct=values["correct"],
+        first_error=values.get("first_error", {}),
     )
-    if score.n < 1 or "exact_match" not in score.correct or not all(0 <= c <= score.n for c in score.correct.values()):
-        raise ValueError("counts out of range")
-    return score
 
 
 def load(folders: Iterable[Path]) -> list[Result]:
     """The results of recipes' systems in ``result.json`` files in and under ``folders``, each once.
 
-    Raises `LengthwiseError` when there is no result file, or one is damaged.
+    Raises `LengthwiseError` when there is no result file, one is damaged, or two of the same run differ.
     """
-    return [
-        Result.of(values, where=f"result file {path}") for path, values in contents(folders) if kind_of(values) is None
-    ]
+    return runs((path, values) for path, values in contents(folders) if kind_of(values) is None)
+
+
+def runs(files: Iterable[tuple[Path, Any]]) -> list[Result]:
+    """The results of recipes' systems in these files, each run once; raises `LengthwiseError` as `load` does."""
+    sound = [(path, checked(values, f"result file {path}")) for path, values in files]
+    return [Result.of(values) for _, values in each_once(sound)]
 
 
 def kind_of(values: Any) -> str | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.files import read_json, write_json
+from lengthwise.core.result_file import each_once
 from lengthwise.experiments.agreement import cell, confusion
 from lengthwise.experiments.recipes.huang import cell_name
 from lengthwise.experiments.recipes.huang_cells import (
@@ -34,16 +35,19 @@ def build_table(folders: Iterable[Path]) -> list[dict[str, Any]]:
     """One row per cell, in the recipe's order; cells of the published encodings are there even if nothing was run.
 
     Results of other ranges of lengths (``--preset quick``, ``--set``) are left out. Raises `LengthwiseError` for a
-    damaged result file.
+    damaged result file, and for two of the same run that differ.
     """
-    by_system: dict[str, list[dict[str, Any]]] = {}
+    found: list[tuple[Path, dict[str, Any]]] = []
     for path in sorted({file.resolve() for folder in folders for file in folder.rglob("result.json")}):
         values = read_json(path, what="result file")
         if isinstance(values, dict) and "kind" in values:
             continue  # not of a training run: a language model's, or of influential tokens
         result = read_result(path)
         if result.get("recipe") == "huang" and _of_the_protocol(result):
-            by_system.setdefault(result["system"], []).append(result)
+            found.append((path, result))
+    by_system: dict[str, list[dict[str, Any]]] = {}
+    for _, result in each_once(found):
+        by_system.setdefault(result["system"], []).append(result)
     rows = []
     for name in (*ALGORITHMIC, *FORMAL):
         task = task_of(name)
@@ -72,10 +76,10 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
 
 
 def _of_the_protocol(result: dict[str, Any]) -> bool:
-    span, evaluation = Range(), result["experiment"]["evaluation"]
+    span, evaluation = Range(), result["experiment"].get("evaluation", {})
     return (
         result["experiment"]["training"]["max_length"] == span.trained
         and evaluation.get("bins") == [list(bounds) for bounds in span.bins]
-        and evaluation["samples"] >= span.samples
-        and evaluation["fit_threshold"] >= 0.995
+        and evaluation.get("samples", 0) >= span.samples
+        and evaluation.get("fit_threshold", 0) >= 0.995
     )
