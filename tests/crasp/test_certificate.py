@@ -5,12 +5,14 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
+from lengthwise.crasp import checker_graphs
 from lengthwise.crasp.certificate import certificate, no_for
 from lengthwise.crasp.checker import CertificateError, check
 from lengthwise.crasp.decision import decide
 from lengthwise.crasp.explanation import access_with_equal_counts, explain, witness
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.construction import language
+from lengthwise.languages.minimize import minimize
 
 CASES = [
     ("(ab)*", "none", "eos"),
@@ -211,3 +213,23 @@ def test_witnesses_have_equal_counts_where_such_words_exist():
     assert decision.dfa.accepts(pair.first) != decision.dfa.accepts(pair.second)
     with pytest.raises(LengthwiseError, match="has a loop"):
         witness(made("(aa)*", "none", "eos")[1], 50)
+
+
+def test_a_symbol_called_none_is_not_the_missing_letter():
+    """An even number of a's that ends in a, over {None, a}: no program, whatever is shown of the quotient by None."""
+    dfa = minimize(Dfa(("None", "a"), ((0, 1), (1, 2), (0, 1)), (False, False, True)))
+    assert decide(dfa).verdict("none", "eos").verdict == "no"
+    nothing = {"alphabet": ["None", "a"], "delta": [[0, 0]], "accepting": []}
+    forged = {
+        "fragment": "none", "end": "eos", "answer": "yes", "windows": 1, "periods": 1,
+        "parts": [{"letter": "None", "automaton": nothing, "components": []}],
+    }  # fmt: skip
+    with pytest.raises(CertificateError, match="not every case of the last symbol"):
+        check(forged, dfa)
+
+
+def test_a_product_without_bound_is_refused(monkeypatch):
+    decision, reason = made("(aa)*", "periodic", "eos")
+    monkeypatch.setattr(checker_graphs, "MAX_NODES", 50)
+    with pytest.raises(CertificateError, match="too large to check"):
+        check({**reason, "periods": 10_000}, decision.dfa)

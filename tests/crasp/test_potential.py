@@ -1,5 +1,6 @@
 import itertools
 
+import pytest
 import sympy
 
 from languages.oracles import random_dfa
@@ -114,3 +115,8 @@ def test_product_nodes_are_reachable_in_their_component():
                         reached.add(following)
                         queue.append(following)
             assert {(node.state, node.window, node.phase) for node in component.nodes} <= reached
+
+
+@pytest.mark.parametrize("count", [3, 100, 400])
+def test_many_free_nodes_get_different_values(count: int) -> None:
+    assert len(set(System(count, []).potential([0] * count))) == count

@@ -12,6 +12,7 @@ from lengthwise.crasp.prefix_tree import PrefixTree
 from lengthwise.crasp.printer import to_text
 from lengthwise.crasp.reference import accepts, evaluate
 from lengthwise.crasp.synthesis import synthesize
+from lengthwise.workflows.learn import target_of_task
 
 
 def nested(deepest: int) -> Callable[[tuple[str, ...]], bool]:
@@ -122,9 +123,9 @@ def test_mistakes_are_named() -> None:
         synthesize({"": True}, "ab", bos=False)
     with pytest.raises(LengthwiseError, match="at least one example"):
         synthesize({}, "ab")
-    with pytest.raises(LengthwiseError, match="a period has to be at least 1, got 0"):
+    with pytest.raises(LengthwiseError, match="a period has to be at least 1 and at most 10000, got 0"):
         synthesize({"a": True}, "ab", periods=(3, 0))
-    with pytest.raises(LengthwiseError, match="a distance has to be at least 1, got -1"):
+    with pytest.raises(LengthwiseError, match="a distance has to be at least 1 and at most 10000, got -1"):
         synthesize({"a": True}, "ab", distances=(-1,))
     with pytest.raises(LengthwiseError, match="max_size has to be at least 1"):
         synthesize({"a": True}, "ab", max_size=0)
@@ -170,3 +171,10 @@ def test_tree_counting_agrees_with_the_interpreter() -> None:
     )
     program = parse("alphabet: a b\nc := #b\naccept := c = 0")
     assert evaluate(program, "bab")[1] == [0, 1, 1, 2]
+
+
+def test_a_language_whose_words_are_all_long_is_not_taken_for_the_empty_one() -> None:
+    target = target_of_task("regex:(a|b)aaaaaaaaaaaaabbb")
+    assert synthesize(target.labels, target.alphabet, max_size=1, members=target.members).program is None
+    with pytest.raises(LengthwiseError, match="8 symbols; programs are searched over at most 6"):
+        target_of_task("regex:abcdefgh")

@@ -35,6 +35,8 @@ def couple(
     from lengthwise.prediction.coupling import couple as find
     from lengthwise.report.example import chosen
 
+    for edit in edits or []:
+        require(not edit.startswith("scheme"), f"--set {edit}: places are looked for, no scheme is used; leave it out")
     built, _ = chosen(task, "coupled", edits or [])
     checked = _lengths(lengths)
     require(examples >= 50, f"--examples must be at least 50, got {examples}")

@@ -134,6 +134,8 @@ def learn(
 
     if (task is None) == (examples is None):
         raise LengthwiseError("give either --task or --examples")
+    if examples is not None and answer is not None:
+        raise LengthwiseError("--answer is for tasks; leave it out with --examples")
     target = target_of_task(task, answer) if task is not None else target_of_examples(examples or Path())
     found = synthesize(
         target.labels,
@@ -141,6 +143,7 @@ def learn(
         max_size=max_size,
         periods=tuple(periods or ()),
         distances=tuple(distances or ()),
+        members=target.members,
     )
     text = None if found.program is None else to_text(found.program)
     if as_json:

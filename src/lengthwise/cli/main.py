@@ -88,6 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader (`| head`) has gone; a second error at interpreter exit would be noise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
+    except UnicodeError as error:
+        return _fail(f"text that can't be read or written here ({error})")
     except OSError as error:
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}; check the path and the free space")
 

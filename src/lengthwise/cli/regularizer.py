@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, out
+from lengthwise.core.errors import LengthwiseError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -51,6 +52,8 @@ def regularizer(
 
 def _load(name: str, context: int | None) -> Any:
     path = Path(name)
+    if context is not None and (path.is_dir() or path.suffix == ".safetensors"):
+        raise LengthwiseError(f"--context is for programs; {name} is a model, which has its own")
     if path.is_dir():
         from lengthwise.experiments.trained import load_trained
 

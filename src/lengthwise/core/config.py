@@ -86,5 +86,5 @@ def parse_value(text: str) -> Any:
     """A JSON value if ``text`` is one, otherwise ``text`` itself."""
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text

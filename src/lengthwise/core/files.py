@@ -78,7 +78,7 @@ def read_json(path: Path, *, what: str = "file") -> Any:
         raise LengthwiseError(f"cannot read {what} {path}: {error.strerror or error}") from None
     try:
         return json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # a number of thousands of digits is no JSONDecodeError
         raise LengthwiseError(f"{what} {path} is damaged (not JSON); delete it and run again") from None
 
 

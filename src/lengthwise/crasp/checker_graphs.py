@@ -11,6 +11,7 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError
 
 MAX_STABLE = 200_000  # maps in S_s ∪ S_2s
+MAX_NODES = 1_000_000  # of a product graph
 
 
 class CertificateError(LengthwiseError):
@@ -66,6 +67,7 @@ def product_graph(machine: Machine, window: int, period: int) -> dict[Any, dict[
             following = (target, recent, (phase + 1) % period)
             successors[node][symbol] = following
             if following not in successors:
+                require(len(successors) < MAX_NODES, f"more than {MAX_NODES} nodes; the product is too large to check")
                 successors[following] = {}
                 queue.append(following)
     return successors

@@ -29,6 +29,7 @@ from lengthwise.languages.monoid import (
 FRAGMENTS = ("none", "local", "periodic", "ape")
 ENDS = ("visible", "eos")
 MAX_WINDOW, MAX_PERIOD, MAX_NODES = 8, 12, 100_000
+LARGEST_BOUND = 1_000  # of windows and periods: all pairs are listed
 MAX_TOTAL_NODES = 150_000  # of all product graphs of one automaton: a few seconds
 MAX_ENTRIES = 500_000  # elements of the monoid times states; the local systems have as many edges
 
@@ -209,6 +210,8 @@ def decide(
     """
     require(max_window >= 1, f"max_window must be at least 1, got {max_window}; 1 means no locality")
     require(max_period >= 1, f"max_period must be at least 1, got {max_period}; 1 means no periodicity")
+    for name, bound in (("max_window", max_window), ("max_period", max_period)):
+        require(bound <= LARGEST_BOUND, f"{name} must be at most {LARGEST_BOUND}, got {bound}; choose a smaller one")
     require(len(ends) > 0, f"no end convention given; choose among {', '.join(ENDS)}")
     for end in ends:
         if end not in ENDS:

@@ -18,8 +18,8 @@ def read_examples(path: Path) -> list[tuple[Word, Word | bool]]:
     Raises `LengthwiseError` naming the line that is not one.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError) as error:
         raise LengthwiseError(f"cannot read examples {path}: {error}") from None
     examples = []
     for number, line in enumerate(lines, 1):
@@ -28,7 +28,7 @@ def read_examples(path: Path) -> list[tuple[Word, Word | bool]]:
                 value = json.loads(line)
                 answer = value["answer"]
                 examples.append((_word(value["prompt"]), answer if isinstance(answer, bool) else _word(answer)))
-            except (json.JSONDecodeError, KeyError, TypeError, RecursionError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 shape = '{"prompt": "a a b", "answer": true}'
                 raise LengthwiseError(f"{path}, line {number}: not an example; write {shape}") from None
     require(bool(examples), f"{path} holds no examples")

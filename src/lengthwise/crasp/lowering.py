@@ -194,6 +194,8 @@ class Expressions:
             if value.terms and product.terms:
                 raise self.error("a count can only be multiplied by a number", factor)
             product = self._scaled(product.constant, value) if value.terms else self._scaled(value.constant, product)
+            if max(map(abs, (product.constant, *(weight for weight, _ in product.terms)))) >= 10**_MOST_DIGITS:
+                raise self.error(f"a product of more than {_MOST_DIGITS} digits", factor)
         return product
 
     @staticmethod

@@ -115,8 +115,9 @@ class System:
         free = [node for node in range(self.count) if self._root(node) == node and node not in self._pivots]
         scale = lcm(*[abs(row[pivot]) for pivot, row in self._pivots.items()]) if self._pivots else 1
         rng = stream(0, "potential", self.count)
-        for attempt in range(10_000):
-            bound = 1 + attempt // 16
+        for attempt in range(1_000):
+            # Small values first; n nodes are all different once the bound is some n², a few doublings on.
+            bound = 1 + attempt // 16 if attempt < 256 else min(2 ** (attempt // 16), 2**60)
             drawn = rng.integers(-bound, bound + 1, size=len(free)).tolist()
             values = dict(zip(free, [scale * value for value in drawn], strict=True))
             for pivot, row in self._pivots.items():
@@ -126,7 +127,7 @@ class System:
             if len(set(zip(groups, potential, strict=True))) == goal:
                 common = gcd(*[value - potential[0] for value in potential]) or 1
                 return [(value - potential[0]) // common for value in potential]
-        raise AssertionError("no separating potential found among 10,000 draws of growing size")
+        raise AssertionError("no separating potential found among 1,000 draws of growing size")
 
     def _root(self, node: int) -> int:
         parent = self._parent

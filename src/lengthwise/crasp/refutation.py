@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -17,9 +17,12 @@ _LONG = 600
 
 
 def first_wrong_word(
-    program: Program, ask: Callable[[Word], bool], symbols: int, bos: bool, seed: int
+    program: Program, ask: Callable[[Word], bool], symbols: int, bos: bool, seed: int, given: Sequence[Word] = ()
 ) -> tuple[Word | None, int]:
-    """A shortest word on which program and target differ among those tested, and how many were."""
+    """A shortest word on which program and target differ among those tested, and how many were.
+
+    ``given`` are words to test as well, and to make long ones of: members that are longer than all short words.
+    """
     checked = 0
     members: list[Word] = []
     for words in _all_words(symbols, bos):
@@ -28,7 +31,9 @@ def first_wrong_word(
         if wrong is not None:
             return wrong, checked
     by_length: dict[int, list[Word]] = {}
-    for word in _long_words(symbols, members, seed):
+    for word in given:
+        by_length.setdefault(len(word), []).append(word)
+    for word in _long_words(symbols, [*members, *given], seed):
         by_length.setdefault(len(word), []).append(word)
     for _, words in sorted(by_length.items()):
         wrong = _wrong_among(program, words, ask, [])

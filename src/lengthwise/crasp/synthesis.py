@@ -20,6 +20,8 @@ from lengthwise.crasp.refutation import first_wrong_word
 Oracle = Callable[[tuple[str, ...]], bool]
 """Whether a word (a tuple of symbols) is in the language."""
 
+LARGEST = 10_000
+"""Of a period or a distance."""
 _MOST_NODES = 400
 """Nodes of the tree of short words; enough to tell languages apart, and the search is linear in it."""
 
@@ -51,6 +53,7 @@ def synthesize(
     bos: bool = True,
     periods: Sequence[int] = (),
     distances: Sequence[int] = (),
+    members: Sequence[Word] = (),
     seed: int = 0,
 ) -> Synthesis:
     """Find the smallest program for ``target``: labelled words, or a function from words to labels.
@@ -63,7 +66,8 @@ def synthesize(
     require(max_size >= 1, f"max_size has to be at least 1, got {max_size}")
     require(len(alphabet) > 0, "synthesis needs an alphabet of at least one symbol")
     for name, given in (("period", periods), ("distance", distances)):
-        require(min(given, default=1) >= 1, f"a {name} has to be at least 1, got {min(given, default=1)}")
+        for number in given:
+            require(1 <= number <= LARGEST, f"a {name} has to be at least 1 and at most {LARGEST}, got {number}")
     examples = None if callable(target) else _examples(target, alphabet, bos)
     known: dict[Word, bool] = dict(examples or {})
     counterexamples: list[Word] = []
@@ -81,7 +85,7 @@ def synthesize(
         searched += search.searched
         wrong: Word | None = None
         if found is not None and examples is None:
-            wrong, checked = first_wrong_word(found[0], ask, len(alphabet), bos, seed)
+            wrong, checked = first_wrong_word(found[0], ask, len(alphabet), bos, seed, members)
         if wrong is None:
             program, size = found or (None, None)
             return Synthesis(

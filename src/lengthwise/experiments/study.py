@@ -98,6 +98,9 @@ def run_study(
 def read_study(path: Path) -> dict[str, Any]:
     """Read a study's result; raises `LengthwiseError` if it is damaged or of another format."""
     result = read_json(path, what="study result")
-    if not isinstance(result, dict) or result.get("format") != STUDY_FORMAT or not {"rows", "kind"} & set(result):
+    rows = result.get("rows") if isinstance(result, dict) else None
+    shown = isinstance(rows, list) and rows and all(isinstance(row, dict) and set(row) == set(rows[0]) for row in rows)
+    sound = isinstance(result, dict) and isinstance(result.get("seconds"), int | float) and ("kind" in result or shown)
+    if not sound or result.get("format") != STUDY_FORMAT:
         raise LengthwiseError(f"study result {path} is damaged or of another format; delete it and run again")
     return result

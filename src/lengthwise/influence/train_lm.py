@@ -28,6 +28,7 @@ token (not a number where there is none)."""
 PROBED, MEASURED = 64, 1024
 """Windows of held-out text at each probe and at the end."""
 RESULT = "result.json"
+REPORTED = ("parameters", "tokens_seen", "seconds", "held_out", "at_target")
 
 
 def train_lm(
@@ -46,7 +47,10 @@ def train_lm(
     described = corpus.describe()
     claim(folder, config, described)
     if (folder / RESULT).exists() and (folder / MODEL).exists():
-        return read_json(folder / RESULT, what="result file")
+        result = read_json(folder / RESULT, what="result file")
+        whole = isinstance(result, dict) and result.get("format") == LM_FORMAT and set(REPORTED) <= set(result)
+        require(whole, f"result file {folder / RESULT} is damaged; delete it and run again")
+        return result
     tell = report or _silent
     tell("tokenize", 0, 1, float("nan"))
     tokenizer = _tokenizer(config, corpus, folder)

@@ -33,7 +33,10 @@ def language(
     expression = parse(source) if isinstance(source, str) else source
     used = literals(expression)
     symbols = tuple(alphabet) if alphabet is not None else used
-    require(len(symbols) > 0, "the alphabet is empty; declare it, e.g. --alphabet ab")
+    require(len(symbols) > 0, "the alphabet is empty; declare one, or write an expression with symbols")
+    require(
+        not any(s.isspace() for s in symbols), "spaces mean nothing in an expression and are no symbols; leave them out"
+    )
     require(len(set(symbols)) == len(symbols), f"the alphabet {''.join(symbols)!r} repeats a symbol; name each once")
     outside = [symbol for symbol in used if symbol not in symbols]
     require(

@@ -20,11 +20,11 @@ def read_dfa(path: Path | str) -> Dfa:
     """The automaton in a JSON file; raises `LengthwiseError` naming what is wrong."""
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # not UTF-8, or a name that no file can have
         raise LengthwiseError(f"cannot read the automaton file {str(path)!r}: {error}") from None
     try:
         value = json.loads(text, object_pairs_hook=_no_duplicates)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is no JSONDecodeError
         raise LengthwiseError(f"automaton file {str(path)!r} is not JSON: {error}") from None
     return dfa_from_json(value, where=f"automaton file {str(path)!r}")
 
@@ -91,6 +91,10 @@ def _names(value: Any, where: str, key: str, *, numbers: bool = False) -> list[A
     for name in names:
         is_name = (isinstance(name, str) and name != "") or (
             numbers and isinstance(name, int) and not isinstance(name, bool)
+        )
+        require(
+            not isinstance(name, str) or name.isprintable(),
+            f"{where}: {key} has {name!r}, which can't be printed; choose another name",
         )
         require(
             is_name, f"{where}: {key} needs {'strings or integers' if numbers else 'non-empty strings'}, got {name!r}"

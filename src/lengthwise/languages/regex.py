@@ -2,7 +2,8 @@
 
 Syntax: a literal is any character without a special meaning; ``|`` union, juxtaposition, ``*``, ``+`` (one or more),
 ``?``, ``( )``, sets ``[abc]`` or ``{a,b}``, ``ε`` or ``()`` for the empty word, ``∅`` for the empty language, a
-backslash before a special character for itself; spaces mean nothing.
+backslash before a special character for itself; spaces mean nothing. What other notations have and this one has not
+(``.``, ``^``, ``$``, ranges, counts, classes such as ``\\d``) is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from dataclasses import dataclass
 
 from lengthwise.core.errors import LengthwiseError
 
+FOREIGN = {
+    ".": "would be any symbol elsewhere, here the symbols are named, as in [ab]",
+    "^": "would be the start elsewhere, here an expression is about whole words",
+    "$": "would be the end elsewhere, here an expression is about whole words",
+}
+"""Characters that mean something in other notations and nothing here."""
 SPECIAL = frozenset("|*+?()[]{}\\ε∅")
+ESCAPED = SPECIAL | FOREIGN.keys() | {"-", ","}
+"""What a backslash may stand before."""
 MAX_NESTING = 200  # deeper than any expression a person writes, far below Python's recursion limit
 
 
@@ -102,7 +111,7 @@ def render(expression: Regex) -> str:
         case Epsilon():
             return "ε"
         case Literal(symbols):
-            quoted = ["\\" + symbol if symbol in SPECIAL else symbol for symbol in symbols]
+            quoted = ["\\" + symbol if symbol in ESCAPED else symbol for symbol in symbols]
             return quoted[0] if len(quoted) == 1 else "[" + "".join(quoted) + "]"
         case Union(parts):
             return "(" + "|".join(render(part) for part in parts) + ")"
@@ -125,6 +134,9 @@ class _Parser:
 
     def peek(self) -> str | None:
         return self.characters[self.next][1] if self.next < len(self.characters) else None
+
+    def following(self) -> str | None:
+        return self.characters[self.next + 1][1] if self.next + 1 < len(self.characters) else None
 
     def take(self) -> str:
         self.next += 1
@@ -153,10 +165,13 @@ class _Parser:
 
     def repetition(self, depth: int) -> Regex:
         expression = self.atom(depth)
+        operators = ""
         while (character := self.peek()) is not None and character in "*+?":
-            self.take()
-            expression = Repeat(expression, at_least=int(character == "+"), unbounded=character != "?")
-        return expression
+            operators += self.take()
+        if not operators:
+            return expression
+        # Several in a row are one: x+? is x*.
+        return Repeat(expression, at_least=int(set(operators) == {"+"}), unbounded=set(operators) != {"?"})
 
     def atom(self, depth: int) -> Regex:
         place, character = self.characters[self.next]
@@ -190,10 +205,16 @@ class _Parser:
         if character == "\\":
             if self.peek() is None:
                 self.fail("'\\' at the end escapes nothing; remove it")
+            if self.peek() not in ESCAPED:
+                self.fail(f"\\{self.peek()} is no escape here; write the symbols that it stands for, as in [ab]")
             return self.take()
+        if character in FOREIGN:
+            self.next -= 1
+            self.fail(f"{character!r} {FOREIGN[character]}; write \\{character} for the symbol itself")
         return character
 
     def symbol_set(self, opened: int) -> Regex:
+        after = self.characters[self.next - 1][1] if self.next else None
         opening = self.take()
         closing, separator = {"[": ("]", None), "{": ("}", ",")}[opening]
         symbols: list[str] = []
@@ -208,9 +229,17 @@ class _Parser:
                     self.fail(f"expected a symbol after {separator!r}")
             elif character in SPECIAL and character != "\\":
                 self.fail(f"{character!r} has a meaning of its own; write \\{character} for the symbol itself")
+            if character == "-" and symbols and self.following() not in (closing, None):
+                self.fail(
+                    "'-' between symbols would be a range elsewhere; list the symbols, or write \\- for the symbol"
+                )
             symbols.append(self.symbol())
         if not symbols:
             self.fail("an empty set of symbols; write ∅ for the empty language", at=opened)
+        if opening == "{" and len(symbols) == 1 and symbols[0].isdecimal() and after not in (None, "(", "|"):
+            self.fail(
+                f"{{{symbols[0]}}} would be a count elsewhere; repeat the part, or leave the braces out", at=opened
+            )
         self.take()
         return Literal(tuple(dict.fromkeys(symbols)))
 

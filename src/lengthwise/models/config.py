@@ -41,6 +41,8 @@ class ModelConfig:
             raise ValueError(f"width must be a multiple of heads, got {self.width} and {self.heads}")
         if self.log_length is not None and self.log_length < 2:
             raise ValueError(f"log_length must be at least 2, got {self.log_length}")
+        if not 0 <= self.table_std < float("inf"):
+            raise ValueError(f"table_std must be 0 or more and finite, got {self.table_std}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
 

@@ -53,4 +53,6 @@ def _dependencies(examples: list[tuple[Word, Word | bool]]) -> Iterator[str]:
     found = dependencies_from_data(rows, shape[0], shape[0], stream(0, "predict", "examples"))
     for offset, parents in enumerate(found.parents):
         shown = ", ".join(f"token {p}" for p in sorted(parents)) or "nothing"
+        if offset in found.unresolved:
+            shown = "not found: more than two tokens at once, or too few examples"
         yield f"answer token {offset + 1} ← {shown} (estimated from {count} examples of {shape[0]} + {shape[1]} tokens)"

@@ -57,6 +57,10 @@ NAMES, VALUES = "abcd", "0123"
 SCHEME = "the scheme is the same for any alphabet"
 
 
+ASKED = ("write", "answer", "layout", "vocab", "batch", "lengths", "min_length", "max_length")
+"""What of a task's class decides which strings there are and what their answers are."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """An argument and the fragment that it is about."""
@@ -67,10 +71,16 @@ class Evidence:
 
 def evidence(task: Task) -> list[Evidence]:
     """All that is known of ``task``, in its present configuration."""
-    for kind, known in _KNOWN.items():
-        if isinstance(task, kind):
-            return list(known(task))
+    for kind in type(task).__mro__:
+        if kind in _KNOWN and _asks_the_same(type(task), kind):
+            return list(_KNOWN[kind](task))
     return []
+
+
+def _asks_the_same(derived: type[Task], known: type[Task]) -> bool:
+    """Whether what is known of a class holds for one derived from it: one of ours, or one that changes no question."""
+    ours = derived.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return ours or all(getattr(derived, name) is getattr(known, name) for name in ASKED)
 
 
 def program_evidence(program: Program, name: str, note: str = "") -> Evidence:

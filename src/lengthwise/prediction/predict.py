@@ -11,7 +11,6 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.crasp.parser import load_program
 from lengthwise.crasp.program import Program
-from lengthwise.languages.communication import growth_of_dfa
 from lengthwise.languages.construction import language
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import structure
@@ -23,6 +22,8 @@ from lengthwise.tasks import TASKS, Task
 
 LENGTHS = (5, 10, 20, 40)
 """Where sparsity and span are read off; constant over these counts as constant (a factor of 8)."""
+FEWEST, SPREAD = 3, 4
+"""A span counts as constant at no fewer lengths, the largest at least so many times the smallest."""
 ROWS = 32
 
 
@@ -80,13 +81,13 @@ def fragment_answer(task: Task, system: str) -> Answer:
 def predict_language(regex: str, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
     """The exact decision, with the last symbol visible (the convention of the published suite)."""
     known = list(language_evidence(regex))
-    growth = growth_of_dfa(language(regex), (1, 2, 3, 4, 6, 8))
+    states = language(regex).size
     return Prediction(
         f"regex:{regex}",
         "language",
         f"the regular language {regex}, last symbol visible",
         verdicts_of(known, systems, "a scratchpad of the automaton's states, one per symbol, with coupled positions"),
-        communication=str(growth),
+        communication=f"at most {states} prefixes can be told apart at any length: the states of the automaton",
     )
 
 
@@ -107,7 +108,7 @@ def verdicts_of(known: list[Evidence], systems: tuple[PositionSystem, ...], othe
 def structure_row(task: Task, scheme: str) -> StructureRow:
     """Sparsity and span at `LENGTHS`, or at the task's lengths nearest to them."""
     built = SCHEMES.build(scheme)
-    lengths = tuple(_nearest(task, length) for length in LENGTHS)
+    lengths = tuple(dict.fromkeys(_nearest(task, length) for length in LENGTHS))
     found = [structure(task, built, length, stream(0, "predict", length), size=ROWS) for length in lengths]
     return StructureRow(scheme, lengths, tuple(s.sparsity for s in found), tuple(s.span for s in found))
 
@@ -160,6 +161,9 @@ def _through(system: PositionSystem, argument: Argument) -> Argument:
 def _from_locality(task: Task, system: PositionSystem, row: StructureRow | None) -> list[Argument]:
     """Sparse and local under the scheme: yes, after our theorem; anything else says nothing."""
     if row is None or not (row.sparse and row.local) or not (system.coupled or system.relative):
+        return []
+    # What is the same at two or three lengths close together may still grow.
+    if len(row.lengths) < FEWEST or max(row.lengths) < SPREAD * min(row.lengths):
         return []
     facts = {
         "kind": "structure",

@@ -10,13 +10,14 @@ import numpy as np
 
 from lengthwise.core.batch import Layout
 from lengthwise.core.config import apply_edits, fields_of
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.structure import structure
 from lengthwise.tasks import TASKS, Task
 
 STRUCTURE_LENGTHS = (5, 20, 100)
+LONGEST = 100_000
 """Lengths at which sparsity and span are shown by default."""
 
 
@@ -123,6 +124,7 @@ def example(task: Task, scheme: PositionScheme, length: int, seed: int, layout: 
 
     Raises `LengthwiseError` if the length has no instances or the scheme too few ids.
     """
+    require(length <= LONGEST, f"an example has a length of at most {LONGEST}, got {length}")
     batch = task.batch(length, 1, stream(seed, "show", "task"), layout)
     ids = scheme.assign(batch.places, task.levels, stream(seed, "show", "ids"))
     text = batch.text(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,10 @@ from lengthwise.core.rng import stream
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.crasp.examples import labelled, read_examples
 from lengthwise.crasp.synthesis import Oracle
+from lengthwise.languages.automaton import Dfa
+from lengthwise.languages.construction import language
+from lengthwise.languages.counting import lengths_with_words
+from lengthwise.languages.sampling import sample_words
 from lengthwise.tasks import TASKS, Task
 
 MOST_SYMBOLS = 6
@@ -24,6 +28,8 @@ class Target:
     labels: Oracle | Mapping[Sequence[str], bool]
     alphabet: tuple[str, ...]
     meaning: str
+    members: tuple[tuple[int, ...], ...] = ()
+    """Some words with a yes, by symbol number: where all of them are long, no short word is one."""
 
 
 def target_of_task(name: str, answer: str | None = None) -> Target:
@@ -33,10 +39,11 @@ def target_of_task(name: str, answer: str | None = None) -> Target:
     answers are longer, or that has too many symbols for a search.
     """
     if name.startswith("regex:"):
-        from lengthwise.languages.construction import language
-
+        require(answer is None, "--answer is for tasks; a word of a regular expression is a yes")
         dfa = language(name.removeprefix("regex:"))
-        return Target(dfa.accepts, tuple(dfa.alphabet), f"words of {name.removeprefix('regex:')}")
+        _check_alphabet(name, dfa.alphabet)
+        meaning = f"words of {name.removeprefix('regex:')}"
+        return Target(dfa.accepts, tuple(dfa.alphabet), meaning, tuple(_members(dfa)))
     task = TASKS.build(name)
     prompts, answers = _samples(task)
     # What all prompts end in is punctuation (a query mark, a separator), not part of the word.
@@ -44,10 +51,7 @@ def target_of_task(name: str, answer: str | None = None) -> Target:
     before, after = [s for s in before if s in SPECIALS], [s for s in after if s in SPECIALS or s in "?="]
     words = [prompt[len(before) : len(prompt) - len(after)] for prompt in prompts]
     alphabet = tuple(sorted({symbol for word in words for symbol in word}))
-    require(
-        len(alphabet) <= MOST_SYMBOLS,
-        f"task {name!r} has {len(alphabet)} symbols; programs are searched over at most {MOST_SYMBOLS}",
-    )
+    _check_alphabet(name, alphabet)
     known = sorted(set(answers))
     chosen = known[0] if answer is None else answer
     require(chosen in known, f"task {name!r} has the answers {', '.join(known)}, not {chosen!r}")
@@ -59,6 +63,21 @@ def target_of_task(name: str, answer: str | None = None) -> Target:
             return False
 
     return Target(labels, alphabet, f"words on which the answer of {name} is {chosen}")
+
+
+def _check_alphabet(name: str, alphabet: Sequence[str]) -> None:
+    require(
+        len(alphabet) <= MOST_SYMBOLS,
+        f"{name!r} has {len(alphabet)} symbols; programs are searched over at most {MOST_SYMBOLS}",
+    )
+
+
+def _members(dfa: Dfa) -> Iterator[tuple[int, ...]]:
+    """Uniform words of the shortest lengths that have some, up to twice the number of states and more."""
+    lengths = [length for length in lengths_with_words(dfa, 1, 2 * dfa.size + 20) if length > 0]
+    for length in lengths[:: max(1, len(lengths) // 20)][:20]:
+        words = sample_words(dfa, length, 5, stream(0, "learn", "members", length))
+        yield from (tuple(word) for word in words.tolist())
 
 
 def _samples(task: Task) -> tuple[list[list[str]], list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from lengthwise.core.config import config
@@ -38,8 +39,8 @@ class Learned(EncodingSpec):
     init_std: float = 0.05
 
     def __post_init__(self) -> None:
-        if self.init_std < 0:
-            raise ValueError(f"learned needs init_std >= 0, got {self.init_std}")
+        if not 0 <= self.init_std < math.inf:
+            raise ValueError(f"learned needs a finite init_std >= 0, got {self.init_std}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """Tables of ``max_position + 1`` rows."""
@@ -87,8 +88,8 @@ class Sinusoidal(EncodingSpec):
     """Factor on the sines, to match the size of the token embeddings."""
 
     def __post_init__(self) -> None:
-        if not self.base > 0:
-            raise ValueError(f"sinusoidal needs base > 0, got {self.base}")
+        if not 0 < self.base < math.inf:
+            raise ValueError(f"sinusoidal needs a finite base > 0, got {self.base}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters."""
@@ -110,8 +111,8 @@ class RoPE(EncodingSpec):
     base: float = 10_000.0
 
     def __post_init__(self) -> None:
-        if not self.base > 0:
-            raise ValueError(f"rope needs base > 0, got {self.base}")
+        if not 0 < self.base < math.inf:
+            raise ValueError(f"rope needs a finite base > 0, got {self.base}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters (but for the slot table)."""
@@ -180,8 +181,8 @@ class FIRE(EncodingSpec):
 
     def __post_init__(self) -> None:
         for name in ("threshold", "width", "scale"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"fire needs {name} > 0, got {getattr(self, name)}")
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"fire needs a finite {name} > 0, got {getattr(self, name)}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """The MLP 1 → width → heads and its two scalars."""

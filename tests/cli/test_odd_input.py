@@ -1,0 +1,81 @@
+"""Input that nobody means: one clear line, no traceback, no option taken for nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from terminal import Terminal
+
+MANY = "1" * 5000
+"""More digits than Python turns into a number."""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "command"),
+    [
+        ("big.json", f'{{"alphabet": [{MANY}]}}', ["decide"]),
+        ("big.json", MANY, ["check-certificates"]),
+        ("big.jsonl", f'{{"prompt": {MANY}, "answer": true}}', ["predict"]),
+        ("odd.json", '{"alphabet": ["\\ud800"]}', ["decide"]),
+        ("result.json", MANY, ["report"]),
+    ],
+)
+def test_files(terminal: Terminal, tmp_path: Path, name: str, content: str, command: list[str]) -> None:
+    (tmp_path / name).write_text(content)
+    answer = terminal(*command, tmp_path / name)
+    assert answer.code == 2
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["decide", "(aa)*", "--max-window", "100000000"], "max_window must be at most 1000"),
+        (["decide", "(aa)*|b", "--max-period", "100000000"], "max_period must be at most 1000"),
+        (["decide", "a\0.json"], "cannot read"),
+        (["decide", "a*", "--alphabet", "a b"], "spaces mean nothing"),
+        (["crasp", "learn", "--task", "regex:a*b", "--period", "3000000000"], "at most 10000, got 3000000000"),
+        (["crasp", "learn", "--task", "regex:a*b", "--answer", "x"], "--answer is for tasks"),
+        (["show", "addition", "-n", "99999999999999999999"], "at most 100000"),
+        (["show", "addition", "--set", f"base={MANY}"], "base"),
+        (["couple", "addition", "--set", "scheme.max_position=1"], "no scheme is used"),
+        (["regularizer", "some.safetensors", "--context", "7"], "--context is for programs"),
+        (["run", "regularizer-growth", "--seeds", "0"], "--seeds must be at least 1, got 0"),
+        (["run", "regularizer-growth", "--jobs", "0"], "leave out --jobs"),
+        (["run", "addition", "--set", "evaluation.lengths=[8,8]"], "lengths must differ from one another"),
+        (["run", "addition", "--set", 'encoding={"name":"learned","init_std":NaN}'], "finite init_std"),
+        (["run", "addition", "--set", "model.table_std=Infinity"], "table_std must be 0 or more and finite"),
+        (["predict", "examples/my_task.py"], "write examples/my_task.py:Class"),
+    ],
+)
+def test_arguments(terminal: Terminal, tmp_path: Path, words: list[str], says: str) -> None:
+    answer = terminal(*words, *(["--out", tmp_path] if words[0] == "run" else []))
+    assert answer.code == 2
+    assert says in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_text_that_is_no_text(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff*\n"), encoding="utf-8"))
+    answer = terminal("decide", "-")
+    assert answer.code == 2
+    assert "can't be read or written here" in answer.err
+
+
+def test_a_line_separator_inside_of_an_example(terminal: Terminal, tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    lines = [{"prompt": ["a", "\u2028"], "answer": True}, {"prompt": ["b"], "answer": False}]
+    path.write_text("\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
+    assert "the symbol '\\u2028' is not printable" in terminal("predict", path).err
+
+
+def test_a_product_of_large_numbers(terminal: Terminal, tmp_path: Path) -> None:
+    path = tmp_path / "large.crasp"
+    path.write_text("alphabet: a b\naccept := " + " * ".join(["9" * 999] * 5) + " * #a >= 1")
+    answer = terminal("crasp", "check", path)
+    assert answer.code == 2
+    assert "a product of more than 1000 digits" in answer.err
