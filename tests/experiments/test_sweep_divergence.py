@@ -50,8 +50,10 @@ def test_another_configuration_of_the_search_speaks_for_the_system(tmp_path: Pat
     assert [result["experiment"] for result in found.results[0]] == [FINE.to_json()] * 2
     assert found.to_json()["systems"][0]["name"] == "search"
     assert found.to_json()["train"]["steps"] == FINE.training.steps
-    again = sweep(Recipe("r", "", (search,)), tmp_path, jobs=jobs)
+    events.clear()
+    again = sweep(Recipe("r", "", (search,)), tmp_path, jobs=jobs, observe=events.append)
     assert again.results == found.results
+    assert {event.phase for event in events} == {"reused"}
 
 
 def test_the_json_form_states_the_training_of_the_configuration_that_speaks(tmp_path: Path) -> None:

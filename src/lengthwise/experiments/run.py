@@ -17,6 +17,8 @@ from lengthwise.experiments.provenance import provenance
 if TYPE_CHECKING:
     from lengthwise.models.transformer import Transformer
 
+DIVERGED = "diverged.json"
+
 Report = Callable[[str, int, int, float], None]
 """Called with (phase, done, total, number): the loss while training, the accuracy while testing."""
 
@@ -30,6 +32,17 @@ def finished(folder: Path) -> dict[str, Any] | None:
     """The result in a run directory, or None; raises `LengthwiseError` if the file is damaged."""
     path = folder / "result.json"
     return read_result(path) if path.exists() else None
+
+
+def divergence(folder: Path) -> str | None:
+    """What is noted of a training that diverged in this run directory, or None."""
+    path = folder / DIVERGED
+    return str(read_json(path, what="note of a divergence")) if path.exists() else None
+
+
+def note_divergence(folder: Path, failure: str) -> None:
+    """Note that this training diverges, so that it is not tried again; to delete the directory is to try again."""
+    write_json(folder / DIVERGED, failure)
 
 
 def read_result(path: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.jobs import Diverged, Phase, jobs_of, run_jobs
 from lengthwise.experiments.provenance import commit
 from lengthwise.experiments.recipe import Recipe, System
-from lengthwise.experiments.run import finished, run_directory, run_seed
+from lengthwise.experiments.run import divergence, finished, note_divergence, run_directory, run_seed
 from lengthwise.experiments.stack import train_seeds
 
 
@@ -174,9 +174,12 @@ def _configuration(recipe: Recipe, system: System, known: Known, out: Path, tell
     """All seeds of one configuration; one that diverges ends without a result, and the others go on."""
     rows, failures = [], []
     pending = [seed for seed in system.seeds if known[system.name, seed] is None]
-    diverged: dict[int, str] = {}
+    folders = {seed: run_directory(out, recipe.name, system.experiment, seed) for seed in pending}
+    # The same training would diverge again.
+    diverged = {seed: failure for seed in pending if (failure := divergence(folders[seed])) is not None}
+    pending = [seed for seed in pending if seed not in diverged]
     if system.experiment.training.stacked and len(pending) > 1:
-        diverged = _train_stack(recipe, system, pending, out, tell)
+        diverged |= _train_stack(recipe, system, pending, out, tell)
     for seed in system.seeds:
         result = known[system.name, seed]
         phase: Phase = "reused"
@@ -186,6 +189,7 @@ def _configuration(recipe: Recipe, system: System, known: Known, out: Path, tell
             if result is None:
                 result, phase = _run(recipe, system, seed, out, tell), "finished"
         except TrainingDivergedError as error:
+            note_divergence(folders[seed], str(error))
             failures.append(f"{system.name}, seed {seed}: {error}")
             continue
         rows.append(result)
