@@ -12,8 +12,8 @@ from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
-from lengthwise.tasks.copy import read
 from lengthwise.tasks.majority import bits_without_tie, deciding, leader
+from lengthwise.tasks.string_task import read
 
 
 @TASKS.register("bin-majority-interleave")

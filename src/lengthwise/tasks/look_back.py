@@ -12,8 +12,8 @@ from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
-from lengthwise.tasks.copy import draw
 from lengthwise.tasks.sampling import symbol_names
+from lengthwise.tasks.string_task import draw
 
 FILLER = "#"
 

@@ -13,8 +13,8 @@ from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
-from lengthwise.tasks.copy import read
 from lengthwise.tasks.sampling import symbol_names
+from lengthwise.tasks.string_task import read
 
 MARKER = "!"
 

@@ -3,43 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import EOS, Vocab
-from lengthwise.tasks.base import TASKS, Task
-from lengthwise.tasks.copy import Symbols, alphabet, draw, read
+from lengthwise.core.vocab import EOS
+from lengthwise.tasks.base import TASKS
+from lengthwise.tasks.string_task import StringTask, draw, read
 
 
 @TASKS.register("reverse")
 @config
-class Reverse(Task):
+class Reverse(StringTask):
     """``<bos> a b b <sep> b b a <eos>``: the string from its end to its start.
 
     Length = number of symbols; ``symbols`` and ``letters`` as in copy. A symbol and its copy share a place.
     """
 
     summary = "a string, then the same string backwards"
-
-    symbols: Symbols = "distinct"
-    letters: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.letters is not None and self.letters < 1:
-            raise ValueError(f"letters must be 1 or more, got {self.letters}")
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        """The alphabet."""
-        return alphabet(self.symbols, self.letters)
-
-    def max_length(self) -> int | None:
-        """Distinct symbols run out."""
-        return len(self.vocab) - 4 if self.symbols == "distinct" else None
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Symbol i (from 0) and its copy have place i + 1, ``<sep>`` has n + 1."""

@@ -1,0 +1,60 @@
+"""What tasks on a random string share: its alphabet, distinct symbols or repeats, and reading a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from lengthwise.core.config import config
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import BOS, SEP, Vocab
+from lengthwise.tasks.base import Task
+from lengthwise.tasks.sampling import distinct, symbol_names
+
+Symbols = Literal["distinct", "repeats"]
+
+
+@config
+class StringTask(Task):
+    """A task whose prompt is ``<bos> a b a <sep>``; with distinct symbols no symbol occurs twice in a string.
+
+    Length = number of symbols. ``letters`` is the size of the alphabet, by default 150 for distinct symbols and 2 for
+    repeats (the sizes of Huang et al. 2025).
+    """
+
+    symbols: Symbols = "distinct"
+    letters: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.letters is not None and self.letters < 1:
+            raise ValueError(f"letters must be 1 or more, got {self.letters}")
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        """The alphabet."""
+        return Vocab.of(symbol_names(self.letters or (150 if self.symbols == "distinct" else 2)))
+
+    def max_length(self) -> int | None:
+        """Distinct symbols run out."""
+        return len(self.vocab) - 4 if self.symbols == "distinct" else None
+
+
+def draw(symbols: Symbols, vocab: Vocab, length: int, rows: int, rng: Rng) -> np.ndarray:
+    """Token ids of random strings, column by column: shape ``[length, rows]``."""
+    letters = len(vocab) - 4
+    if symbols == "distinct":
+        return np.ascontiguousarray(distinct(rng, letters, length, rows).T) + 4
+    return rng.integers(letters, size=(length, rows), dtype=np.int64) + 4
+
+
+def read(symbols: Symbols, vocab: Vocab, prompt: Sequence[str]) -> list[str]:
+    """The string of a prompt ``<bos> … <sep>``; raises `ValueError` where it is none."""
+    string = list(prompt[1:-1])
+    if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != SEP or any(vocab[symbol] < 4 for symbol in string):
+        raise ValueError("not a string between <bos> and <sep>")
+    if symbols == "distinct" and len(set(string)) < len(string):
+        raise ValueError("the symbols are not distinct")
+    return string
