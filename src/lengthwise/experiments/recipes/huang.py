@@ -50,7 +50,8 @@ def huang(preset: Preset) -> Recipe:
                     positions=encoding,
                     extra=encoding not in PUBLISHED_ENCODINGS,
                     fallbacks=tuple(others),
-                    needed=1 if quick else 2,
+                    # One with more fits would speak for the cell, so a search ends only when all seeds fit.
+                    needed=1 if quick else 3,
                 )
             )
     return Recipe("huang", SUMMARY, tuple(systems))
