@@ -49,7 +49,9 @@ trainings = st.builds(
     decay=st.sampled_from(["cosine", "linear", "constant"]),
 )
 evaluations = st.builds(
-    EvaluationConfig, lengths=st.lists(st.integers(1, 999), max_size=5).map(tuple), samples=st.integers(1, 500)
+    EvaluationConfig,
+    lengths=st.lists(st.integers(1, 999), max_size=5, unique=True).map(tuple),
+    samples=st.integers(1, 500),
 )
 components = {
     "task": st.sampled_from([TASKS.build(name) for name in TASKS]),

@@ -141,7 +141,7 @@ def test_half_precision_stays_near(encoding: str):
     for precision in ("float32", "bf16"):
         config = TrainingConfig(**{**vars_of(training), "precision": precision})
         trainer = Trainer(TASKS.build("addition"), scheme, ENCODINGS.build(encoding), SMALL, config, seed=0)
-        losses.append([trainer.step(step) for step in range(3)])
+        losses.append([trainer.step(step).item() for step in range(3)])
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
 
 
