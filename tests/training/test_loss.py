@@ -62,7 +62,7 @@ def test_the_output_before_a_token_is_held_against_it():
             token -= float(torch.log_softmax(logits[b, t - 1], -1)[batch.input_ids[b, t]])
             for level, prediction in enumerate(everywhere):
                 right = batch.position_ids[b, t, level]
-                position -= float(torch.log_softmax(prediction.logits[b, t - 1], -1)[right])  # type: ignore[attr-defined]
+                position -= float(torch.log_softmax(prediction.logits[b, t - 1].detach(), -1)[right])  # type: ignore[attr-defined]
     assert batch.scored == 12
     assert loss.token.item() == pytest.approx(token, rel=1e-4)
     assert loss.position.item() == pytest.approx(position, rel=1e-4)
