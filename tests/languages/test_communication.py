@@ -1,19 +1,14 @@
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.rng import stream
 from lengthwise.languages.communication import (
     FOOLING_SETS,
     all_words,
     distinguishable_prefixes,
     fit_growth,
     growth_of,
-    growth_of_dfa,
 )
 from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
-from lengthwise.languages.minimize import minimize
-
-from .oracles import random_dfa
 
 
 def test_majority_needs_one_class_per_count_and_copy_one_per_word():
@@ -31,18 +26,6 @@ def test_regular_languages_are_bounded_and_counters_polynomial():
     assert (parity.kind, parity.rate) == ("bounded", 2.0)
     dyck = growth_of(COUNTER_LANGUAGES["Dyck-1"].accepts, "ab", [2, 3, 4, 5, 6, 7])
     assert dyck.kind == "polynomial"
-
-
-def test_the_automaton_gives_the_same_counts_as_brute_force():
-    rng = stream(20, "communication")
-    for _ in range(30):
-        dfa = minimize(random_dfa(5, "ab", rng))
-        lengths = [1, 2, 3, 4]
-        brute = [
-            distinguishable_prefixes(dfa.accepts, all_words("ab", length), all_words("ab", length))
-            for length in lengths
-        ]
-        assert list(growth_of_dfa(dfa, lengths).classes) == brute
 
 
 @pytest.mark.parametrize("task", FOOLING_SETS)

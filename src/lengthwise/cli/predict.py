@@ -81,7 +81,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     helps = dict.fromkeys(verdict.help for verdict in prediction.verdicts if verdict.help)
     for help_ in helps:
         console.print(Text.assemble(("what would help: ", "bold"), help_))
-    if prediction.communication.startswith(("distinguishable", "at most")):
+    if prediction.kind == "language":
         console.print(Text(prediction.communication, style="dim"))
     if prediction.measured:
         console.print()

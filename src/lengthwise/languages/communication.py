@@ -14,7 +14,6 @@ from math import exp, log
 from typing import Literal
 
 from lengthwise.core.errors import require
-from lengthwise.languages.automaton import Dfa
 
 Word = tuple[str, ...]
 Answer = Callable[[Word], Hashable]
@@ -64,23 +63,6 @@ def growth_of(answer: Answer, alphabet: Sequence[str], lengths: Sequence[int]) -
     for length in lengths:
         words = all_words(alphabet, length)
         counted.append(distinguishable_prefixes(answer, words, words))
-    return fit_growth(lengths, counted)
-
-
-def growth_of_dfa(dfa: Dfa, lengths: Sequence[int]) -> Growth:
-    """The same for a regular language, at any length: states after N symbols, as far as N more tell them apart."""
-    counted = []
-    for length in lengths:
-        reached = {0}
-        for _ in range(length):
-            reached = {target for state in reached for target in dfa.delta[state]}
-        # Classes of states under words of exactly the remaining length.
-        classes: list[Hashable] = list(dfa.accepting)
-        for _ in range(length):
-            keys = [tuple(classes[target] for target in row) for row in dfa.delta]
-            names: dict[Hashable, int] = {}
-            classes = [names.setdefault(key, len(names)) for key in keys]
-        counted.append(len({classes[state] for state in reached}))
     return fit_growth(lengths, counted)
 
 

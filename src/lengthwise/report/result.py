@@ -50,7 +50,10 @@ class Result:
     @classmethod
     def of(cls, values: Any, *, where: str = "result") -> Result:
         """From the contents of a result file; raises `LengthwiseError` naming ``where`` if anything is amiss."""
-        values = checked(values, where)
+        return cls._of_sound(checked(values, where))
+
+    @classmethod
+    def _of_sound(cls, values: Mapping[str, Any]) -> Result:
         machine = values.get("machine")
         return cls(
             recipe=str(values.get("recipe", "")),
@@ -94,7 +97,7 @@ def load(folders: Iterable[Path]) -> list[Result]:
 def runs(files: Iterable[tuple[Path, Any]]) -> list[Result]:
     """The results of recipes' systems in these files, each run once; raises `LengthwiseError` as `load` does."""
     sound = [(path, checked(values, f"result file {path}")) for path, values in files]
-    return [Result.of(values) for _, values in each_once(sound)]
+    return [Result._of_sound(values) for _, values in each_once(sound)]
 
 
 def kind_of(values: Any) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.files import read_json, write_json
-from lengthwise.core.result_file import each_once
+from lengthwise.core.result_file import checked, each_once
 from lengthwise.experiments.agreement import cell, confusion
 from lengthwise.experiments.recipes.huang import cell_name
 from lengthwise.experiments.recipes.huang_cells import (
@@ -20,7 +20,6 @@ from lengthwise.experiments.recipes.huang_cells import (
     task_of,
 )
 from lengthwise.experiments.recipes.huang_published import PUBLISHED
-from lengthwise.experiments.run import read_result
 from lengthwise.prediction.predict import fragment_answer
 from lengthwise.tasks import Task
 
@@ -42,7 +41,7 @@ def build_table(folders: Iterable[Path]) -> list[dict[str, Any]]:
         values = read_json(path, what="result file")
         if isinstance(values, dict) and "kind" in values:
             continue  # not of a training run: a language model's, or of influential tokens
-        result = read_result(path)
+        result = checked(values, f"result file {path}")
         if result.get("recipe") == "huang" and _of_the_protocol(result):
             found.append((path, result))
     by_system: dict[str, list[dict[str, Any]]] = {}
