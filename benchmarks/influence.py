@@ -18,10 +18,10 @@ import numpy as np
 import torch
 
 from lengthwise.core.rng import stream
-from lengthwise.influence.batching import Scorer
-from lengthwise.influence.huggingface import HuggingFaceModel
-from lengthwise.influence.model import LanguageModel, OwnModel, nats, tensor
-from lengthwise.influence.selection import SELECTORS
+from lengthwise.influence.measure.scorer import Scorer
+from lengthwise.influence.measure.selection import SELECTORS
+from lengthwise.influence.models.huggingface import HuggingFaceModel
+from lengthwise.influence.models.language_model import LanguageModel, OwnModel, nats, tensor
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingShape

@@ -18,8 +18,11 @@ CHECKED_PACKAGES = (
     "lengthwise.training",
     "lengthwise.evaluation",
     "lengthwise.experiments",
-    *(f"lengthwise.influence.{name}" for name in ("batching", "exact_reader", "huggingface", "model", "planted_text")),
-    *(f"lengthwise.influence.{name}" for name in ("selection", "summary", "surrogate")),
+    "lengthwise.influence.models.exact_reader",
+    "lengthwise.influence.models.huggingface",
+    "lengthwise.influence.models.language_model",
+    "lengthwise.influence.text.planted_text",
+    *(f"lengthwise.influence.measure.{name}" for name in ("scorer", "selection", "summary", "surrogate")),
 )
 """The packages that pass arrays around. The pure-Python ones (automata, programs) state no shapes, and checking every
 call of their inner loops would cost minutes and find nothing that basedpyright does not."""

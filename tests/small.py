@@ -12,7 +12,7 @@ from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
-from lengthwise.positions.schemes.plain import PoSE, Sequential
+from lengthwise.positions.schemes.index_schemes import PoSE, Sequential
 from lengthwise.tasks import Task
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from terminal import Terminal
 
-from lengthwise.languages.construction import language
-from lengthwise.languages.dfa_file import dfa_to_json
+from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automata.dfa_file import dfa_to_json
 
 EXPRESSIONS = ("(ab)*", "(aa)*", "{0,1,2}*02*", "(baa|ab|b)*")
 

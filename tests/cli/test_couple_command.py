@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
-from lengthwise.sparsity.coupling_rule import CouplingRule
+from lengthwise.sparsity.coupling.coupling_rule import CouplingRule
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.recoupled import Recoupled
 

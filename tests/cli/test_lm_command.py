@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
-from lengthwise.influence import lm_config
+from lengthwise.influence.lm import config as lm_config
 
 TINY = {
     "vocabulary": 280,

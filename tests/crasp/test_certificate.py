@@ -5,14 +5,14 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.crasp import checker_graphs
-from lengthwise.crasp.certificate import certificate, no_for
-from lengthwise.crasp.checker import CertificateError, check
-from lengthwise.crasp.decision import decide
-from lengthwise.crasp.explanation import access_with_equal_counts, explain, witness
-from lengthwise.languages.automaton import Dfa
-from lengthwise.languages.construction import language
-from lengthwise.languages.minimize import minimize
+from lengthwise.crasp.certificates import checker_graphs
+from lengthwise.crasp.certificates.certificate import certificate, no_for
+from lengthwise.crasp.certificates.checker import CertificateError, check
+from lengthwise.crasp.certificates.explanation import access_with_equal_counts, explain, witness
+from lengthwise.crasp.decide.decision import decide
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automata.minimize import minimize
 
 CASES = [
     ("(ab)*", "none", "eos"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from languages.oracles import all_arrays
 from lengthwise.core.rng import stream
-from lengthwise.crasp.decision import decide
+from lengthwise.crasp.decide.decision import decide
 from lengthwise.languages.random_regex import random_languages
 
 LONGEST = 9

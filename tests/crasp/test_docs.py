@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from lengthwise.crasp import builder, interpreter, library, parser, spelling
-from lengthwise.crasp.generation import generate
-from lengthwise.crasp.parser import load_program, parse
-from lengthwise.crasp.printer import to_text
+from lengthwise.crasp import library
+from lengthwise.crasp.program import builder, spelling
+from lengthwise.crasp.run import interpreter
+from lengthwise.crasp.run.generation import generate
+from lengthwise.crasp.syntax import parser
+from lengthwise.crasp.syntax.parser import load_program, parse
+from lengthwise.crasp.syntax.printer import to_text
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "crasp.md"

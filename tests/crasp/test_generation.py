@@ -1,8 +1,8 @@
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.generation import generate
-from lengthwise.crasp.parser import parse
+from lengthwise.crasp.run.generation import generate
+from lengthwise.crasp.syntax.parser import parse
 
 
 def test_mistakes_are_named() -> None:

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp import reference
-from lengthwise.crasp.builder import ProgramBuilder
-from lengthwise.crasp.interpreter import bounds, encode, evaluate_all, next_tokens, run
-from lengthwise.crasp.parser import parse
-from lengthwise.crasp.program import Program
+from lengthwise.crasp.program.builder import ProgramBuilder
+from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.run import reference
+from lengthwise.crasp.run.interpreter import bounds, encode, evaluate_all, next_tokens, run
+from lengthwise.crasp.syntax.parser import parse
 
 from .random_programs import programs
 

@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.parser import load_program, parse
-from lengthwise.crasp.printer import to_text
-from lengthwise.crasp.program import Program
-from lengthwise.crasp.reference import accepts
-from lengthwise.crasp.syntax import CraspSyntaxError
+from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.run.reference import accepts
+from lengthwise.crasp.syntax.parser import load_program, parse
+from lengthwise.crasp.syntax.printer import to_text
+from lengthwise.crasp.syntax.syntax_tree import CraspSyntaxError
 
 from .random_programs import random_program
 

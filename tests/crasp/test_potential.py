@@ -5,12 +5,12 @@ import sympy
 
 from languages.oracles import random_dfa
 from lengthwise.core.rng import stream
-from lengthwise.crasp.combination import combinations_for
-from lengthwise.crasp.potential import System, refine, rows_of
-from lengthwise.crasp.product import components
-from lengthwise.languages.components import strongly_connected
-from lengthwise.languages.construction import language
-from lengthwise.languages.minimize import minimize
+from lengthwise.crasp.certificates.combination import combinations_for
+from lengthwise.crasp.decide.potential import System, refine, rows_of
+from lengthwise.crasp.decide.product import components
+from lengthwise.languages.automata.components import strongly_connected
+from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automata.minimize import minimize
 
 
 def random_component(rng, states=6):

@@ -1,11 +1,11 @@
 import pytest
 from hypothesis import given, settings
 
-from lengthwise.crasp.builder import ProgramBuilder
-from lengthwise.crasp.operations import Linear, Symbol
-from lengthwise.crasp.parser import parse
-from lengthwise.crasp.printer import expressions, statements, to_text
-from lengthwise.crasp.program import Program
+from lengthwise.crasp.program.builder import ProgramBuilder
+from lengthwise.crasp.program.operations import Linear, Symbol
+from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.syntax.parser import parse
+from lengthwise.crasp.syntax.printer import expressions, statements, to_text
 
 from .random_programs import programs, random_program
 

@@ -1,11 +1,11 @@
 import numpy as np
 from hypothesis import given, settings
 
-from lengthwise.crasp.builder import ProgramBuilder
-from lengthwise.crasp.interpreter import next_tokens, run
-from lengthwise.crasp.printer import to_text
-from lengthwise.crasp.program import Program
-from lengthwise.crasp.reading_order import in_reading_order
+from lengthwise.crasp.program.builder import ProgramBuilder
+from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.run.interpreter import next_tokens, run
+from lengthwise.crasp.syntax.printer import to_text
+from lengthwise.crasp.syntax.reading_order import in_reading_order
 
 from .random_programs import programs
 

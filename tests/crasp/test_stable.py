@@ -6,11 +6,11 @@ import pytest
 
 from languages.oracles import random_dfa
 from lengthwise.core.rng import stream
-from lengthwise.crasp.product import separated
-from lengthwise.crasp.stable import no_for_all, no_for_all_periods, no_for_all_windows
-from lengthwise.languages.automaton import Dfa
-from lengthwise.languages.minimize import minimize
-from lengthwise.languages.monoid import transition_semigroup
+from lengthwise.crasp.decide.product import separated
+from lengthwise.crasp.decide.stable import no_for_all, no_for_all_periods, no_for_all_windows
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.automata.minimize import minimize
+from lengthwise.languages.automata.monoid import transition_semigroup
 
 LIMIT = 100_000
 

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.enumeration import Enumeration, enumerate_programs
-from lengthwise.crasp.interpreter import encode, run
-from lengthwise.crasp.parser import parse
-from lengthwise.crasp.prefix_tree import PrefixTree
-from lengthwise.crasp.printer import to_text
-from lengthwise.crasp.reference import accepts, evaluate
-from lengthwise.crasp.synthesis import synthesize
+from lengthwise.crasp.run.interpreter import encode, run
+from lengthwise.crasp.run.reference import accepts, evaluate
+from lengthwise.crasp.syntax.parser import parse
+from lengthwise.crasp.syntax.printer import to_text
+from lengthwise.crasp.synthesis.enumeration import Enumeration, enumerate_programs
+from lengthwise.crasp.synthesis.prefix_tree import PrefixTree
+from lengthwise.crasp.synthesis.synthesize import synthesize
 from lengthwise.workflows.learn import target_of_task
 
 

@@ -19,7 +19,7 @@ from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
-from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.trainer import Trainer

@@ -14,10 +14,12 @@ from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.influence import passage_windows
 from lengthwise.experiments.recipes import influence as recipe
 from lengthwise.experiments.study import STUDIES, run_study, study_folder
-from lengthwise.influence import corpus, lm_config, train_lm
-from lengthwise.influence.documents import Document
-from lengthwise.influence.tokenizer import Bytes
-from lengthwise.influence.windows import windows
+from lengthwise.influence.lm import config as lm_config
+from lengthwise.influence.lm import train as train_lm
+from lengthwise.influence.text import corpus
+from lengthwise.influence.text.documents import Document
+from lengthwise.influence.text.tokenizer import Bytes
+from lengthwise.influence.text.windows import windows
 
 TINY = {
     "tokenizer": "bytes", "layers": 1, "heads": 2, "width": 16, "steps": 6, "batch_tokens": 96, "warmup": 1,

@@ -13,7 +13,7 @@ from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes import automatic_coupling, planted_theory
 from lengthwise.experiments.study import STUDIES, run_study
 from lengthwise.positions.structure import span
-from lengthwise.report.study_figure import study_figure
+from lengthwise.report.figures.study_figure import study_figure
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,12 @@ import pytest
 import torch
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.influence.huggingface import HuggingFaceModel
-from lengthwise.influence.last_token import last_mlp, separable_mlp
-from lengthwise.influence.measure import measure
-from lengthwise.influence.measure_config import MeasureConfig
-from lengthwise.influence.model import LanguageModel
-from lengthwise.influence.windows import Windows
+from lengthwise.influence.measure.config import MeasureConfig
+from lengthwise.influence.measure.measure import measure
+from lengthwise.influence.models.huggingface import HuggingFaceModel
+from lengthwise.influence.models.language_model import LanguageModel
+from lengthwise.influence.models.last_token import last_mlp, separable_mlp
+from lengthwise.influence.text.windows import Windows
 
 transformers = pytest.importorskip("transformers")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lengthwise.influence.summary import (
+from lengthwise.influence.measure.summary import (
     Resamples,
     agreement,
     by_k,

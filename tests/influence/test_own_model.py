@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.influence.model import LanguageModel, OwnModel, nats
+from lengthwise.influence.models.language_model import LanguageModel, OwnModel, nats
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
-from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.positions.schemes.index_schemes import Sequential
 from oracle import SMALL, rough_model
 from small import Echo
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rng import stream
-from lengthwise.influence.batching import Scorer
-from lengthwise.influence.selection import SELECTORS
+from lengthwise.influence.measure.scorer import Scorer
+from lengthwise.influence.measure.selection import SELECTORS
 from made_up_models import WrittenDown, additive, some_windows
 
 CONTEXT, RECENT = 12, 4

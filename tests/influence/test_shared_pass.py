@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from lengthwise.influence.batching import Scorer
-from lengthwise.influence.model import OwnModel
-from lengthwise.influence.selection import SELECTORS
-from lengthwise.influence.shared_layer import Workspace, turns
-from lengthwise.influence.shared_pass import SharedWindow, covers
+from lengthwise.influence.measure.scorer import Scorer
+from lengthwise.influence.measure.selection import SELECTORS
+from lengthwise.influence.models.language_model import OwnModel
+from lengthwise.influence.models.shared_layer import Workspace, turns
+from lengthwise.influence.models.shared_pass import SharedWindow, covers
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.positions.schemes.index_schemes import Sequential
 from oracle import SMALL, rough_model
 
 CONTEXT, RECENT = 14, 4

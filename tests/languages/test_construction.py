@@ -6,9 +6,9 @@ from automata.fa.nfa import NFA
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.languages.automaton import Dfa
-from lengthwise.languages.construction import language
-from lengthwise.languages.minimize import access_words, distinguishing_word, equivalent, minimize
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automata.minimize import access_words, distinguishing_word, equivalent, minimize
 from lengthwise.languages.random_regex import random_languages
 
 from .oracles import random_dfa, words_of

@@ -4,9 +4,9 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.languages.construction import language
-from lengthwise.languages.dfa_file import dfa_from_json, dfa_to_json, read_dfa
-from lengthwise.languages.minimize import equivalent
+from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automata.dfa_file import dfa_from_json, dfa_to_json, read_dfa
+from lengthwise.languages.automata.minimize import equivalent
 
 from .oracles import random_dfa
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.languages.labels import allowed_next
 from lengthwise.languages.named import LANGUAGES, named_language
+from lengthwise.languages.words.labels import allowed_next
 
 from .oracles import all_arrays
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp import library
-from lengthwise.crasp.builder import ProgramBuilder
-from lengthwise.crasp.interpreter import evaluate_all
-from lengthwise.crasp.operations import Operation
-from lengthwise.crasp.program import Program
-from lengthwise.crasp.reference import evaluate
+from lengthwise.crasp.program.builder import ProgramBuilder
+from lengthwise.crasp.program.operations import Operation
+from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.run.interpreter import evaluate_all
+from lengthwise.crasp.run.reference import evaluate
 from lengthwise.models.compile.pipeline import compile_program
 from lengthwise.models.compile.verify import Verification, compare, encode_for, random_words, short_words, verify
 

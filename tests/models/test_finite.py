@@ -10,8 +10,8 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp import library
 from lengthwise.models.compile.pipeline import compile_program
 from lengthwise.models.compile.verify import compare, encode_for, random_words, verify_finite
-from lengthwise.models.finite import finite_version
-from lengthwise.models.theory_files import is_theory_file, load_theory, save_theory
+from lengthwise.models.theory.finite import finite_version
+from lengthwise.models.theory.theory_files import is_theory_file, load_theory, save_theory
 
 
 @pytest.mark.parametrize(

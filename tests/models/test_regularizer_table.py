@@ -11,13 +11,13 @@ from lengthwise.models.build import build_model
 from lengthwise.models.compile.pipeline import compile_program
 from lengthwise.models.compile.verify import compare, random_words
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.finite import finite_version
-from lengthwise.models.limit_parts import LimitHead
-from lengthwise.models.parity_networks import parity_by_counting, parity_by_looking_back
-from lengthwise.models.positional_products import positional_products
-from lengthwise.models.regularizer_table import regularizer_table
+from lengthwise.models.regularizer.positional_products import positional_products
+from lengthwise.models.regularizer.table import regularizer_table
+from lengthwise.models.theory.finite import finite_version
+from lengthwise.models.theory.limit_parts import LimitHead
+from lengthwise.models.theory.parity_networks import parity_by_counting, parity_by_looking_back
 from lengthwise.positions.encodings.specs import Learned, NoPE
-from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.regularizer import positional_regularizer
 

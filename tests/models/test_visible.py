@@ -10,7 +10,7 @@ from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
-from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.positions.schemes.index_schemes import Sequential
 from oracle import SMALL, rough_model
 from small import Echo
 

@@ -13,7 +13,7 @@ from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.base import sorted_subsets
 from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.plain import PoSE, Randomized, Sequential
+from lengthwise.positions.schemes.index_schemes import PoSE, Randomized, Sequential
 
 ROWS = 60_000
 

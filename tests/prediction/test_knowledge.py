@@ -10,11 +10,11 @@ import pytest
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
 from lengthwise.crasp import library
-from lengthwise.crasp.generation import generate
-from lengthwise.crasp.interpreter import encode, next_tokens, run
-from lengthwise.crasp.parser import parse
-from lengthwise.crasp.program import Program
-from lengthwise.languages.construction import language
+from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.run.generation import generate
+from lengthwise.crasp.run.interpreter import encode, next_tokens, run
+from lengthwise.crasp.syntax.parser import parse
+from lengthwise.languages.automata.construction import language
 from lengthwise.prediction.knowledge import NAMES, SYMBOLS, VALUES, evidence, language_evidence, program_evidence
 from lengthwise.prediction.verdict import Argument
 from lengthwise.tasks import TASKS, Task

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.crasp.fragment import FRAGMENTS
+from lengthwise.crasp.program.fragment import FRAGMENTS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.prediction.systems import SYSTEMS, chosen, contains
 

@@ -17,12 +17,12 @@ from made_up_influence import influence_result
 from test_page import Checker
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.report.influence_figure import masks_figure, recovered_figure, scatter_figure, spans_figure
-from lengthwise.report.influence_page import findings
-from lengthwise.report.influence_result import InfluenceResult
+from lengthwise.report.influence.influence_figure import masks_figure, recovered_figure, scatter_figure, spans_figure
+from lengthwise.report.influence.influence_page import findings
+from lengthwise.report.influence.influence_result import InfluenceResult
+from lengthwise.report.influence.token_view import LEAST_SCALE, colour_scale, token_view
 from lengthwise.report.page import write_report
 from lengthwise.report.result import load
-from lengthwise.report.token_view import LEAST_SCALE, colour_scale, token_view
 
 
 @pytest.fixture(scope="module")

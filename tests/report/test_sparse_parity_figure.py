@@ -9,8 +9,8 @@ import pytest
 from made_up import experiment, result, score
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.report.figures.sparse_parity_figure import sparse_parity_figure
 from lengthwise.report.result import Result
-from lengthwise.report.sparse_parity_figure import sparse_parity_figure
 from lengthwise.report.summary import SystemSummary, summarize
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.sparse_parity import SparseParity

@@ -3,7 +3,7 @@
 import pytest
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.report.study_figure import study_figure
+from lengthwise.report.figures.study_figure import study_figure
 
 
 def choice(n, program="accept := Q_a"):

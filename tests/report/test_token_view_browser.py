@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from made_up_influence import influence_result
 
-from lengthwise.report.influence_result import InfluenceResult
-from lengthwise.report.token_view import token_view
+from lengthwise.report.influence.influence_result import InfluenceResult
+from lengthwise.report.influence.token_view import token_view
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.sparsity.attention import (
+from lengthwise.sparsity.heads.attention import (
     LocalFunctionHead,
     LocalHead,
     NonLocalHead,

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from lengthwise.sparsity.attention import attention_reference
-from lengthwise.sparsity.counterexamples import SEARCHES, counterexamples
-from lengthwise.sparsity.theorem import admissible
+from lengthwise.sparsity.heads.attention import attention_reference
+from lengthwise.sparsity.heads.counterexamples import SEARCHES, counterexamples
+from lengthwise.sparsity.heads.theorem import admissible
 
 
 @pytest.fixture(scope="module")

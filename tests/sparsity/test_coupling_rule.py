@@ -6,14 +6,14 @@ import toys
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.coupling_rule import (
+from lengthwise.sparsity.coupling.coupling_rule import (
     NoCouplingError,
     agreement,
     check_coupling,
     propose_coupling,
 )
-from lengthwise.sparsity.coupling_search import PlaceFormula, linear
-from lengthwise.sparsity.dependence import Dependencies, estimate_dependencies
+from lengthwise.sparsity.coupling.coupling_search import PlaceFormula, linear
+from lengthwise.sparsity.coupling.dependence import Dependencies, estimate_dependencies
 from lengthwise.tasks import TASKS
 
 

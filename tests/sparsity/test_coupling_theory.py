@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.attention import TupleTypes
-from lengthwise.sparsity.coupling_theory import (
+from lengthwise.sparsity.coupling.coupling_theory import (
     check_local_coupling,
     dependency_spans,
     pose_coverage,
@@ -16,9 +15,10 @@ from lengthwise.sparsity.coupling_theory import (
     pose_ids,
     super_tokens,
 )
-from lengthwise.sparsity.learner import VersionSpace
-from lengthwise.sparsity.placements import Strided, offset_patterns
-from lengthwise.sparsity.planted import Planted
+from lengthwise.sparsity.heads.attention import TupleTypes
+from lengthwise.sparsity.heads.learner import VersionSpace
+from lengthwise.sparsity.planted.placements import Strided, offset_patterns
+from lengthwise.sparsity.planted.planted import Planted
 
 
 def copy_structure(n):

@@ -3,11 +3,11 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.attention import TupleTypes
-from lengthwise.sparsity.curves import LEARNERS, _Posed, error_against_k, error_against_length
-from lengthwise.sparsity.growth import error_growth
-from lengthwise.sparsity.placements import offset_patterns
-from lengthwise.sparsity.planted import Planted
+from lengthwise.sparsity.curves.curves import LEARNERS, _Posed, error_against_k, error_against_length
+from lengthwise.sparsity.curves.growth import error_growth
+from lengthwise.sparsity.heads.attention import TupleTypes
+from lengthwise.sparsity.planted.placements import offset_patterns
+from lengthwise.sparsity.planted.planted import Planted
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import toys
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.coupling_rule import NoCouplingError, check_coupling, propose_coupling
-from lengthwise.sparsity.dependence import estimate_dependencies
-from lengthwise.sparsity.dependence_data import _information, dependencies_from_data
+from lengthwise.sparsity.coupling.coupling_rule import NoCouplingError, check_coupling, propose_coupling
+from lengthwise.sparsity.coupling.dependence import estimate_dependencies
+from lengthwise.sparsity.coupling.dependence_data import _information, dependencies_from_data
 
 
 def examples(oracle, sampler, length, number, seed=0):

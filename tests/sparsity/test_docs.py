@@ -1,7 +1,7 @@
 import doctest
 from pathlib import Path
 
-from lengthwise.sparsity.counterexamples import counterexamples
+from lengthwise.sparsity.heads.counterexamples import counterexamples
 
 PAGE = Path(__file__).parents[2] / "docs" / "sparsity.md"
 

@@ -5,10 +5,10 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.attention import TupleTypes
-from lengthwise.sparsity.learner import HeadClass, VersionSpace, empirical_risk, exact_learner
-from lengthwise.sparsity.planted import Planted
-from lengthwise.sparsity.theorem import Setting, Strings, admissible
+from lengthwise.sparsity.heads.attention import TupleTypes
+from lengthwise.sparsity.heads.learner import HeadClass, VersionSpace, empirical_risk, exact_learner
+from lengthwise.sparsity.heads.theorem import Setting, Strings, admissible
+from lengthwise.sparsity.planted.planted import Planted
 
 
 def all_tables(types, classes=2):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.labels import LABELS, Lookup, Majority, SumMod
-from lengthwise.sparsity.placements import PLACEMENTS, FixedOffsets, Given, Local, Uniform, offset_patterns
-from lengthwise.sparsity.planted import Planted, Words
+from lengthwise.sparsity.planted.labels import LABELS, Lookup, Majority, SumMod
+from lengthwise.sparsity.planted.placements import PLACEMENTS, FixedOffsets, Given, Local, Uniform, offset_patterns
+from lengthwise.sparsity.planted.planted import Planted, Words
 
 
 @settings(max_examples=30, deadline=None)

@@ -5,11 +5,8 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.attention import LocalHead
-from lengthwise.sparsity.labels import Lookup, Majority, Parity, SumMod
-from lengthwise.sparsity.placements import FixedOffsets
-from lengthwise.sparsity.planted import Planted
-from lengthwise.sparsity.theorem import (
+from lengthwise.sparsity.heads.attention import LocalHead
+from lengthwise.sparsity.heads.theorem import (
     Exactness,
     Setting,
     admissible,
@@ -17,6 +14,9 @@ from lengthwise.sparsity.theorem import (
     conditions,
     random_heads,
 )
+from lengthwise.sparsity.planted.labels import Lookup, Majority, Parity, SumMod
+from lengthwise.sparsity.planted.placements import FixedOffsets
+from lengthwise.sparsity.planted.planted import Planted
 
 AND, FIRST = Lookup(m=2, table=(0, 0, 0, 1)), Lookup(m=2, table=(0, 0, 1, 1))
 

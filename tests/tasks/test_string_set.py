@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
-from lengthwise.languages.hard_words import hard_words
 from lengthwise.languages.named import LANGUAGES
+from lengthwise.languages.words.hard_words import hard_words
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.huang import HUANG
 from lengthwise.tasks.language import Language

@@ -17,7 +17,7 @@ from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.encodings.specs import FIRE, T5, ALiBi, Learned, NoPE, RoPE, Sinusoidal
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
-from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training import parallel
 from lengthwise.training.config import TrainingConfig

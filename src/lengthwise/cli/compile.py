@@ -42,12 +42,12 @@ def compile_(
 ) -> None:
     """Compile a program to a Limit Transformer and compare the two at every position; exit code 1 if they differ."""
     require(verify >= 0, f"--verify must be at least 0, got {verify}")
-    from lengthwise.crasp.printer import to_text
+    from lengthwise.crasp.syntax.printer import to_text
     from lengthwise.models.compile.pipeline import compile_program
     from lengthwise.models.compile.verify import verify as checked
     from lengthwise.models.compile.verify import verify_finite
-    from lengthwise.models.finite import finite_version
-    from lengthwise.models.theory_files import save_theory
+    from lengthwise.models.theory.finite import finite_version
+    from lengthwise.models.theory.theory_files import save_theory
 
     program = read_program(file)
     compilation = compile_program(program, precision=precision)

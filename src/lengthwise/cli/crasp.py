@@ -11,7 +11,7 @@ from lengthwise.cli.console import emit_json, out
 from lengthwise.core.errors import LengthwiseError
 
 if TYPE_CHECKING:
-    from lengthwise.crasp.program import Program
+    from lengthwise.crasp.program.program import Program
 
 crasp = typer.Typer(help="Run, check, list, print and learn C-RASP programs.", no_args_is_help=True)
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -32,8 +32,8 @@ def run(
 ) -> None:
     """Run a program on one word: accepted or rejected, or which symbols may come next."""
     from lengthwise.core.vocab import EOS
-    from lengthwise.crasp import interpreter
-    from lengthwise.crasp.trace import trace as traced
+    from lengthwise.crasp.run import interpreter
+    from lengthwise.crasp.run.trace import trace as traced
 
     program = read_program(file)
     symbols = interpreter.read_word(program, word)
@@ -128,8 +128,8 @@ def learn(
     as_json: JSON = False,
 ) -> None:
     """Find the smallest program that agrees with a task or with labelled examples."""
-    from lengthwise.crasp.printer import to_text
-    from lengthwise.crasp.synthesis import synthesize
+    from lengthwise.crasp.syntax.printer import to_text
+    from lengthwise.crasp.synthesis.synthesize import synthesize
     from lengthwise.workflows.learn import target_of_examples, target_of_task
 
     if (task is None) == (examples is None):
@@ -170,7 +170,7 @@ def learn(
 def read_program(file: str) -> Program:
     """A program file, or a library program where no such file exists."""
     from lengthwise.crasp import library
-    from lengthwise.crasp.parser import load_program
+    from lengthwise.crasp.syntax.parser import load_program
 
     looks_like_a_name = "/" not in file and "." not in file
     return library.get(file) if looks_like_a_name and not Path(file).exists() else load_program(file)

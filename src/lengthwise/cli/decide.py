@@ -13,7 +13,7 @@ from lengthwise.cli.console import emit_json, err, out
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 
 if TYPE_CHECKING:
-    from lengthwise.crasp.decision import Decision
+    from lengthwise.crasp.decide.decision import Decision
 
 ENDS = {"both": ("visible", "eos"), "visible": ("visible",), "eos": ("eos",)}
 
@@ -38,8 +38,8 @@ def decide(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per expression and line.")] = False,
 ) -> None:
     """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
-    from lengthwise.crasp.decision import decide as decide_language
-    from lengthwise.languages.dfa_file import read_dfa
+    from lengthwise.crasp.decide.decision import decide as decide_language
+    from lengthwise.languages.automata.dfa_file import read_dfa
 
     if end not in ENDS:
         raise UnknownNameError("end convention", end, ENDS)
@@ -101,8 +101,8 @@ def _write_certificates(path: Path, languages: list[dict[str, Any]]) -> None:
 
 def _programs(decision: Decision) -> dict[str, Any]:
     """For each end convention, a program of the smallest fragment that has one."""
-    from lengthwise.crasp.extraction import program_of
-    from lengthwise.crasp.printer import to_text
+    from lengthwise.crasp.decide.extraction import program_of
+    from lengthwise.crasp.syntax.printer import to_text
 
     found: dict[str, Any] = {}
     for end in decision.ends:

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lengthwise.crasp.decision import Decision, FragmentVerdict
-from lengthwise.crasp.explanation import explanation
+from lengthwise.crasp.certificates.explanation import explanation
+from lengthwise.crasp.decide.decision import Decision, FragmentVerdict
 
 _FRAGMENTS = {
     "none": ("C-RASP", "NoPE"),

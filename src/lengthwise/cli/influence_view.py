@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lengthwise.experiments.study import Report
-from lengthwise.report.influence_page import findings
-from lengthwise.report.influence_result import Cell, InfluenceResult
+from lengthwise.report.influence.influence_page import findings
+from lengthwise.report.influence.influence_result import Cell, InfluenceResult
 
 NAME_WIDTH, CELL_WIDTH = 21, 17
 """Columns of a row of the table with intervals."""

@@ -15,8 +15,8 @@ from lengthwise.core.errors import require
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lengthwise.influence.corpus import Corpus
-    from lengthwise.influence.lm_config import LMConfig
+    from lengthwise.influence.lm.config import LMConfig
+    from lengthwise.influence.text.corpus import Corpus
 
 lm = typer.Typer(help="Train a small language model to measure influential tokens with.", no_args_is_help=True)
 
@@ -58,8 +58,8 @@ def train(
     A finished model is reused and an interrupted one goes on from its last checkpoint, so the same command can always
     be given again.
     """
-    from lengthwise.influence.corpus import load_corpus
-    from lengthwise.influence.lm_config import lm_config
+    from lengthwise.influence.lm.config import lm_config
+    from lengthwise.influence.text.corpus import load_corpus
 
     if threads is not None:
         require(threads >= 1, f"--threads must be at least 1, got {threads}")
@@ -81,7 +81,7 @@ def train_with_progress(config: LMConfig, corpus: Corpus, folder: Path, console:
     from rich.text import Text
 
     from lengthwise.experiments.provenance import provenance
-    from lengthwise.influence.train_lm import train_lm
+    from lengthwise.influence.lm.train import train_lm
 
     for name in corpus.skipped:
         console.print(Text(f"skipped, not UTF-8 text: {name}"), style="dim")

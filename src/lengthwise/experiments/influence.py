@@ -15,10 +15,10 @@ from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.study import Report
 
 if TYPE_CHECKING:
-    from lengthwise.influence.corpus import Corpus, Document, Windows
-    from lengthwise.influence.measure_config import MeasureConfig
-    from lengthwise.influence.model import LanguageModel
-    from lengthwise.influence.tokenizer import Tokenizer
+    from lengthwise.influence.measure.config import MeasureConfig
+    from lengthwise.influence.models.language_model import LanguageModel
+    from lengthwise.influence.text.corpus import Corpus, Document, Windows
+    from lengthwise.influence.text.tokenizer import Tokenizer
 
 KIND = "influence"
 PASSAGES, PASSAGE_TARGETS = 2, 64
@@ -44,9 +44,9 @@ def trained_pair(size: str, seed: int, corpus: Corpus, folder: Path, report: Rep
 
     Raises `LengthwiseError` where these folders hold models of another configuration or text.
     """
-    from lengthwise.influence.lm_config import pair
-    from lengthwise.influence.lm_files import load_lm
-    from lengthwise.influence.train_lm import train_lm
+    from lengthwise.influence.lm.config import pair
+    from lengthwise.influence.lm.files import load_lm
+    from lengthwise.influence.lm.train import train_lm
 
     loaded, about = [], {}
     for name, config in zip(("long", "short"), pair(size, seed), strict=True):
@@ -82,9 +82,9 @@ def observe(
     Raises `LengthwiseError` for text that is too short, a model that can't be given the context, and losses that are
     not finite.
     """
-    from lengthwise.influence.measure import measure
-    from lengthwise.influence.passages import passage
-    from lengthwise.influence.windows import windows
+    from lengthwise.influence.measure.measure import measure
+    from lengthwise.influence.measure.passages import passage
+    from lengthwise.influence.text.windows import windows
 
     model, tokenizer = models.model, models.tokenizer
     require(
@@ -112,7 +112,7 @@ def passage_windows(
 
     They are there to be looked at: examples where there is something to see, not a sample.
     """
-    from lengthwise.influence.windows import Windows
+    from lengthwise.influence.text.windows import Windows
 
     context = drawn.tokens.shape[1] - 1
     gains = np.array([target["short"] - target["long"] for target in measured])

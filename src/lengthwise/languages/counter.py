@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng
-from lengthwise.languages.automaton import Dfa
-from lengthwise.languages.counting import count_words
-from lengthwise.languages.sampling import sample_words
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.words.counting import count_words
+from lengthwise.languages.words.sampling import sample_words
 
 MAX_COUNTER_STATES = 300_000
 

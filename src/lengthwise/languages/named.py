@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.languages.automaton import Dfa
-from lengthwise.languages.construction import language
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.automata.construction import language
 
 
 def bounded_dyck(depth: int) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng
-from lengthwise.languages.automaton import Dfa
-from lengthwise.languages.construction import language
-from lengthwise.languages.monoid import is_r_trivial
-from lengthwise.languages.regex import Concat, Literal, Regex, Repeat, Union, render
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automata.monoid import is_r_trivial
+from lengthwise.languages.automata.regex import Concat, Literal, Regex, Repeat, Union, render
 
 
 def random_expression(size: int, alphabet: Sequence[str], rng: Rng) -> Regex:

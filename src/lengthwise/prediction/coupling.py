@@ -12,7 +12,7 @@ from lengthwise.core.batch import Layout
 from lengthwise.core.config import fields_of
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng, stream
-from lengthwise.sparsity.coupling_rule import (
+from lengthwise.sparsity.coupling.coupling_rule import (
     CouplingReport,
     CouplingRule,
     NoCouplingError,
@@ -20,8 +20,8 @@ from lengthwise.sparsity.coupling_rule import (
     check_coupling,
     propose_coupling,
 )
-from lengthwise.sparsity.dependence import Dependencies, Sampler, estimate_dependencies
-from lengthwise.sparsity.dependence_data import dependencies_from_data
+from lengthwise.sparsity.coupling.dependence import Dependencies, Sampler, estimate_dependencies
+from lengthwise.sparsity.coupling.dependence_data import dependencies_from_data
 from lengthwise.tasks import TASKS, Task
 
 FOUND_FROM = 3

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lengthwise.core.rng import stream
-from lengthwise.crasp.examples import Word, labelled, read_examples
-from lengthwise.crasp.synthesis import synthesize
+from lengthwise.crasp.synthesis.examples import Word, labelled, read_examples
+from lengthwise.crasp.synthesis.synthesize import synthesize
 from lengthwise.prediction.knowledge import Evidence, program_evidence
 from lengthwise.prediction.predict import verdicts_of
 from lengthwise.prediction.systems import PositionSystem
 from lengthwise.prediction.verdict import Argument, Prediction
-from lengthwise.sparsity.dependence_data import dependencies_from_data
+from lengthwise.sparsity.coupling.dependence_data import dependencies_from_data
 
 MOST_SYMBOLS = 6
 

@@ -21,15 +21,16 @@ from numpy import ndarray
 
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng, stream
-from lengthwise.crasp import interpreter, library
-from lengthwise.crasp.enumeration import Enumeration
-from lengthwise.crasp.operations import Symbol
-from lengthwise.crasp.prefix_tree import PrefixTree
-from lengthwise.crasp.printer import to_text
-from lengthwise.crasp.program import Program
+from lengthwise.crasp import library
+from lengthwise.crasp.program.operations import Symbol
+from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.run import interpreter
+from lengthwise.crasp.syntax.printer import to_text
+from lengthwise.crasp.synthesis.enumeration import Enumeration
+from lengthwise.crasp.synthesis.prefix_tree import PrefixTree
 from lengthwise.models.compile.pipeline import compile_program
-from lengthwise.models.finite import finite_version
-from lengthwise.models.regularizer_table import regularizer_table
+from lengthwise.models.regularizer.table import regularizer_table
+from lengthwise.models.theory.finite import finite_version
 from lengthwise.prediction.memorizer import memorizer
 
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lengthwise.crasp import library
-from lengthwise.crasp.decision import decide
-from lengthwise.crasp.explanation import explanation
-from lengthwise.crasp.fragment import FRAGMENTS, Fragment
-from lengthwise.crasp.parser import parse
-from lengthwise.crasp.printer import to_text
-from lengthwise.crasp.program import Program
-from lengthwise.languages.automaton import Dfa
+from lengthwise.crasp.certificates.explanation import explanation
+from lengthwise.crasp.decide.decision import decide
+from lengthwise.crasp.program.fragment import FRAGMENTS, Fragment
+from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.syntax.parser import parse
+from lengthwise.crasp.syntax.printer import to_text
+from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.communication import FOOLING_SETS
 from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
@@ -30,7 +30,7 @@ from lengthwise.prediction.task_programs import (
     variable_assignment_text,
 )
 from lengthwise.prediction.verdict import Argument
-from lengthwise.sparsity.labels import Lookup
+from lengthwise.sparsity.planted.labels import Lookup
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
 from lengthwise.tasks.bin_majority_interleave import BinMajorityInterleave

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lengthwise.crasp.builder import ProgramBuilder
-from lengthwise.crasp.program import Program
+from lengthwise.crasp.program.builder import ProgramBuilder
+from lengthwise.crasp.program.program import Program
 
 
 def memorizer(alphabet: Sequence[str], answers: Mapping[tuple[int, ...], bool]) -> Program:

@@ -9,9 +9,9 @@ import numpy as np
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.crasp.parser import load_program
-from lengthwise.crasp.program import Program
-from lengthwise.languages.construction import language
+from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.syntax.parser import load_program
+from lengthwise.languages.automata.construction import language
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import structure
 from lengthwise.prediction.knowledge import Evidence, evidence, language_evidence, program_evidence

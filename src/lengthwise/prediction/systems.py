@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.crasp.fragment import Fragment
+from lengthwise.crasp.program.fragment import Fragment
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lengthwise.crasp.spelling import quote
+from lengthwise.crasp.program.spelling import quote
 from lengthwise.tasks.look_back import FILLER
 from lengthwise.tasks.retrieval import MARKER
 from lengthwise.tasks.sparse_parity import QUERY as BITS_QUERY

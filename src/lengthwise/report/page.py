@@ -12,12 +12,12 @@ from lengthwise import __version__
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.report.accuracy_figure import accuracy_figure
 from lengthwise.report.chance import common_chance, known_task
-from lengthwise.report.dependency_figure import MOST_TOKENS, dependency_figure
 from lengthwise.report.example import Example, StructureTable, example, structure_table
-from lengthwise.report.influence_page import influence_section
-from lengthwise.report.influence_result import KIND, InfluenceResult
+from lengthwise.report.figures.accuracy_figure import accuracy_figure
+from lengthwise.report.figures.dependency_figure import MOST_TOKENS, dependency_figure
+from lengthwise.report.influence.influence_page import influence_section
+from lengthwise.report.influence.influence_result import KIND, InfluenceResult
 from lengthwise.report.rank_correlation import RankCorrelation, rank_correlations
 from lengthwise.report.result import Result, contents, kind_of, runs
 from lengthwise.report.summary import (

@@ -12,8 +12,8 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import Vocab
-from lengthwise.tasks.outside import load_class
 from lengthwise.tasks.string_set import ROWS, StringSet, chunks, shares
+from lengthwise.tasks.user_file import load_class
 
 LevelKind = Literal["coupled", "fixed"]
 """``coupled``: ids are redrawn per sequence; ``fixed``: the id is the place (such as the child/parent slot)."""

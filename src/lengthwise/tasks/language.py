@@ -15,15 +15,15 @@ from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SPECIALS, Vocab
-from lengthwise.languages.automaton import Dfa
-from lengthwise.languages.construction import language as automaton_of
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.automata.construction import language as automaton_of
 from lengthwise.languages.counter import CounterLanguage
 from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
-from lengthwise.languages.counting import all_words, count_words, lengths_with_words
-from lengthwise.languages.hard_words import hard_words
-from lengthwise.languages.labels import allowed_next
 from lengthwise.languages.named import LANGUAGES
-from lengthwise.languages.sampling import sample_words
+from lengthwise.languages.words.counting import all_words, count_words, lengths_with_words
+from lengthwise.languages.words.hard_words import hard_words
+from lengthwise.languages.words.labels import allowed_next
+from lengthwise.languages.words.sampling import sample_words
 from lengthwise.tasks.base import TASKS, Task
 from lengthwise.tasks.string_set import ROWS, StringSet, chunks, shares
 

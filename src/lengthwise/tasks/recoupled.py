@@ -14,8 +14,8 @@ from lengthwise.core.config import config
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import Vocab
-from lengthwise.sparsity.coupling_rule import CouplingRule
-from lengthwise.sparsity.coupling_search import PlaceFormula, Segment
+from lengthwise.sparsity.coupling.coupling_rule import CouplingRule
+from lengthwise.sparsity.coupling.coupling_search import PlaceFormula, Segment
 from lengthwise.tasks.base import TASKS, Task
 from lengthwise.tasks.copy import Copy
 

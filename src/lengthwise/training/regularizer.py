@@ -9,7 +9,7 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor
 
-from lengthwise.models.positional_products import positional_products
+from lengthwise.models.regularizer.positional_products import positional_products
 from lengthwise.models.transformer import Transformer
 
 

@@ -15,10 +15,10 @@ from lengthwise.experiments.study import Report
 
 if TYPE_CHECKING:
     from lengthwise.experiments.influence import Models
-    from lengthwise.influence.corpus import Corpus, Document
-    from lengthwise.influence.measure_config import MeasureConfig
-    from lengthwise.influence.model import LanguageModel
-    from lengthwise.influence.tokenizer import Tokenizer
+    from lengthwise.influence.measure.config import MeasureConfig
+    from lengthwise.influence.models.language_model import LanguageModel
+    from lengthwise.influence.text.corpus import Corpus, Document
+    from lengthwise.influence.text.tokenizer import Tokenizer
 
 RESULT, PAGE, TOKENS = "result.json", "report.html", "tokens.html"
 LONG_PARTS = ("targets", "passages")
@@ -48,7 +48,7 @@ def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, di
     from lengthwise.experiments.influence import observe
     from lengthwise.experiments.provenance import provenance
     from lengthwise.experiments.recipes.influence import CONTEXT, RECENT
-    from lengthwise.influence.corpus import load_corpus
+    from lengthwise.influence.text.corpus import load_corpus
 
     own = {"context": CONTEXT, "recent": RECENT} if request.model is None else {}
     config = measure_config(own | {key: value for key, value in (request.settings or {}).items() if value is not None})
@@ -78,7 +78,7 @@ def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, di
 
 def measure_config(settings: dict[str, Any]) -> MeasureConfig:
     """From the fields that were given; greedy is always among the selectors. Raises `LengthwiseError`."""
-    from lengthwise.influence.measure_config import MeasureConfig
+    from lengthwise.influence.measure.config import MeasureConfig
 
     fields = dict(settings)
     if fields.get("selectors"):
@@ -88,9 +88,9 @@ def measure_config(settings: dict[str, Any]) -> MeasureConfig:
 
 def write_pages(path: Path, result: dict[str, Any]) -> tuple[Path, Path]:
     """Draw ``report.html`` and ``tokens.html`` beside a result file; returns where they are."""
-    from lengthwise.report.influence_result import InfluenceResult
+    from lengthwise.report.influence.influence_result import InfluenceResult
+    from lengthwise.report.influence.token_view import token_view
     from lengthwise.report.page import render
-    from lengthwise.report.token_view import token_view
 
     read = InfluenceResult.of(result, where=f"result file {path}")
     page, tokens = path.with_name(PAGE), path.with_name(TOKENS)
@@ -106,7 +106,7 @@ def brief(result: dict[str, Any]) -> dict[str, Any]:
 
 def _device(model: LanguageModel) -> str:
     """Our own models are loaded where they were trained, on the processor; others where the environment says."""
-    from lengthwise.influence.model import OwnModel
+    from lengthwise.influence.models.language_model import OwnModel
     from lengthwise.models.device import chosen_device
 
     return "cpu" if isinstance(model, OwnModel) else chosen_device()
@@ -119,7 +119,7 @@ def _pair(request: Request, corpus: Corpus, out: Path, report: Report) -> tuple[
     from lengthwise.experiments.influence import trained_pair
     from lengthwise.experiments.recipes.influence import SIZES
     from lengthwise.experiments.study import STUDIES, study_folder
-    from lengthwise.influence.corpus import standard_library
+    from lengthwise.influence.text.corpus import standard_library
 
     if request.preset not in SIZES:
         raise UnknownNameError("preset", request.preset, SIZES)
@@ -158,7 +158,7 @@ def load_model(name: str, max_length: int | None = None) -> tuple[LanguageModel,
 
     Raises `LengthwiseError` where there is no such model, or it can't be masked.
     """
-    from lengthwise.influence.lm_files import is_lm, load_lm, read_config
+    from lengthwise.influence.lm.files import is_lm, load_lm, read_config
 
     path = Path(name)
     if path.is_dir() and is_lm(path):
@@ -168,7 +168,7 @@ def load_model(name: str, max_length: int | None = None) -> tuple[LanguageModel,
     local = name.startswith((".", "/", "~")) or name.count("/") > 1
     if local and not path.is_dir():
         raise LengthwiseError(f"no model at {name}; check --model, or train one with `lengthwise lm train`")
-    from lengthwise.influence.huggingface import HuggingFaceModel
+    from lengthwise.influence.models.huggingface import HuggingFaceModel
 
     loaded = HuggingFaceModel.load(name, max_length)
     return loaded, loaded.tokenizer, None

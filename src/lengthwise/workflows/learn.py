@@ -9,12 +9,12 @@ from pathlib import Path
 from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import SPECIALS
-from lengthwise.crasp.examples import labelled, read_examples
-from lengthwise.crasp.synthesis import Oracle
-from lengthwise.languages.automaton import Dfa
-from lengthwise.languages.construction import language
-from lengthwise.languages.counting import lengths_with_words
-from lengthwise.languages.sampling import sample_words
+from lengthwise.crasp.synthesis.examples import labelled, read_examples
+from lengthwise.crasp.synthesis.synthesize import Oracle
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.automata.construction import language
+from lengthwise.languages.words.counting import lengths_with_words
+from lengthwise.languages.words.sampling import sample_words
 from lengthwise.tasks import TASKS, Task
 
 MOST_SYMBOLS = 6

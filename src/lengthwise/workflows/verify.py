@@ -25,7 +25,7 @@ from lengthwise.experiments.stack import run_seeds
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.systems import chosen
 from lengthwise.prediction.verdict import Verdict
-from lengthwise.report.huang_figure import agreement_page
+from lengthwise.report.figures.huang_figure import agreement_page
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.crasp.library import counting, regular, sequences
 from lengthwise.crasp.library.entry import Entry
-from lengthwise.crasp.program import Program
+from lengthwise.crasp.program.program import Program
 
 __all__ = ["ENTRIES", "Entry", "entry", "get", "names", "text"]
 

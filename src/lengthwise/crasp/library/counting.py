@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lengthwise.crasp.library.entry import BHATTAMISHRA, HUANG, OURS, Entry
-from lengthwise.crasp.spelling import quote
+from lengthwise.crasp.program.spelling import quote
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

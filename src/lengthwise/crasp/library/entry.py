@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from lengthwise.crasp.program import Program
+from lengthwise.crasp.program.program import Program
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,9 @@ class Entry:
     @cached_property
     def program(self) -> Program:
         """The parsed program."""
-        from lengthwise.crasp.parser import parse  # lark is imported when a program is wanted, not when one is listed
+        from lengthwise.crasp.syntax.parser import (
+            parse,  # lark is imported when a program is wanted, not when one is listed
+        )
 
         return parse(self.text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lengthwise.crasp.library.entry import HUANG, OURS, Entry
-from lengthwise.crasp.spelling import quote
+from lengthwise.crasp.program.spelling import quote
 
 SYMBOLS = "abcdefg"
 """Seven symbols: 13,700 words without repetition, all of which the tests go through."""

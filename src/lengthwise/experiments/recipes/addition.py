@@ -8,7 +8,7 @@ from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.specs import Learned, NoPE, RoPE
 from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
 

@@ -11,7 +11,7 @@ from lengthwise.languages.named import LANGUAGES
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.base import EncodingSpec
 from lengthwise.positions.encodings.specs import ALiBi, Learned, NoPE, RoPE
-from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.huang import HUANG
 from lengthwise.tasks.language import Language

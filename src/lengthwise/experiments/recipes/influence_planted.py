@@ -38,10 +38,10 @@ def influence_planted(preset: Preset, seed: int, report: Report) -> dict[str, An
     ``found`` by selector: the share of targets whose first k tokens are S*. ``R`` and ``null`` by k: greedy's R_k, and
     what it gains where the block is that of a text on other topics. ``selectors`` holds R_k of all with intervals.
     """
-    from lengthwise.influence.exact_reader import ExactReader
-    from lengthwise.influence.measure_config import MeasureConfig
-    from lengthwise.influence.planted_check import PlantedTraining, check_planted, train_planted
-    from lengthwise.influence.planted_text import PlantedText
+    from lengthwise.influence.measure.config import MeasureConfig
+    from lengthwise.influence.measure.planted_check import PlantedTraining, check_planted, train_planted
+    from lengthwise.influence.models.exact_reader import ExactReader
+    from lengthwise.influence.text.planted_text import PlantedText
 
     training = PlantedTraining(steps=_STEPS[preset])
     rows = []

@@ -10,7 +10,7 @@ from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.specs import Learned, NoPE, RoPE
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
-from lengthwise.positions.schemes.plain import PoSE, Sequential
+from lengthwise.positions.schemes.index_schemes import PoSE, Sequential
 from lengthwise.tasks.parity import Parity
 from lengthwise.tasks.parity_scratchpad import ParityScratchpad
 from lengthwise.training.config import TrainingConfig

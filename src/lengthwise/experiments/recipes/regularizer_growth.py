@@ -31,9 +31,9 @@ def regularizer_growth(preset: Preset, seed: int, report: Report) -> dict[str, A
     del seed
     from lengthwise.crasp import library
     from lengthwise.models.compile.pipeline import compile_program
-    from lengthwise.models.finite import finite_version
-    from lengthwise.models.parity_networks import parity_by_counting, parity_by_looking_back
-    from lengthwise.models.regularizer_table import regularizer_table
+    from lengthwise.models.regularizer.table import regularizer_table
+    from lengthwise.models.theory.finite import finite_version
+    from lengthwise.models.theory.parity_networks import parity_by_counting, parity_by_looking_back
 
     contexts = _CONTEXTS[preset]
     networks: list[tuple[str, bool, Any]] = [

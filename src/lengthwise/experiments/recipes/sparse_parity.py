@@ -8,7 +8,7 @@ from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.encodings.specs import NoPE, RoPE
-from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.sparse_parity import SparseParity
 from lengthwise.training.config import TrainingConfig
 

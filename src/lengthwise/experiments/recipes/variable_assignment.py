@@ -10,7 +10,7 @@ from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.specs import Learned, RoPE
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
-from lengthwise.positions.schemes.plain import PoSE, Sequential
+from lengthwise.positions.schemes.index_schemes import PoSE, Sequential
 from lengthwise.tasks.variable_assignment import VariableAssignment
 from lengthwise.training.config import TrainingConfig
 

@@ -25,7 +25,7 @@ from lengthwise.models.compile.allocate import (
 )
 from lengthwise.models.compile.circuit import Circuit, Form, PhaseBit, Shift, Tally
 from lengthwise.models.compile.schedule import Schedule
-from lengthwise.models.limit_parts import LimitHead
+from lengthwise.models.theory.limit_parts import LimitHead
 
 NEAR_LOGIT, BOS_LOGIT, PHASE_LOGIT = 4.0, 2.0, 4.0
 

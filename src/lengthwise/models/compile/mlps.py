@@ -26,7 +26,7 @@ from lengthwise.models.compile.circuit import (
 )
 from lengthwise.models.compile.heads import form_row
 from lengthwise.models.compile.schedule import Schedule
-from lengthwise.models.limit_parts import LimitMlp
+from lengthwise.models.theory.limit_parts import LimitMlp
 
 
 @dataclass

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lengthwise.core.vocab import BOS
-from lengthwise.crasp import operations as op
-from lengthwise.crasp.program import Program
+from lengthwise.crasp.program import operations as op
+from lengthwise.crasp.program.program import Program
 from lengthwise.models.compile.circuit import (
     Circuit,
     Form,

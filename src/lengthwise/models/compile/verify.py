@@ -14,10 +14,10 @@ from torch import Tensor
 
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import BOS, EOS
-from lengthwise.crasp.interpreter import evaluate_all
-from lengthwise.crasp.program import Program
-from lengthwise.models.finite import FiniteTransformer
-from lengthwise.models.limit import TheoryTransformer
+from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.run.interpreter import evaluate_all
+from lengthwise.models.theory.finite import FiniteTransformer
+from lengthwise.models.theory.limit import TheoryTransformer
 
 _SAMPLED = 2000
 """Words per length that are drawn where all would be more than `_EXHAUSTIVE`."""

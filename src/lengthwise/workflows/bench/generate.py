@@ -17,7 +17,7 @@ from lengthwise.positions.encodings.absolute import LearnedTable
 from lengthwise.positions.encodings.specs import Learned
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
-from lengthwise.positions.schemes.plain import Sequential
+from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.workflows.bench import gpt2
 from lengthwise.workflows.bench.measure import Effort, Row

@@ -1,0 +1,272 @@
+"""Certificates: the reasons behind a verdict as plain JSON values, which `checker.check` verifies without this code.
+
+A *yes* lists integer potentials round by round. A *no* lists states, letters (words), a partition, and for every merged
+pair a rational combination of equations equal to the difference of the two values; its ``windows`` and ``periods`` are
+a number or ``"all"``. Words are lists of symbols. An ``automaton`` is that of the language or, with a ``letter``, of
+its right quotient by that letter (a program that sees the last symbol answers for each quotient).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lengthwise.core.errors import require
+from lengthwise.crasp.certificates.combination import Term, combinations_for
+from lengthwise.crasp.decide.decision import Analysis, Decision
+from lengthwise.crasp.decide.potential import Edge, Refinement
+from lengthwise.crasp.decide.product import Component, ProductNode, components
+from lengthwise.crasp.decide.stable import LocalSystem
+from lengthwise.languages.automata.automaton import Dfa, Word
+from lengthwise.languages.automata.minimize import access_words, distinguishing_word, minimize
+from lengthwise.languages.automata.monoid import TransitionSemigroup
+
+Certificate = dict[str, Any]
+
+
+def certificate(decision: Decision, fragment: str, end: str) -> Certificate | None:
+    """The certificate of one verdict; None for *unknown*."""
+    verdict = decision.verdict(fragment, end)
+    head: Certificate = {"regex": decision.regex, "fragment": fragment, "end": end, "answer": verdict.verdict}
+    if verdict.verdict == "unknown":
+        return None
+    if verdict.window is not None and verdict.period is not None:
+        return head | _yes(decision, verdict.window, verdict.period, end)
+    target = _target(decision, verdict.letter)
+    body: Certificate | None = None
+    match verdict.reason:
+        case "merged pair":
+            return head | no_for(decision, 1, 1, end, letter=verdict.letter)
+        case "stable local test":
+            body = _local(target, target.excludes_all, "all", "all")
+        case "all windows":
+            body = _local(target, target.excludes_windows(1), "all", 1)
+        case "all periods":
+            body = _local(target, target.excludes_periods, 1, "all")
+    return head | _header(decision, verdict.letter, target.dfa) | _present(body)
+
+
+def no_for(decision: Decision, window: int, period: int, end: str, *, letter: int | None = None) -> Certificate:
+    """The certificate that no program has this window and period; raises `LengthwiseError` if there is one."""
+    choices: Sequence[int | None] = [None] if end == "eos" else range(len(decision.dfa.alphabet))
+    for choice in choices if letter is None else [letter]:
+        target = _target(decision, choice)
+        for component in components(target.dfa, window, period, max_nodes=target.bounds.max_nodes):
+            refinement = component.refinement()
+            if len(set(refinement.classes)) < len(component.nodes):
+                body = _product(target.dfa, component, refinement, window, period)
+                return {"answer": "no", "end": end} | _header(decision, choice, target.dfa) | body
+    raise_for = f"window {window} and period {period} under {end}: every pair of states is told apart, there is no 'no'"
+    require(False, raise_for)
+    raise AssertionError(raise_for)
+
+
+def words_by_remainder(semigroup: TransitionSemigroup, step: int, elements: Iterable[int]) -> dict[int, Word]:
+    """For each element a shortest word of a length divisible by ``step`` that induces it."""
+    wanted = set(elements)
+    letters = list(zip(*semigroup.dfa.delta, strict=True))
+    numbers = {mapping: number for number, mapping in enumerate(semigroup.maps)}
+    origin: dict[tuple[int, int], tuple[tuple[int, int] | None, int]] = {}
+    queue: list[tuple[int, int]] = []
+    for symbol, letter in enumerate(letters):
+        if (start := (numbers[letter], 1 % step)) not in origin:
+            origin[start] = (None, symbol)
+            queue.append(start)
+    found: dict[int, Word] = {}
+    for element, remainder in queue:
+        if remainder == 0 and element in wanted:
+            found[element] = _trace(origin, (element, remainder))
+            if len(found) == len(wanted):
+                break
+        for symbol, target in enumerate(semigroup.right[element]):
+            if (following := (target, (remainder + 1) % step)) not in origin:
+                origin[following] = ((element, remainder), symbol)
+                queue.append(following)
+    return found
+
+
+def _trace(origin: dict[tuple[int, int], tuple[tuple[int, int] | None, int]], node: tuple[int, int] | None) -> Word:
+    word: list[int] = []
+    while node is not None:
+        node, symbol = origin[node]
+        word.append(symbol)
+    return tuple(reversed(word))
+
+
+def _present(body: Certificate | None) -> Certificate:
+    if body is None:
+        raise AssertionError("a verdict without its reason")
+    return body
+
+
+def _target(decision: Decision, letter: int | None) -> Analysis:
+    if letter is None:
+        return decision.analysis
+    return decision.analyses[minimize(decision.dfa.right_quotient(letter))]
+
+
+def _header(decision: Decision, letter: int | None, dfa: Dfa) -> Certificate:
+    return {"letter": None if letter is None else decision.dfa.alphabet[letter], "automaton": _automaton(dfa)}
+
+
+def _automaton(dfa: Dfa) -> dict[str, Any]:
+    return {
+        "alphabet": list(dfa.alphabet),
+        "delta": [list(row) for row in dfa.delta],
+        "accepting": [state for state, flag in enumerate(dfa.accepting) if flag],
+    }
+
+
+def _yes(decision: Decision, window: int, period: int, end: str) -> Certificate:
+    letters: Sequence[int | None] = [None] if end == "eos" else range(len(decision.dfa.alphabet))
+    parts = []
+    for letter in letters:
+        dfa = _target(decision, letter).dfa
+        found = components(dfa, window, period, max_nodes=decision.bounds.max_nodes)
+        chains = [_chain(dfa, component) for component in found if component.needs_counting()]
+        parts.append(_header(decision, letter, dfa) | {"components": chains})
+    return {"windows": window, "periods": period, "parts": parts}
+
+
+def _chain(dfa: Dfa, component: Component) -> dict[str, Any]:
+    refinement = component.refinement()
+    rounds = [
+        {
+            "values": list(potential.values),
+            "steps": [
+                [name, dfa.alphabet[label % len(dfa.alphabet)], e] for (label, name), e in potential.steps.items()
+            ],
+        }
+        for potential in refinement.potentials()
+    ]
+    return {
+        "nodes": [_node(dfa, node) for node in component.nodes],
+        "classes": list(refinement.partitions[0]),
+        "rounds": rounds,
+    }
+
+
+def _node(dfa: Dfa, node: ProductNode) -> list[Any]:
+    return [node.state, list(dfa.decode(node.window)), node.phase]
+
+
+def _product(dfa: Dfa, component: Component, refinement: Refinement, window: int, period: int) -> Certificate:
+    symbols = len(dfa.alphabet)
+    pairs = _merged(refinement.classes)
+    first, second = pairs[0]
+    p, q = component.nodes[first], component.nodes[second]
+    return {
+        "windows": window,
+        "periods": period,
+        "stable": None,
+        "loop": None,
+        "letters": [[symbol] for symbol in dfa.alphabet],
+        "nodes": [_node(dfa, node) for node in component.nodes],
+        "classes": list(refinement.classes),
+        "combinations": _combinations(refinement.edges, refinement.classes, pairs, lambda label: label % symbols),
+        "pair": [first, second],
+        "access": [list(dfa.decode(word)) for word in _access(dfa, (p, q), window, period)],
+        "suffix": list(dfa.decode(_distinguish(dfa, p.state, q.state))),
+    }
+
+
+def _local(target: Analysis, system: LocalSystem | None, windows: int | str, periods: int | str) -> Certificate | None:
+    """A certificate from merged states of local letters: they loop on a word, so windows and phases do not help."""
+    if system is None or target.semigroup is None:
+        return None
+    dfa, semigroup = target.dfa, target.semigroup
+    stable = semigroup.by_length.stable_index if periods == "all" else None
+    step = stable or int(periods)
+    refinement = system.refinement
+    pairs = _merged(refinement.classes)
+    used = _needed_letters(refinement, pairs, len(system.states))
+    place = {label: index for index, label in enumerate(used)}
+    elements = [system.letters[label] for label in used]
+    words = words_by_remainder(
+        semigroup, step, [*elements, *([system.idempotent] if system.idempotent is not None else [])]
+    )
+    first, second = pairs[0]
+    access = access_words(dfa)
+    p, q = system.states[first], system.states[second]
+    edges = [edge for edge in refinement.edges if edge[1] in place]
+    return {
+        "windows": windows,
+        "periods": periods,
+        "stable": stable,
+        "loop": None if system.idempotent is None else list(dfa.decode(words[system.idempotent])),
+        "letters": [list(dfa.decode(words[element])) for element in elements],
+        "nodes": [[state, [], 0] for state in system.states],
+        "classes": list(refinement.classes),
+        "combinations": _combinations(edges, refinement.classes, pairs, lambda label: place[label]),
+        "pair": [first, second],
+        "access": [list(dfa.decode(access[p])), list(dfa.decode(access[q]))],
+        "suffix": list(dfa.decode(_distinguish(dfa, p, q))),
+    }
+
+
+def _merged(classes: Sequence[int]) -> list[tuple[int, int]]:
+    first: dict[int, int] = {}
+    return [(known, node) for node, name in enumerate(classes) if (known := first.setdefault(name, node)) != node]
+
+
+def _needed_letters(refinement: Refinement, pairs: list[tuple[int, int]], count: int) -> list[int]:
+    """Letters that the combinations use, and enough others to connect all nodes both ways."""
+    used = {term.edge[1] for terms in combinations_for(refinement.edges, refinement.classes, pairs) for term in terms}
+    for forward in (True, False):
+        reached = {0}
+        grown = True
+        while grown and len(reached) < count:
+            grown = False
+            for source, label, target in refinement.edges:
+                near, far = (source, target) if forward else (target, source)
+                if near in reached and far not in reached:
+                    reached.add(far)
+                    used.add(label)
+                    grown = True
+    return sorted(used)
+
+
+def _combinations(
+    edges: Iterable[Edge], classes: Sequence[int], pairs: list[tuple[int, int]], letter_of: Any
+) -> list[dict[str, Any]]:
+    def written(term: Term) -> list[Any]:
+        weight = [term.weight.numerator, term.weight.denominator]
+        return [[term.edge[0], letter_of(term.edge[1])], [term.other[0], letter_of(term.other[1])], weight]
+
+    combined = combinations_for(edges, classes, pairs)
+    return [
+        {"pair": list(pair), "terms": [written(term) for term in terms]}
+        for pair, terms in zip(pairs, combined, strict=True)
+    ]
+
+
+def _distinguish(dfa: Dfa, first: int, second: int) -> Word:
+    word = distinguishing_word(dfa, first, second)
+    if word is None:
+        raise AssertionError("two states of a minimal automaton are equivalent")
+    return word
+
+
+def _access(dfa: Dfa, goals: tuple[ProductNode, ProductNode], window: int, period: int) -> list[Word]:
+    """Shortest words that lead to two nodes of the product graph."""
+    start = ProductNode(0, (), 0)
+    parents: dict[ProductNode, tuple[ProductNode | None, int]] = {start: (None, -1)}
+    queue = [start]
+    for node in queue:
+        if all(goal in parents for goal in goals):
+            break
+        for symbol, target in enumerate(dfa.delta[node.state]):
+            seen = (*node.window, symbol)[-(window - 1) :] if window > 1 else ()
+            following = ProductNode(target, seen, (node.phase + 1) % period)
+            if following not in parents:
+                parents[following] = (node, symbol)
+                queue.append(following)
+    words: list[Word] = []
+    for goal in goals:
+        word: list[int] = []
+        node: ProductNode | None = goal
+        while node is not None:
+            node, symbol = parents[node]
+            word.append(symbol)
+        words.append(tuple(reversed(word[:-1])))
+    return words

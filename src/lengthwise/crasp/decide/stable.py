@@ -1,0 +1,133 @@
+"""Sound tests for "no program, whatever the window and the period": states that stay merged under all of them.
+
+Three tests share one idea (proofs in docs/verdicts.md). Words with lengths in a set closed under addition act on the
+states; a word x that loops on the states in question empties every window. On those states, the words e·t·e are the
+letters of a small labelled graph; states that its balanced potentials leave merged stay merged in every product graph.
+
+===========  =========================  ==========================================
+excluded     words used                 states
+===========  =========================  ==========================================
+all (k, m)   the stable set T = S_s     image of an idempotent e of T
+all k, one m words of length ≡ 0 mod m  image of an idempotent e among them
+all m, k = 1 the stable set T = S_s     all states (no idempotent)
+===========  =========================  ==========================================
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lengthwise.crasp.decide.potential import Edge, Refinement, refine
+from lengthwise.languages.automata.components import strongly_connected
+from lengthwise.languages.automata.monoid import TransitionSemigroup
+
+
+@dataclass(frozen=True)
+class LocalSystem:
+    """A component of the graph of local letters on which two states stay merged.
+
+    ``states`` are automaton states, ``letters`` semigroup elements t (the letter is t, or e·t·e with ``idempotent`` e),
+    ``refinement`` uses indices into both.
+    """
+
+    idempotent: int | None
+    states: tuple[int, ...]
+    letters: tuple[int, ...]
+    refinement: Refinement
+
+    def merged_pairs(self) -> list[tuple[int, int]]:
+        """Pairs of states that share a final class (each class against its first state)."""
+        first: dict[int, int] = {}
+        pairs: list[tuple[int, int]] = []
+        for state, name in zip(self.states, self.refinement.classes, strict=True):
+            if name in first:
+                pairs.append((first[name], state))
+            else:
+                first[name] = state
+        return pairs
+
+
+def no_for_all(semigroup: TransitionSemigroup) -> LocalSystem | None:
+    """A local system that excludes every (k, m), or None if the test is silent."""
+    lengths = semigroup.by_length
+    return _with_idempotents(semigroup, lengths.at(lengths.stable_index))
+
+
+def no_for_all_windows(semigroup: TransitionSemigroup, period: int) -> LocalSystem | None:
+    """A local system that excludes (k, period) for every k, or None."""
+    return _with_idempotents(semigroup, semigroup.by_length.multiples(period))
+
+
+def no_for_all_periods(semigroup: TransitionSemigroup) -> LocalSystem | None:
+    """A local system that excludes (1, m) for every m, or None."""
+    lengths = semigroup.by_length
+    members = np.flatnonzero(lengths.at(lengths.stable_index))
+    letters = {semigroup.maps[element]: element for element in members.tolist()}
+    states = range(semigroup.dfa.size)
+    return _merged(None, tuple(states), list(letters), list(letters.values()))
+
+
+def _with_idempotents(semigroup: TransitionSemigroup, mask: npt.NDArray[np.bool_]) -> LocalSystem | None:
+    members = np.flatnonzero(mask)
+    rows = semigroup.array[members]
+    for element in _idempotents(members, rows):
+        e = semigroup.array[element]
+        image = np.unique(e)
+        local = e[rows[:, image]]  # letters e·t·e as maps from the image into itself, states by number
+        letters: dict[tuple[int, ...], int] = {}
+        for row, member in zip(local.tolist(), members.tolist(), strict=True):
+            letters.setdefault(tuple(row), member)
+        system = _merged(element, tuple(image.tolist()), list(letters), list(letters.values()))
+        if system is not None:
+            return system
+    return None
+
+
+def _idempotents(members: npt.NDArray[np.int_], rows: npt.NDArray[np.int32]) -> Iterator[int]:
+    """Idempotents with an image of at least two states, one per class of the same image or the same kernel.
+
+    Two idempotents with the same image give the same local letters; with the same kernel, isomorphic local systems.
+    """
+    idempotent = (np.take_along_axis(rows, rows, axis=1) == rows).all(axis=1)
+    images: set[frozenset[int]] = set()
+    kernels: set[tuple[int, ...]] = set()
+    for element, row in zip(members[idempotent].tolist(), rows[idempotent].tolist(), strict=True):
+        image = frozenset(row)
+        first: dict[int, int] = {}
+        kernel = tuple([first.setdefault(target, state) for state, target in enumerate(row)])
+        known = image in images or kernel in kernels
+        images.add(image)
+        kernels.add(kernel)
+        if not known and len(image) > 1:
+            yield element
+
+
+def _merged(
+    idempotent: int | None, states: tuple[int, ...], letters: list[tuple[int, ...]], elements: list[int]
+) -> LocalSystem | None:
+    """The first component of the graph of ``letters`` (maps of ``states``) that leaves a pair merged."""
+    place = {state: index for index, state in enumerate(states)}
+    targets = [[place[target] for target in letter] for letter in letters]
+    numbers = strongly_connected([list({row[index] for row in targets}) for index in range(len(states))])
+    groups: dict[int, list[int]] = defaultdict(list)
+    for index, number in enumerate(numbers):
+        groups[number].append(index)
+    for group in groups.values():
+        if len(group) < 2:
+            continue
+        inside = {index: position for position, index in enumerate(group)}
+        edges: list[Edge] = [
+            (inside[index], label, inside[row[index]])
+            for label, row in enumerate(targets)
+            for index in group
+            if row[index] in inside
+        ]
+        refinement = refine(len(group), edges)
+        if len(set(refinement.classes)) < len(group):
+            return LocalSystem(idempotent, tuple(states[index] for index in group), tuple(elements), refinement)
+    return None

@@ -1,0 +1,1 @@
+"""Running programs: the fast interpreter, the slow reference, traces and generation."""

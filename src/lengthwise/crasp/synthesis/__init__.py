@@ -1,0 +1,1 @@
+"""Search for the smallest program that agrees with examples or with a function."""

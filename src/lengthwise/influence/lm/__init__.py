@@ -1,0 +1,1 @@
+"""Small language models of our own: configuration, training and files."""

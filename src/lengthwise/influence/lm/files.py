@@ -1,0 +1,111 @@
+"""Language models in folders: ``config.json``, ``tokenizer.json`` and ``model.safetensors``. Nothing read is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lengthwise.core.config import fields_of, from_fields
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.files import read_json, write_json
+from lengthwise.influence.lm.config import LMConfig
+from lengthwise.influence.text.tokenizer import OwnTokenizer, load_tokenizer, save_tokenizer
+
+if TYPE_CHECKING:
+    from lengthwise.influence.models.language_model import OwnModel
+    from lengthwise.models.transformer import Transformer
+
+LM_FORMAT = 1
+CONFIG, MODEL = "config.json", "model.safetensors"
+
+
+def is_lm(folder: Path) -> bool:
+    """Whether the folder says of itself that it holds such a model, trained to the end or not."""
+    try:
+        values = read_json(folder / CONFIG)
+    except LengthwiseError:
+        return False
+    return isinstance(values, dict) and values.get("kind") == "lm"
+
+
+def description(config: LMConfig, corpus: dict[str, Any]) -> dict[str, Any]:
+    """What ``config.json`` says; ``corpus`` is from `Corpus.describe`."""
+    return {"format": LM_FORMAT, "kind": "lm", "config": fields_of(config), "corpus": corpus}
+
+
+def claim(folder: Path, config: LMConfig, corpus: dict[str, Any]) -> None:
+    """Make the folder of a model, or check that it belongs to this configuration and text.
+
+    Raises `LengthwiseError` if it holds something else.
+    """
+    path, mine = folder / CONFIG, description(config, corpus)
+    if path.exists():
+        found = read_json(path, what="model configuration")
+        require(
+            isinstance(found, dict) and found.get("kind") == "lm",
+            f"{folder} is not the folder of a language model; choose another --out",
+        )
+        for key, words in (("config", "configuration"), ("corpus", "text"), ("format", "format")):
+            require(found.get(key) == mine[key], f"{folder} holds a model of another {words}; choose another --out")
+        return
+    require(not folder.exists() or folder.is_dir(), f"{folder} is a file, not a folder; choose another --out")
+    if folder.exists() and any(not file.name.endswith(".tmp") for file in folder.iterdir()):
+        raise LengthwiseError(f"{folder} is not empty and not the folder of a language model; choose another --out")
+    write_json(path, mine)
+
+
+def save_lm(
+    folder: Path, transformer: Transformer, tokenizer: OwnTokenizer, config: LMConfig, corpus: dict[str, Any]
+) -> None:
+    """Write the three files, each whole or not at all; raises `LengthwiseError` if the weights are not finite."""
+    from lengthwise.training import checkpoint
+
+    write_json(folder / CONFIG, description(config, corpus))
+    save_tokenizer(tokenizer, folder)
+    checkpoint.write(folder / MODEL, dict(transformer.state_dict()), {"step": config.steps})
+
+
+def read_config(folder: Path) -> tuple[LMConfig, dict[str, Any]]:
+    """Configuration and corpus of the model in a folder; raises `LengthwiseError` if there is none."""
+    values = read_json(folder / CONFIG, what="language model")
+    require(
+        isinstance(values, dict) and values.get("kind") == "lm" and values.get("format") == LM_FORMAT,
+        f"{folder} holds no language model of this format; train one with `lengthwise lm train`",
+    )
+    for key in ("config", "corpus"):
+        require(isinstance(values.get(key), dict), f"{folder / CONFIG} lacks {key!r}; train the model again")
+    return from_fields(LMConfig, values["config"], where=str(folder / CONFIG)), values["corpus"]
+
+
+def new_transformer(config: LMConfig, vocab_size: int) -> Transformer:
+    """A transformer of this configuration, to be filled with weights."""
+    from lengthwise.models.transformer import Transformer
+    from lengthwise.positions.encodings import ENCODINGS, EncodingShape
+
+    model = config.model()
+    shape = EncodingShape(model.width, model.heads, model.head_width, ("coupled",), config.longest)
+    return Transformer(model, ENCODINGS.build("rope"), vocab_size, shape, predicts_ids=False)
+
+
+def load_lm(folder: Path) -> tuple[OwnModel, OwnTokenizer]:
+    """The model of a folder, by the folder's name; rotary ids have no largest one, so it has no maximum length.
+
+    Raises `LengthwiseError` if the folder holds no model, one whose training has not ended, or a damaged one.
+    """
+    import torch
+
+    from lengthwise.influence.models.language_model import OwnModel
+    from lengthwise.training import checkpoint
+
+    config, _ = read_config(folder)
+    path = folder / MODEL
+    require(path.exists(), f"the training of {folder} has not ended; give `lengthwise lm train` again to go on")
+    tokenizer = load_tokenizer(folder)
+    tensors, _ = checkpoint.read(path)
+    with torch.random.fork_rng(devices=[]):
+        transformer = new_transformer(config, tokenizer.vocab_size)
+    try:
+        transformer.load_state_dict(tensors)
+    except RuntimeError:
+        raise checkpoint.damage(path) from None
+    return OwnModel(folder.resolve().name, transformer, None), tokenizer

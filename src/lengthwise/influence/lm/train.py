@@ -1,0 +1,132 @@
+"""Training of a small language model on a corpus: resumable, and a function of configuration and text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lengthwise.core.errors import require
+from lengthwise.core.files import read_json, write_json
+from lengthwise.core.rng import stream
+from lengthwise.influence.lm import loss as lm_loss
+from lengthwise.influence.lm.config import LM_PRESETS, LMConfig, lm_config, pair
+from lengthwise.influence.lm.files import LM_FORMAT, MODEL, claim, save_lm
+from lengthwise.influence.text.corpus import Corpus, Document
+from lengthwise.influence.text.text_task import TextTask
+from lengthwise.influence.text.tokenizer import FILE, Bytes, OwnTokenizer, load_tokenizer, save_tokenizer, train_bpe
+from lengthwise.models.transformer import Transformer
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.training.trainer import Trainer
+
+__all__ = ["LM_PRESETS", "LMConfig", "Report", "lm_config", "pair", "train_lm"]
+
+Report = Callable[[str, int, int, float], None]
+"""Called with what is done (``tokenize``, ``train`` or ``held-out``), how far, of how much, and a loss in nats per
+token (not a number where there is none)."""
+
+PROBED, MEASURED = 64, 1024
+"""Windows of held-out text at each probe and at the end."""
+RESULT = "result.json"
+REPORTED = ("parameters", "tokens_seen", "seconds", "held_out", "at_target")
+
+
+def train_lm(
+    config: LMConfig,
+    corpus: Corpus,
+    folder: Path,
+    report: Report | None = None,
+    about: Callable[[], dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """Train a model into ``folder`` and measure it; a finished one is returned, an interrupted one goes on.
+
+    Returns what ``result.json`` holds: losses on held-out text, steps, seconds, and what ``about`` adds (where the
+    numbers come from). Raises `LengthwiseError` if the folder holds something else, the text is shorter than a
+    window, or training diverges.
+    """
+    described = corpus.describe()
+    claim(folder, config, described)
+    if (folder / RESULT).exists() and (folder / MODEL).exists():
+        result = read_json(folder / RESULT, what="result file")
+        whole = isinstance(result, dict) and result.get("format") == LM_FORMAT and set(REPORTED) <= set(result)
+        require(whole, f"result file {folder / RESULT} is damaged; delete it and run again")
+        return result
+    tell = report or _silent
+    tell("tokenize", 0, 1, float("nan"))
+    tokenizer = _tokenizer(config, corpus, folder)
+    train = _task(config, corpus.train, tokenizer, config.context, "training")
+    held_out = _task(config, corpus.held_out, tokenizer, config.longest, "held-out")
+    tell("tokenize", 1, 1, float("nan"))
+
+    def drawn(count: int, *names: str) -> lm_loss.HeldOut:
+        # The seed is not that of the training, so that models of all seeds are held against the same text.
+        rng = stream(0, "lm", "held-out", *names)
+        return lm_loss.HeldOut.of(held_out, train, tokenizer, config.longest, rng, count=count)
+
+    probed = drawn(PROBED, "probe")
+
+    def probe(model: Transformer, step: int) -> dict[str, Any]:
+        windows = probed.windows[:, : config.context + 1]
+        nats = lm_loss.losses(model, windows)
+        tell("held-out", step, config.steps, float(nats.mean()))
+        return {"held_out": float(nats.mean()), "far_half": lm_loss.far_half(model, windows, nats)["gain"]}
+
+    trainer = Trainer(
+        train,
+        config.positions(),
+        ENCODINGS.build("rope"),
+        config.model(),
+        config.training(),
+        config.seed,
+        probe=probe,
+        folder=folder,
+        on_step=lambda step, loss: tell("train", step, config.steps, loss),
+    )
+    progress = trainer.run()
+    save_lm(folder, trainer.model, tokenizer, config, described)
+    measured = drawn(MEASURED, "final")
+    result = {
+        "format": LM_FORMAT,
+        "kind": "lm",
+        "tokens": {"train": len(train.tokens), "held_out": len(held_out.tokens), "vocabulary": tokenizer.vocab_size},
+        "parameters": trainer.model.parameter_count,
+        "steps": progress.step,
+        "tokens_seen": progress.step * config.training().batch_size * config.context,
+        "seconds": round(progress.seconds, 2),
+        "held_out": lm_loss.report(trainer.model, measured, config.context),
+        # Windows longer than those of the training: what its ids, not its texts, reached.
+        "at_target": lm_loss.report(trainer.model, measured, config.longest),
+        "probes": progress.probes,
+        **(about() if about else {}),
+    }
+    write_json(folder / RESULT, result)
+    return result
+
+
+def _tokenizer(config: LMConfig, corpus: Corpus, folder: Path) -> OwnTokenizer:
+    """The folder's, or a new one; it depends on the training text and the vocabulary size only."""
+    if (folder / FILE).exists():
+        return load_tokenizer(folder)
+    if config.tokenizer == "bytes":
+        tokenizer = Bytes()
+    else:
+        tokenizer = train_bpe((document.text for document in corpus.train), config.vocabulary)
+    save_tokenizer(tokenizer, folder)
+    return tokenizer
+
+
+def _task(
+    config: LMConfig, documents: tuple[Document, ...], tokenizer: OwnTokenizer, context: int, part: str
+) -> TextTask:
+    task = TextTask(documents, tokenizer)
+    longest = task.max_length() + 1
+    require(
+        longest > context,
+        f"the {part} text is too short: its longest document has {longest} tokens, and a context of {context} needs "
+        f"{context + 1}; choose a longer text or a smaller --context",
+    )
+    return task
+
+
+def _silent(what: str, done: int, total: int, number: float) -> None:
+    del what, done, total, number

@@ -1,0 +1,1 @@
+"""The measurement of influential tokens: selection rules, losses under masks, and their summary."""

@@ -1,0 +1,157 @@
+"""Losses of many windows under many masks, with the work shared that masks leave in common.
+
+All savings are exact to rounding: masked tokens are left out (the compact form of `model`), rows of equally many
+visible tokens go through the model together, whichever window and mask they belong to, and the model computes its last
+layer's output and its logits at the last token only. A model that is `Sharing` saves more where masks differ in one
+token, which is what a greedy search asks for.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from lengthwise.core.errors import require
+from lengthwise.influence.models.language_model import LanguageModel, Losses, Sharing
+
+
+class Scorer:
+    """The windows of some targets, and their losses under masks.
+
+    ``tokens`` are the contexts, ``targets`` the tokens behind them. The last ``recent`` positions are always visible,
+    and so is position 0 with ``keep_first``; the others are the ``block``. ``forwards`` counts the rows that the model
+    was given, ``seconds`` the time that it took. Every method raises `LengthwiseError` if a loss is not finite.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        tokens: Int[ndarray, "N Lbar"],
+        targets: Int[ndarray, " N"],
+        recent: int,
+        *,
+        keep_first: bool = False,
+    ) -> None:
+        self.model, self.tokens, self.targets = model, tokens, targets
+        self.context = tokens.shape[1]
+        self.block: Int[ndarray, " n"] = np.arange(int(keep_first), self.context - recent)
+        self.always: Bool[ndarray, " Lbar"] = np.ones(self.context, dtype=bool)
+        self.always[self.block] = False
+        self.forwards, self.seconds = 0, 0.0
+        self._known: dict[tuple[int, frozenset[int]], float] = {}
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def losses(self, rows: Int[ndarray, " R"], visible: Bool[ndarray, "R Lbar"]) -> Float[ndarray, " R"]:
+        """The loss of window ``rows[i]``'s target when the tokens ``visible[i]`` can be seen."""
+        result = np.empty(len(rows))
+        counts = visible.sum(axis=1)
+        for count in np.unique(counts):
+            alike = np.flatnonzero(counts == count)
+            size = max(1, self.model.batch_tokens // int(count))
+            for first in range(0, len(alike), size):
+                part = alike[first : first + size]
+                positions = np.nonzero(visible[part])[1].reshape(len(part), int(count))
+                result[part] = self._forward(rows[part], positions)
+        return result
+
+    def _forward(self, rows: Int[ndarray, " B"], positions: Int[ndarray, "B T"]) -> Float[ndarray, " B"]:
+        started = time.perf_counter()
+        found = self.model.target_losses(self.tokens[rows[:, None], positions], positions, self.targets[rows])
+        return self._checked(found, started)
+
+    def _checked(self, found: Float[ndarray, " B"], started: float) -> Float[ndarray, " B"]:
+        self.seconds += time.perf_counter() - started
+        self.forwards += len(found)
+        bad = np.flatnonzero(~np.isfinite(found))
+        require(
+            not len(bad),
+            f"model {self.model.name} gives a loss of {found[bad[0]] if len(bad) else 0} nats; "
+            "its weights are damaged, or numbers overflow: use another model",
+        )
+        return found
+
+    def revealed(self, rows: Int[ndarray, " R"], positions: Int[ndarray, "R m"]) -> Float[ndarray, " R"]:
+        """Losses when the block's tokens at ``positions`` are visible besides what always is."""
+        visible = np.repeat(self.always[None], len(rows), axis=0)
+        np.put_along_axis(visible, positions, True, axis=1)
+        return self.losses(rows, visible)
+
+    def joined(self, chosen: Int[ndarray, "N s"], added: Int[ndarray, "N n"]) -> Float[ndarray, "N n"]:
+        """Losses when one token of ``added``, each in turn, is visible besides ``chosen`` and what always is."""
+        if self._shared is None:
+            tried = np.concatenate([np.repeat(chosen[:, None], added.shape[1], axis=1), added[:, :, None]], axis=2)
+            rows = np.repeat(np.arange(len(self)), added.shape[1])
+            losses = self.revealed(rows, tried.reshape(len(rows), -1)).reshape(added.shape)
+        else:
+            losses = np.empty(added.shape)
+            for row, of_one in enumerate(self._shared):
+                started = time.perf_counter()
+                visible = np.union1d(np.flatnonzero(self.always), chosen[row])
+                losses[row] = self._checked(of_one(visible, added[row]), started)
+        for row, before in enumerate(chosen.tolist()):
+            for j, loss in zip(added[row].tolist(), losses[row].tolist(), strict=True):
+                self._known[row, frozenset((*before, j))] = loss
+        return losses
+
+    @cached_property
+    def _shared(self) -> list[Losses] | None:
+        """Per window, its losses with one more token; None if the model shares nothing."""
+        if not isinstance(self.model, Sharing) or not self.model.shares:
+            return None
+        return [self.model.share(row, int(target)) for row, target in zip(self.tokens, self.targets, strict=True)]
+
+    @cached_property
+    def long(self) -> Float[ndarray, " N"]:
+        """L_long: everything visible."""
+        return self.losses(np.arange(len(self)), np.ones(self.tokens.shape, dtype=bool))
+
+    @cached_property
+    def short(self) -> Float[ndarray, " N"]:
+        """L_short: nothing of the block visible."""
+        rows = np.arange(len(self))
+        return self.revealed(rows, np.empty((len(rows), 0), dtype=np.int64))
+
+    @cached_property
+    def singles(self) -> Float[ndarray, "N n"]:
+        """Losses with one token of the block visible, each in turn."""
+        nothing = np.empty((len(self), 0), dtype=np.int64)
+        return self.joined(nothing, np.tile(self.block, (len(self), 1)))
+
+    def path(self, order: Int[ndarray, "N k"]) -> Float[ndarray, "N k"]:
+        """L_short,sparse(1..k): losses with the first, the first two, … of ``order`` visible."""
+        return np.stack([self._losses_with(order[:, : k + 1]) for k in range(order.shape[1])], axis=1)
+
+    def _losses_with(self, chosen: Int[ndarray, "N m"]) -> Float[ndarray, " N"]:
+        """Losses with ``chosen`` visible; what a search has met is not computed again."""
+        found = np.array([self._known.get((row, frozenset(one)), np.nan) for row, one in enumerate(chosen.tolist())])
+        new = np.flatnonzero(np.isnan(found))
+        found[new] = self.revealed(new, chosen[new])
+        return found
+
+    @cached_property
+    def attention(self) -> Float[ndarray, "N Lbar"]:
+        """Attention of the last token on each when everything is visible."""
+        parts = [self.model.attention(self.tokens[part], self._everywhere(part)) for part in self._chunks()]
+        return np.concatenate(parts)
+
+    @cached_property
+    def gradient_input(self) -> Float[ndarray, "N Lbar"]:
+        """−gradient · input of each token when everything is visible."""
+        parts = [
+            self.model.gradient_input(self.tokens[part], self._everywhere(part), self.targets[part])
+            for part in self._chunks()
+        ]
+        return np.concatenate(parts)
+
+    def _chunks(self) -> list[slice]:
+        size = max(1, self.model.batch_tokens // self.context)
+        return [slice(first, first + size) for first in range(0, len(self), size)]
+
+    def _everywhere(self, part: slice) -> Int[ndarray, "B Lbar"]:
+        return np.tile(np.arange(self.context), (len(self.tokens[part]), 1))

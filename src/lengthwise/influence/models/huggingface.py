@@ -1,0 +1,260 @@
+"""Any causal language model of Hugging Face's `transformers` as a `LanguageModel`: a local folder or a hub name.
+
+What it needs: full causal attention in every layer, position ids as an input, and an explicit attention mask. GPT-2,
+Llama and GPT-NeoX have all three. A model that lacks one is found out at loading, by masking and looking.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from torch import Tensor, nn
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.rng import stream
+from lengthwise.influence.models.language_model import batch_tokens, captured_vectors, helpfulness, nats, tensor
+from lengthwise.influence.models.last_token import at_last_token, separable_mlp
+from lengthwise.models.device import chosen_device
+from lengthwise.training.memory import keep_memory
+
+SUITED = "use a causal model with full attention and position ids, such as GPT-2, Llama or GPT-NeoX"
+TOLERANCE = 1e-3
+"""Most nats between masked and compact losses that rounding explains; what a mask that is ignored does is larger."""
+PROBED = 16
+"""Tokens of the windows that are probed at loading."""
+
+
+class HuggingFaceTokenizer:
+    """A `transformers` tokenizer; no special tokens are added."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.vocab_size = len(inner)
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text, however long."""
+        return self.inner(text, add_special_tokens=False, verbose=False)["input_ids"]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The text of each token by itself."""
+        return [self.inner.decode([int(token)]) for token in ids]
+
+
+class HuggingFaceModel:
+    """A causal model of `transformers` in float32, on the device that LENGTHWISE_DEVICE names.
+
+    ``max_length`` overrides what the configuration states; with a sliding window it is at most the window, within
+    which attention is full. Raises `LengthwiseError` if neither is known, or if the model can't be masked.
+    """
+
+    def __init__(self, name: str, inner: Any, max_length: int | None = None, *, source: str | None = None) -> None:
+        require(
+            "position_ids" in inspect.signature(inner.forward).parameters,
+            f"model {name} ({type(inner).__name__}) takes no position ids, so its tokens can't be masked; {SUITED}",
+        )
+        self.name, self._source = name, source
+        self.inner = inner.float().eval()
+        self.max_length: int | None = _max_length(name, inner.config, max_length)
+        self.vocab_size = inner.get_input_embeddings().num_embeddings
+        self.parameters = sum(parameter.numel() for parameter in inner.parameters())
+        self.batch_tokens = batch_tokens(self._device)
+        if self._device.type == "cpu":
+            keep_memory()
+        self._one_logit = "logits_to_keep" in inspect.signature(inner.forward).parameters
+        self._last_mlp: nn.Module | None = None
+        self._check_masks()
+        self._last_mlp = separable_mlp(inner, self._probe)
+
+    @classmethod
+    def load(cls, source: str | Path, max_length: int | None = None) -> HuggingFaceModel:
+        """A model from a folder (as ``save_pretrained`` writes it) or from the hub; safetensors only, no remote code.
+
+        Raises `LengthwiseError` without the [lm] extra, if there is no such model, or if it can't be masked.
+        """
+        auto = _transformers("AutoModelForCausalLM")
+        source = str(source)
+        _check_folder(source)
+        with _quiet():
+            inner = _opened(
+                lambda: auto.from_pretrained(source, use_safetensors=True, trust_remote_code=False),
+                f"model {source} can't be loaded",
+            )
+        inner = inner.to(chosen_device())
+        return cls(Path(source).name if Path(source).is_dir() else source, inner, max_length, source=source)
+
+    @cached_property
+    def tokenizer(self) -> HuggingFaceTokenizer:
+        """The tokenizer saved beside the model; raises `LengthwiseError` if there is none."""
+        require(self._source is not None, f"model {self.name} was not loaded from a folder and has no tokenizer")
+        auto = _transformers("AutoTokenizer")
+        what = f"no tokenizer beside model {self.name}; save one into the same folder"
+        found = HuggingFaceTokenizer(_opened(lambda: auto.from_pretrained(self._source, trust_remote_code=False), what))
+        # Some classes are built without their files, and then know no text.
+        require(bool(found.encode("a text")), what)
+        return found
+
+    @torch.inference_mode()
+    def target_losses(
+        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+    ) -> Float[ndarray, " B"]:
+        """Losses from the visible tokens alone; logits and the last block's MLP at the last only."""
+        with nullcontext() if self._last_mlp is None else at_last_token(self._last_mlp):
+            return nats(self._last_logits(tokens, positions), targets)
+
+    @torch.inference_mode()
+    def masked_losses(
+        self, tokens: Int[ndarray, "B Lbar"], visible: Bool[ndarray, "B Lbar"], targets: Int[ndarray, " B"]
+    ) -> Float[ndarray, " B"]:
+        """The same with a 4-D mask [B, 1, query, key]; a masked token still sees itself."""
+        length = tokens.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=self._device).tril()
+        own = torch.eye(length, dtype=torch.bool, device=self._device)
+        seen = causal & (tensor(visible, self._device)[:, None, None, :] | own)
+        mask = torch.zeros(seen.shape, device=self._device).masked_fill(~seen, torch.finfo(torch.float32).min)
+        positions = np.tile(np.arange(length), (len(tokens), 1))
+        return nats(self._forward(tokens, positions, mask).logits[:, -1], targets)
+
+    @torch.inference_mode()
+    def attention(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[ndarray, "B T"]:
+        """Mean attention of the last token on each; raises `LengthwiseError` if the model does not give it."""
+        with self._eager():
+            found = self._forward(tokens, positions, output_attentions=True).attentions
+        layers = [layer for layer in found or () if layer is not None]
+        require(bool(layers), f"model {self.name} does not give its attention; leave out selector attention")
+        return torch.stack([layer[:, :, -1].double().mean(1) for layer in layers]).mean(0).cpu().numpy()
+
+    def gradient_input(
+        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+    ) -> Float[ndarray, "B T"]:
+        """How much each token's vector lowers the loss, to first order."""
+        with captured_vectors(self.inner.get_input_embeddings()) as vectors:
+            return helpfulness(self._last_logits(tokens, positions), targets, vectors)
+
+    @property
+    def _device(self) -> torch.device:
+        return self.inner.get_input_embeddings().weight.device
+
+    def _last_logits(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[Tensor, "B V"]:
+        keep: dict[str, Any] = {"logits_to_keep": 1} if self._one_logit else {}
+        return self._forward(tokens, positions, **keep).logits[:, -1]
+
+    def _forward(
+        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], mask: Tensor | None = None, **more: Any
+    ) -> Any:
+        # Without any mask, positions that jump would be read as several sequences packed into one.
+        mask = torch.ones(tokens.shape, dtype=torch.long, device=self._device) if mask is None else mask
+        ids, places = tensor(tokens, self._device), tensor(positions, self._device)
+        return self.inner(input_ids=ids, position_ids=places, attention_mask=mask, use_cache=False, **more)
+
+    @contextmanager
+    def _eager(self) -> Iterator[None]:
+        """Attention as plain products within the block: only these give their weights."""
+        before = self.inner.config._attn_implementation
+        try:
+            self.inner.set_attn_implementation("eager")
+        except (AttributeError, ValueError):
+            raise LengthwiseError(
+                f"model {self.name} does not give its attention; leave out selector attention"
+            ) from None
+        try:
+            yield
+        finally:
+            self.inner.set_attn_implementation(before)
+
+    def _check_masks(self) -> None:
+        """Mask half of a random window: what is masked must not matter, and the two forms must agree."""
+        length = min(PROBED, self.max_length or PROBED)
+        rng = stream(0, "masks")
+        tokens = rng.integers(self.vocab_size, size=(2, length))
+        visible = np.arange(length) % 2 == (length - 1) % 2
+        tokens[1, visible] = tokens[0, visible]
+        targets = rng.integers(self.vocab_size, size=1).repeat(2)
+        what = f"model {self.name} ({type(self.inner).__name__}) can't be masked"
+        try:
+            masked = self.masked_losses(tokens, np.stack([visible, visible]), targets)
+            places = np.flatnonzero(visible)[None]
+            compact = self.target_losses(tokens[:1, visible], places, targets[:1])
+        except (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError) as error:
+            raise LengthwiseError(f"{what} ({_first_line(error)}); {SUITED}") from None
+        if not np.isfinite([*masked, *compact]).all():
+            raise LengthwiseError(f"model {self.name} gives losses that are not finite; its weights are damaged")
+        apart = max(abs(masked[0] - masked[1]), abs(masked[0] - compact[0]))
+        require(
+            apart <= TOLERANCE * max(1.0, abs(masked[0])),
+            f"{what}: masked tokens move its loss by {apart:.2g} nats; {SUITED}",
+        )
+
+    def _probe(self) -> Float[ndarray, " 2"]:
+        """Losses of two random windows."""
+        rng, length = stream(0, "probe"), min(PROBED, self.max_length or PROBED)
+        tokens, targets = rng.integers(self.vocab_size, size=(2, length)), rng.integers(self.vocab_size, size=2)
+        return self.target_losses(tokens, np.tile(np.arange(length), (2, 1)), targets)
+
+
+def _max_length(name: str, settings: Any, given: int | None) -> int:
+    if given is None:
+        given = next(
+            (
+                value
+                for key in ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length")
+                if isinstance(value := getattr(settings, key, None), int) and value > 0
+            ),
+            None,
+        )
+    require(given is not None, f"model {name} states no maximum length; say how many tokens it takes, --max-length N")
+    window = getattr(settings, "sliding_window", None)
+    assert given is not None
+    return min(given, window) if isinstance(window, int) and window > 0 else given
+
+
+def _transformers(name: str) -> Any:
+    try:
+        import transformers
+    except ImportError:
+        raise LengthwiseError(
+            "models of Hugging Face need the package transformers; run: pip install 'lengthwise[lm]'"
+        ) from None
+    return getattr(transformers, name)
+
+
+def _check_folder(source: str) -> None:
+    path = Path(source)
+    looks_local = path.is_absolute() or source.startswith((".", "~")) or source.count("/") > 1
+    require(path.is_dir() or not looks_local, f"no folder {source}; check --model")
+    require(
+        not path.is_dir() or (path / "config.json").is_file(),
+        f"folder {source} holds no model (config.json is missing); check --model",
+    )
+
+
+def _opened(load: Any, what: str) -> Any:
+    try:
+        return load()
+    # The package raises many kinds of errors for files that are missing or damaged.
+    except Exception as error:
+        raise LengthwiseError(f"{what} ({type(error).__name__}: {_first_line(error)})") from None
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [""]
+    return lines[0][:160].rstrip(".")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Loading draws a bar per file; what fails is said by the error."""
+    logging = _transformers("utils").logging
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.enable_progress_bar()

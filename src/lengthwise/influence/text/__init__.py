@@ -1,0 +1,1 @@
+"""Documents, tokenizers, windows of text, and planted text whose influential tokens are known."""

@@ -1,0 +1,125 @@
+"""Text whose influential tokens are known: planted correlations with a topic, before a query that names the topic.
+
+The strings are those of `lengthwise.sparsity.planted.planted` (Golowich et al. 2025, Definition 3.2), made fit for a
+measurement of influential tokens: S* lies in the block that is masked, and every string carries the k tokens of a
+second topic as a decoy, which the query does not ask for. So the block of another text holds nothing that the query
+wants, and what a selector gains from it is selection noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations, product
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from lengthwise.core.config import config
+from lengthwise.core.rng import Rng
+from lengthwise.sparsity.planted.labels import Majority, Parity, SumMod
+from lengthwise.sparsity.planted.placements import Uniform
+from lengthwise.sparsity.planted.planted import Planted, Words
+
+NOISE = 4
+"""Number of noise symbols."""
+
+
+@dataclass(frozen=True)
+class PlantedSample:
+    """``tokens`` are context and target; ``relevant`` is S*, in positions; ``topics`` are the asked and the decoy."""
+
+    tokens: Int[ndarray, "N W"]
+    relevant: Int[ndarray, "N k"]
+    topics: Int[ndarray, "N 2"]
+
+
+@config
+class PlantedText:
+    """A block of noise with S* and a decoy in it, ``recent`` − 1 tokens of noise, the query; then g*(X_{S*}).
+
+    ``label`` is g*. ``sum``: token i of S* (in any order in the text) adds v·2^i for its bit v, so that each token by
+    itself makes the label ln 2 nats more likely, whichever others are seen. ``majority`` and ``parity`` of k bits.
+    """
+
+    label: Literal["sum", "majority", "parity"] = "sum"
+    k: int = 3
+    topics: int = 4
+    context: int = 32
+    recent: int = 8
+
+    def __post_init__(self) -> None:
+        if self.k < 1 or self.topics < 3:
+            raise ValueError(f"k must be 1 or more and topics 3 or more, got {self.k} and {self.topics}")
+        if not 1 <= self.recent <= self.context - 2 * self.k:
+            raise ValueError(
+                f"recent must leave a block of 2k = {2 * self.k} tokens or more, got {self.recent} of {self.context}"
+            )
+
+    @property
+    def block(self) -> int:
+        """Number of tokens before the recent ones."""
+        return self.context - self.recent
+
+    @cached_property
+    def planted(self) -> Planted:
+        """One topic's strings: noise symbols, then marked tokens."""
+        bits = 2 * (self.k if self.label == "sum" else 1)
+        digits = range(bits // 2)
+        # Marked token 2i + v is bit v of digit i.
+        values = [v << i for i in digits for v in range(2)]
+        if self.label == "sum":
+            orders = permutations(digits)
+            words = [tuple(NOISE + 2 * i + v for i, v in zip(order, word, strict=True))
+                     for order in orders for word in product(range(2), repeat=self.k)]  # fmt: skip
+            listed, symbols, label = tuple(words), (), SumMod(modulus=2**self.k)
+        else:
+            listed, symbols = (), (NOISE, NOISE + 1)
+            label = Majority() if self.label == "majority" else Parity()
+        return Planted(
+            placement=Uniform(self.k),
+            words=Words(symbols=symbols, listed=listed),
+            background=(1 / NOISE,) * NOISE + (0.0,) * bits,
+            values=(0,) * NOISE + tuple(values),
+            label=label,
+        )
+
+    @property
+    def marks(self) -> int:
+        """Marked tokens of one topic."""
+        return self.planted.alphabet - NOISE
+
+    @property
+    def queries(self) -> int:
+        """The first of the topics' query tokens, which follow noise and marked tokens."""
+        return NOISE + self.topics * self.marks
+
+    @property
+    def vocab_size(self) -> int:
+        """Noise, marked tokens by topic, queries, labels."""
+        return self.queries + self.topics + self.planted.classes
+
+    def sample(self, size: int, rng: Rng) -> PlantedSample:
+        """``size`` independent windows."""
+        planted, marks = self.planted, self.marks
+        asked, decoy = (planted.sample(size, self.block, rng) for _ in range(2))
+        first = rng.integers(self.topics, size=size)
+        second = (first + rng.integers(1, self.topics, size=size)) % self.topics
+        block = np.where(asked.tokens >= NOISE, asked.tokens + (first * marks)[:, None], asked.tokens)
+        # The decoy's tokens, in their order, at random places that S* has left free.
+        keys = rng.random(block.shape)
+        np.put_along_axis(keys, asked.relevant, np.inf, axis=1)
+        places = np.sort(np.argsort(keys, axis=1)[:, : self.k], axis=1)
+        words = np.take_along_axis(decoy.tokens, decoy.relevant, axis=1) + (second * marks)[:, None]
+        np.put_along_axis(block, places, words, axis=1)
+        noise = rng.integers(NOISE, size=(size, self.recent - 1))
+        answers = asked.labels + self.queries + self.topics
+        tokens = np.concatenate([block, noise, (self.queries + first)[:, None], answers[:, None]], axis=1)
+        return PlantedSample(tokens, asked.relevant, np.stack([first, second], axis=1))
+
+
+def strangers(topics: Int[ndarray, "N 2"], rng: Rng) -> Int[ndarray, " N"]:
+    """For each window a random one that has nothing on its asked topic."""
+    return np.array([rng.choice(np.flatnonzero((topics != asked).all(axis=1))) for asked in topics[:, 0]])

@@ -1,0 +1,1 @@
+"""Regular expressions, automata, and what is computed from them."""

@@ -1,0 +1,1 @@
+"""Counting, uniform sampling, and hard test words of a language."""

@@ -1,0 +1,158 @@
+"""Long words that shortcuts get wrong: pairs with equal windows and different answers.
+
+A model that looks at the last k symbols only is right on most *random* words of many languages (after a long word of
+{0,1,2}*02* the last 0 or 1 is rarely far back). On the pairs made here it must be wrong at least once per pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.rng import Rng
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.words.counting import count_words
+from lengthwise.languages.words.sampling import sample_words
+
+Words = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class WindowPairs:
+    """Pairs of words ``left[i]``, ``right[i]`` (``[pairs, length]``) that agree on the ``window`` symbols before
+    ``places[i]`` and need different answers there: no function of the last ``window`` symbols is right on both.
+    """
+
+    left: Words
+    right: Words
+    places: npt.NDArray[np.int64]
+    window: int
+
+
+def between(dfa: Dfa, source: int, targets: frozenset[int] | set[int]) -> Dfa:
+    """The words that lead from one state to one of others, as an automaton (not minimal)."""
+    order = [source, *[state for state in range(dfa.size) if state != source]]
+    place = {old: new for new, old in enumerate(order)}
+    rows = tuple(tuple(place[target] for target in dfa.delta[old]) for old in order)
+    return Dfa(dfa.alphabet, rows, tuple(old in targets for old in order))
+
+
+def window_pairs(
+    dfa: Dfa,
+    window: int,
+    length: int,
+    size: int,
+    rng: Rng,
+    *,
+    answer: Literal["next", "member"] = "next",
+) -> WindowPairs:
+    """Pairs of words on which every model of the last ``window`` symbols errs at least once.
+
+    With ``next`` both words are in the language and the sets of allowed next symbols differ at a place drawn among the
+    possible ones; with ``member`` one word is in the language, the other is not, and the place is the end. Of the pairs
+    of states that the window confuses one is drawn uniformly, then uniform words through it.
+    Raises `LengthwiseError` if windows of this size confuse nothing at this length.
+    """
+    require(1 <= window <= length, f"a window of {window} symbols needs a length of at least that, got {length}")
+    pairs = _PairGraph(dfa, answer)
+    options = pairs.options(window, length)
+    if not options:
+        raise LengthwiseError(
+            f"the last {window} symbols determine the answer at length {length}; choose a smaller window"
+        )
+    left, right = np.empty((size, length), dtype=np.int64), np.empty((size, length), dtype=np.int64)
+    chosen = rng.integers(len(options), size=size)
+    places = np.array([options[index][0] for index in chosen], dtype=np.int64)
+    for index in np.unique(chosen):
+        rows = np.flatnonzero(chosen == index)
+        place, before, after = options[index]
+        shared = sample_words(pairs.automaton(before, after), window, len(rows), rng)
+        for side, words in ((0, left), (1, right)):
+            head = sample_words(between(dfa, 0, {before[side]}), place - window, len(rows), rng)
+            tail = sample_words(between(dfa, after[side], pairs.goals(side)), length - place, len(rows), rng)
+            words[rows] = np.concatenate([head, shared, tail], axis=1)
+    return WindowPairs(left, right, places, window)
+
+
+class _PairGraph:
+    """Two runs of an automaton on the same window, from and to different states."""
+
+    def __init__(self, dfa: Dfa, answer: Literal["next", "member"]) -> None:
+        self.dfa, self.answer = dfa, answer
+        finals = {state for state, flag in enumerate(dfa.accepting) if flag}
+        self.finals = (finals, finals if answer == "next" else set(range(dfa.size)) - finals)
+        if answer == "next":
+            labels = [(tuple(dfa.live[target] for target in dfa.delta[q]), dfa.accepting[q]) for q in range(dfa.size)]
+            live = [state for state in range(dfa.size) if dfa.live[state]]
+            self.ends = {(p, q) for p in live for q in live if labels[p] != labels[q]}
+        else:
+            self.ends = {(p, q) for p in self.finals[0] for q in self.finals[1]}
+
+    def goals(self, side: int) -> set[int]:
+        """Where the word of one side has to end."""
+        return self.finals[side]
+
+    def options(self, window: int, length: int) -> list[tuple[int, tuple[int, int], tuple[int, int]]]:
+        """(place, states before the window, states after it) that words of the length can realize."""
+        last = length + 1
+        places = range(window, last) if self.answer == "next" else range(length, last)
+        heads = reached(self.dfa, length)
+        after = {pair: self._after(pair, window) for pair in self._sources(window)}
+        found: list[tuple[int, tuple[int, int], tuple[int, int]]] = []
+        for place in places:
+            for pair, ends in after.items():
+                if pair[0] not in heads[place - window] or pair[1] not in heads[place - window]:
+                    continue
+                for end in sorted(ends):
+                    if all(self._completes(end[side], side, length - place) for side in (0, 1)):
+                        found.append((place, pair, end))
+        return found
+
+    def automaton(self, before: tuple[int, int], after: tuple[int, int]) -> Dfa:
+        """The words that lead from one pair of states to another."""
+        numbers = {before: 0}
+        queue = [before]
+        rows: list[tuple[int, ...]] = []
+        for p, q in queue:
+            row: list[int] = []
+            for symbol in range(len(self.dfa.alphabet)):
+                target = (self.dfa.delta[p][symbol], self.dfa.delta[q][symbol])
+                if target not in numbers:
+                    numbers[target] = len(numbers)
+                    queue.append(target)
+                row.append(numbers[target])
+            rows.append(tuple(row))
+        return Dfa(self.dfa.alphabet, tuple(rows), tuple(pair == after for pair in queue))
+
+    def _completes(self, state: int, side: int, remaining: int) -> bool:
+        return count_words(between(self.dfa, state, self.finals[side]), remaining) > 0
+
+    def _sources(self, window: int) -> list[tuple[int, int]]:
+        """Pairs from which some word of exactly that length leads to a pair with different answers."""
+        current = set(self.ends)
+        for _ in range(window):
+            current = {
+                (p, q)
+                for p in range(self.dfa.size)
+                for q in range(self.dfa.size)
+                if any(pair in current for pair in zip(self.dfa.delta[p], self.dfa.delta[q], strict=True))
+            }
+        return sorted(current)
+
+    def _after(self, pair: tuple[int, int], window: int) -> set[tuple[int, int]]:
+        current = {pair}
+        for _ in range(window):
+            current = {t for p, q in current for t in zip(self.dfa.delta[p], self.dfa.delta[q], strict=True)}
+        return current & self.ends
+
+
+def reached(dfa: Dfa, length: int) -> list[set[int]]:
+    """The states after exactly 0, 1, …, ``length`` symbols."""
+    layers = [{0}]
+    for _ in range(length):
+        layers.append({target for state in layers[-1] for target in dfa.delta[state]})
+    return layers

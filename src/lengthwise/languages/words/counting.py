@@ -1,0 +1,91 @@
+"""How many words of each length a language has, exactly, and all of them in order: big integers, no floating point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from lengthwise.core.errors import require
+from lengthwise.languages.automata.automaton import Dfa
+
+MAX_LISTED = 2_000_000  # symbols of an enumeration held in memory at once
+
+
+class WordCounts:
+    """``of(r)[q]`` = number of words of length r that lead from state q to acceptance; grows as asked for."""
+
+    def __init__(self, dfa: Dfa) -> None:
+        self.dfa = dfa
+        self._rows: list[list[int]] = [[int(flag) for flag in dfa.accepting]]
+
+    def of(self, remaining: int) -> list[int]:
+        """Accepted completions of length ``remaining`` per state."""
+        while len(self._rows) <= remaining:
+            last = self._rows[-1]
+            self._rows.append([sum([last[target] for target in row]) for row in self.dfa.delta])
+        return self._rows[remaining]
+
+    def words(self, length: int) -> int:
+        """Number of words of the language of that length."""
+        require(length >= 0, f"a word has at least 0 symbols, got length {length}")
+        return self.of(length)[0]
+
+
+@lru_cache(maxsize=256)
+def counts(dfa: Dfa) -> WordCounts:
+    """The counts of an automaton, computed once."""
+    return WordCounts(dfa)
+
+
+def count_words(dfa: Dfa, length: int) -> int:
+    """Number of words of the language of that length."""
+    return counts(dfa).words(length)
+
+
+def lengths_with_words(dfa: Dfa, low: int, high: int) -> list[int]:
+    """The lengths low..high that have at least one word ((aa)* has no odd ones)."""
+    return [length for length in range(max(low, 0), high + 1) if count_words(dfa, length) > 0]
+
+
+def iterate_words(dfa: Dfa, length: int) -> Iterator[tuple[int, ...]]:
+    """The words of the language of one length, as symbol numbers, in alphabetical order."""
+    table = counts(dfa)
+    table.of(length)
+    word: list[int] = []
+
+    def below(state: int, remaining: int) -> Iterator[tuple[int, ...]]:
+        if remaining == 0:
+            yield tuple(word)
+            return
+        completions = table.of(remaining - 1)
+        for symbol, target in enumerate(dfa.delta[state]):
+            if completions[target]:
+                word.append(symbol)
+                yield from below(target, remaining - 1)
+                word.pop()
+
+    if table.words(length):
+        yield from below(0, length)
+
+
+def all_words(dfa: Dfa, length: int) -> npt.NDArray[np.int64]:
+    """All words of one length as an array ``[number, length]``, in alphabetical order.
+
+    Raises `LengthwiseError` beyond ``MAX_LISTED`` symbols; sample instead.
+    """
+    number = count_words(dfa, length)
+    require(
+        number * max(1, length) <= MAX_LISTED,
+        f"{number} words of length {length} are too many to list (limit {MAX_LISTED} symbols); sample them instead",
+    )
+    states = np.zeros(1, dtype=np.int64)
+    words = np.zeros((1, 0), dtype=np.int64)
+    for remaining in range(length - 1, -1, -1):
+        possible = np.array([count > 0 for count in counts(dfa).of(remaining)])
+        rows, symbols = np.nonzero(possible[dfa.delta_array[states]])
+        words = np.concatenate([words[rows], symbols[:, None]], axis=1)
+        states = dfa.delta_array[states[rows], symbols].astype(np.int64)
+    return words if number else np.zeros((0, length), dtype=np.int64)

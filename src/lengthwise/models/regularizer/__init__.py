@@ -1,0 +1,1 @@
+"""The positional regularizer of Huang et al. 2025, term by term."""

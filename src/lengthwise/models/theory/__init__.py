@@ -1,0 +1,1 @@
+"""The transformers of the theory: Limit Transformers, their finite versions, and their files."""

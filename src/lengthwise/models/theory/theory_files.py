@@ -1,0 +1,88 @@
+"""Limit and finite transformers in files: weights in safetensors, everything else as JSON in its header.
+
+Nothing in the file is trusted: shapes, finiteness and the tables of φ are checked on the way in, and nothing is run.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import replacing
+from lengthwise.models.theory.finite import FiniteTransformer
+from lengthwise.models.theory.limit import LimitTransformer, TheoryTransformer
+from lengthwise.models.theory.limit_parts import LimitHead, LimitLayer, LimitMlp
+
+FORMAT = 1
+_KINDS: dict[str, type[TheoryTransformer]] = {"limit": LimitTransformer, "finite": FiniteTransformer}
+
+
+def save_theory(model: TheoryTransformer, path: Path, *, source: str = "") -> None:
+    """Write a model whole or not at all; ``source`` may keep the text of the program that it was compiled from."""
+    kind = next(name for name, cls in _KINDS.items() if isinstance(model, cls))
+    description = {
+        "format": FORMAT,
+        "kind": kind,
+        "symbols": model.symbols,
+        "outputs": model.outputs,
+        "dimensions": model.dimensions,
+        "precision": model.precision,
+        "heads": [[head.name for head in layer.heads] for layer in model.layers],
+        "source": source,
+    }
+    tensors = {name: value.contiguous() for name, value in model.state_dict().items()}
+    with replacing(path) as temporary:
+        save_file(tensors, temporary, metadata={"lengthwise": json.dumps(description)})
+
+
+def is_theory_file(path: Path) -> bool:
+    """Whether the file says of itself that it holds such a model."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return "lengthwise" in (file.metadata() or {})
+    except (SafetensorError, OSError):
+        return False
+
+
+def load_theory(path: Path) -> LimitTransformer | FiniteTransformer:
+    """Read a model; raises `LengthwiseError` if the file is damaged, foreign, or holds a model that is not one."""
+    damaged = LengthwiseError(f"model file {path} is damaged or of another format; compile the program again")
+    if not path.exists():
+        raise LengthwiseError(f"no model file at {path}; check the path")
+    try:
+        with safe_open(path, framework="pt") as file:
+            description = json.loads((file.metadata() or {})["lengthwise"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if description["format"] != FORMAT:
+            raise damaged
+        return _build(description, tensors)
+    except (SafetensorError, KeyError, TypeError, ValueError, IndexError, OSError):
+        raise damaged from None
+
+
+def _build(description: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
+    layers = []
+    for number, names in enumerate(description["heads"]):
+        heads = []
+        for place, name in enumerate(names):
+            at = f"layers.{number}.heads.{place}."
+            fields = {field: tensors[at + field] for field in ("key", "query", "value_in", "value_out", "phi")}
+            heads.append(LimitHead(str(name), **fields))
+        mlp = (tensors[f"layers.{number}.mlp.{field}"] for field in ("weight_in", "bias", "step", "weight_out"))
+        layers.append(LimitLayer(heads, LimitMlp(*mlp)))
+    return _KINDS[description["kind"]](
+        [str(symbol) for symbol in description["symbols"]],
+        [str(output) for output in description["outputs"]],
+        embeddings=tensors["embeddings"],
+        positions=tensors["positions"],
+        layers=layers,
+        readout=tensors["readout"],
+        dimensions=[str(name) for name in description["dimensions"]],
+        precision=description["precision"],
+    )

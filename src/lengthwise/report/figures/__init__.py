@@ -1,0 +1,1 @@
+"""One figure per file, from results to SVG."""

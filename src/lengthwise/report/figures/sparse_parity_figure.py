@@ -1,0 +1,106 @@
+"""The figure of sparse parity: accuracy against length by k_test, a column per K_train, a row per placement of marks.
+
+``python -m lengthwise.report.figures.sparse_parity_figure results/sparse-parity docs/img/sparse_parity.svg`` draws it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lengthwise.core.errors import require
+from lengthwise.core.files import write_text
+from lengthwise.report.figures.svg import COLOURS, INK, MARKERS, QUIET, new_figure, page_style, to_svg
+from lengthwise.report.result import load
+from lengthwise.report.summary import Cell, SystemSummary, summarize
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Plot
+
+POSITIONS = {"nope": "", "rope": ", RoPE"}
+"""How an encoding is named beside K_train."""
+
+
+def sparse_parity_figure(systems: Sequence[SystemSummary]) -> str:
+    """SVG of all systems with tests on balanced numbers of ones; solid lines for k ≤ K_train, dashed beyond.
+
+    Raises `LengthwiseError` when there is none.
+    """
+    drawn = {_place(system): system for system in systems if system.experiment["task"].get("balanced")}
+    require(bool(drawn), "no sparse parity with balanced tests; run `lengthwise run sparse-parity --preset standard`")
+    columns = sorted({column for column, _ in drawn}, key=lambda column: (column[1] != "nope", column))
+    rows = sorted({span for _, span in drawn}, key=lambda span: (span is not None, span))
+    ks = sorted({k for system in drawn.values() for k in system.experiment["task"]["k_test"]})
+    with page_style("sparse-parity"):
+        figure = new_figure(2.3 * len(columns) + 0.8, 2.5 * len(rows) + 0.6)
+        grid = figure.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
+        for row, span in enumerate(rows):
+            for place, (k_train, encoding) in enumerate(columns):
+                plot = grid[row, place]
+                system = drawn.get(((k_train, encoding), span))
+                if row == 0:
+                    name = f"K_train = {k_train}{POSITIONS.get(encoding, f', {encoding}')}"
+                    plot.set_title(name, loc="left", fontsize=11, color=INK)
+                if system is None:
+                    plot.text(0.5, 0.6, "not run", transform=plot.transAxes, ha="center", color=QUIET)
+                else:
+                    _panel(plot, system, k_train, ks)
+            where = "anywhere" if span is None else f"within {span}"
+            grid[row, 0].set_ylabel(f"marks {where}\nexact match")
+        for plot in grid[-1]:
+            plot.set_xlabel("length")
+        _legend(figure, ks)
+        return to_svg(figure, "Accuracy of sparse parity against length, by number of marked bits")
+
+
+def _place(system: SystemSummary) -> tuple[tuple[int, str], int | None]:
+    task = system.experiment["task"]
+    return (int(task["k_max"]), str(system.experiment["encoding"]["name"])), task["span"]
+
+
+def _panel(plot: Plot, system: SystemSummary, k_train: int, ks: Sequence[int]) -> None:
+    """One line per k: the median of the fitted seeds, and the range of all of them."""
+    by_k: dict[int, list[Cell]] = {}
+    for cell in sorted(system.cells, key=lambda cell: cell.length):
+        axes = dict(cell.axes)
+        if axes.get("min_ones") == 0:
+            by_k.setdefault(axes["k"], []).append(cell)
+    plot.axhline(0.5, color=QUIET, lw=1, ls=(0, (2, 3)))
+    plot.set_ylim(-0.04, 1.08)
+    plot.set_yticks([0, 0.5, 1])
+    if not by_k:
+        plot.text(0.5, 0.6, "not fitted", transform=plot.transAxes, ha="center", color=QUIET)
+        return
+    for k, cells in by_k.items():
+        lengths, seen, colour = [cell.length for cell in cells], k <= k_train, COLOURS[ks.index(k) % len(COLOURS)]
+        rates = [sorted(score.correct["exact_match"] / score.n for score in cell.scores) for cell in cells]
+        plot.fill_between(lengths, [r[0] for r in rates], [r[-1] for r in rates], color=colour, alpha=0.12, lw=0)
+        medians = [found.median for cell in cells if (found := cell.estimate())]
+        plot.plot(
+            lengths, medians, MARKERS[ks.index(k) % len(MARKERS)], ls="-" if seen else "--", color=colour,
+            mfc=colour if seen else "white", ms=4.5, lw=1.6 if seen else 1.1, clip_on=False,
+        )  # fmt: skip
+    plot.set_xscale("log")
+    plot.set_xticks(sorted({cell.length for cells in by_k.values() for cell in cells}), minor=False)
+    plot.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    plot.minorticks_off()
+
+
+def _legend(figure: object, ks: Sequence[int]) -> None:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    assert isinstance(figure, Figure)
+    handles = [
+        Line2D([], [], color=COLOURS[i % len(COLOURS)], marker=MARKERS[i % len(MARKERS)], ms=4.5, label=f"k = {k}")
+        for i, k in enumerate(ks)
+    ]
+    handles.append(Line2D([], [], color=QUIET, ls="--", marker="o", mfc="white", ms=4.5, label="k > K_train"))
+    handles.append(Line2D([], [], color=QUIET, lw=1, ls=(0, (2, 3)), label="chance"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+
+
+if __name__ == "__main__":
+    write_text(Path(sys.argv[2]), sparse_parity_figure(summarize(load([Path(sys.argv[1])]))))

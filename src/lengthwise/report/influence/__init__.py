@@ -1,0 +1,1 @@
+"""Report pages of influential tokens."""

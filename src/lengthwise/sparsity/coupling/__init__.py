@@ -1,0 +1,1 @@
+"""Which tokens depend on which, and the search for a position coupling that brings them together."""

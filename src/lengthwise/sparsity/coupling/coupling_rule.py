@@ -1,0 +1,205 @@
+"""From dependencies at a few lengths to a position coupling for every length, and a check of it.
+
+The tokens of a sequence fall into *segments*: runs of columns that vary (digits, letters) and columns that never do
+(``=``, ``<eos>``). A rule gives token i of a segment the place
+
+    shift + per_length·n + slope·⌊(i + phase) / run⌋,     slope in {-1, 0, 1},
+
+which is affine in the index from the segment's start or end, so it extends to every length n. Place 0 is "no place".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.sparsity.coupling.coupling_search import PlaceFormula, Segment, find_segments, search_formulas
+from lengthwise.sparsity.coupling.dependence import Dependencies
+
+
+class NoCouplingError(LengthwiseError):
+    """No rule of the family puts every parent within one place; the message says at which point it fails."""
+
+
+@dataclass(frozen=True)
+class CouplingRule:
+    """Places for every length. ``formulas[s]`` is None where segment s gets no place.
+
+    ``lengths`` are the lengths it was found from.
+    """
+
+    segments: tuple[Segment, ...]
+    formulas: tuple[PlaceFormula | None, ...]
+    lengths: tuple[int, ...]
+
+    def places(self, length: int) -> Int[ndarray, " T"]:
+        """The place of every token, prompt and answer, at ``length``; real places start at 1."""
+        parts = []
+        for segment, formula in zip(self.segments, self.formulas, strict=True):
+            size = segment.size(length)
+            require(size >= 0, f"the coupling has no sequence of length {length}; use {min(self.lengths)} or more")
+            parts.append(np.zeros(size, dtype=np.int64) if formula is None else formula(np.arange(size), length))
+        return np.concatenate(parts)
+
+    def describe(self) -> str:
+        """One line per segment."""
+        lines = []
+        for segment, formula in zip(self.segments, self.formulas, strict=True):
+            lines.append(f"{segment.describe():<34} {'no place' if formula is None else formula.describe()}")
+        return "\n".join(lines)
+
+
+def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Dependencies]) -> CouplingRule:
+    """The rule that keeps every parent within one place of the predicting token, parents closest to their children.
+
+    Needs dependencies at two lengths or more (three tell affine from accidental). Raises `NoCouplingError`, saying
+    why, if no rule of the family does it.
+    """
+    known = list(dependencies.values()) if isinstance(dependencies, Mapping) else list(dependencies)
+    require(len(known) >= 2, f"a rule needs dependencies at two lengths or more, got {len(known)}; estimate another")
+    known.sort(key=lambda d: d.length)
+    lengths = tuple(d.length for d in known)
+    for d in known:
+        if d.unresolved:
+            raise NoCouplingError(
+                f"at length {d.length} no set of earlier tokens was found that determines answer token "
+                f"{d.unresolved[0] + 1}; give more examples or query the task"
+            )
+    sparsity = [d.sparsity for d in known]
+    grows = NoCouplingError(
+        f"the number of parents grows with length: {_list(sparsity)} at lengths {_list(lengths)}; "
+        "a coupling fixed in advance needs a constant number (a scratchpad may give one; where the content chooses "
+        "what matters, predict the places)"
+    )
+    if len(known) > 2 and all(b > a for a, b in pairwise(sparsity)):
+        raise grows
+    # Parents that grow in steps (a majority of 2m bits needs 2m - 1 of them, as many as of 2m - 1 bits) may have a rule
+    # at the few lengths given; only if there is none is the growth the reason.
+    in_steps = len(known) > 2 and sparsity[-1] > sparsity[0] and all(b >= a for a, b in pairwise(sparsity))
+    segments = find_segments(known)
+    if segments is None and in_steps:
+        raise grows
+    if segments is None:
+        raise NoCouplingError(
+            f"the layout is not affine in the length at lengths {_list(lengths)}; use lengths with one layout each"
+        )
+    formulas = search_formulas(segments, known)
+    if formulas is None and in_steps:
+        raise grows
+    if formulas is None:
+        raise NoCouplingError(
+            f"no rule that is affine in the index keeps every parent within one place "
+            f"({_list(sparsity)} parents at lengths {_list(lengths)})"
+        )
+    return CouplingRule(segments, formulas, lengths)
+
+
+@dataclass(frozen=True)
+class LengthCheck:
+    """One length of a `CouplingReport`."""
+
+    length: int
+    tokens: int
+    places: int
+    tokens_per_place: int
+    span: int
+    seen: bool
+
+
+@dataclass(frozen=True)
+class CouplingReport:
+    """The four requirements on a coupling, by length.
+
+    (i) tokens per place don't grow, (ii) the number of places grows linearly, (iii) every span is at most 1, (iv) the
+    rule holds at lengths that it was not found from.
+    """
+
+    checks: tuple[LengthCheck, ...]
+    problems: tuple[str, ...] = field(default=())
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    @property
+    def tokens_per_place(self) -> int:
+        """c."""
+        return max(check.tokens_per_place for check in self.checks)
+
+
+def check_coupling(
+    rule: CouplingRule, dependencies: Mapping[int, Dependencies], lengths: Sequence[int] = (5, 10, 20, 40)
+) -> CouplingReport:
+    """Check (i) to (iv) at ``lengths``, against dependencies estimated there and not taken from the rule.
+
+    The span of a dependency is the distance of the parent's place from that of the *predicting* token, the one before
+    the predicted. A parent or predicting token without a place is a problem. Raises `LengthwiseError` if dependencies
+    of a length are missing.
+    """
+    checks, problems = [], []
+    for n in sorted(lengths):
+        require(n in dependencies, f"no dependencies at length {n}; estimate them or leave the length out")
+        d = dependencies[n]
+        places = rule.places(n)
+        if len(places) != d.tokens:
+            problems.append(f"length {n}: the rule gives {len(places)} places to {d.tokens} tokens")
+            continue
+        edges = d.edges()
+        used = places[np.unique(np.column_stack([edges[:, 0] - 1, edges[:, 1]]))] if len(edges) else np.array([1])
+        if (used < 1).any():
+            problems.append(f"length {n}: a token of a dependency has no place")
+        gaps = np.abs(places[edges[:, 0] - 1] - places[edges[:, 1]])
+        span = int(gaps.max(initial=0))
+        if span > 1:
+            problems.append(f"length {n}: a dependency spans {span} places")
+        if d.unresolved:
+            problems.append(f"length {n}: the parents of {len(d.unresolved)} answer tokens are not known")
+        real, counts = np.unique(places[places > 0], return_counts=True)
+        checks.append(LengthCheck(n, len(places), len(real), int(counts.max(initial=0)), span, n in rule.lengths))
+    problems += _growth(checks)
+    if all(check.seen for check in checks):
+        problems.append("no length was checked that the rule was not found from")
+    return CouplingReport(tuple(checks), tuple(problems))
+
+
+def _growth(checks: list[LengthCheck]) -> list[str]:
+    if len(checks) < 2:
+        return []
+    problems = []
+    first, last = checks[0], checks[-1]
+    if last.tokens_per_place > first.tokens_per_place:
+        problems.append(
+            f"tokens per place grow from {first.tokens_per_place} to {last.tokens_per_place} "
+            f"between lengths {first.length} and {last.length}"
+        )
+    rate = (last.places - first.places) / (last.length - first.length)
+    straight = all(c.places == first.places + rate * (c.length - first.length) for c in checks)
+    if rate <= 0 or not straight:
+        problems.append(f"the number of places does not grow linearly: {_list([c.places for c in checks])}")
+    return problems
+
+
+def agreement(found: Int[ndarray, " T"], reference: Int[ndarray, " T"], prompt_length: int, compared: ndarray) -> bool:
+    """Whether two placings are the same on the ``compared`` tokens, up to reversal, a constant, and one more shift of
+    the answer by at most one place.
+    """
+    prompt = np.flatnonzero(compared[:prompt_length])
+    answer = np.flatnonzero(compared[prompt_length:]) + prompt_length
+    for sign in (1, -1):
+        gap = found - sign * reference
+        if len(set(gap[prompt].tolist())) <= 1 and len(set(gap[answer].tolist())) <= 1:
+            both = len(prompt) and len(answer)
+            if not both or abs(int(gap[prompt[0]] - gap[answer[0]])) <= 1:
+                return True
+    return False
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))

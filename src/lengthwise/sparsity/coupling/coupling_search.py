@@ -1,0 +1,242 @@
+"""Segments of a sequence, and the search for place formulas that keep every parent within one place."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from lengthwise.sparsity.coupling.dependence import Dependencies
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of columns: ``base + per_length·n`` tokens, in the prompt or the answer, that vary or don't."""
+
+    base: int
+    per_length: int
+    in_prompt: bool
+    varies: bool
+
+    def size(self, length: int) -> int:
+        """Number of tokens at ``length``."""
+        return self.base + self.per_length * length
+
+    def describe(self) -> str:
+        """Where it is and how long."""
+        where, what = "prompt" if self.in_prompt else "answer", "symbols" if self.varies else "constant"
+        return f"{where}, {linear(self.base, self.per_length)} {what}"
+
+
+@dataclass(frozen=True)
+class PlaceFormula:
+    """place(i) = shift + per_length·n + slope·⌊(i + phase) / run⌋."""
+
+    shift: int
+    per_length: int
+    slope: int
+    run: int = 1
+    phase: int = 0
+
+    def __call__(self, index: Int[ndarray, "*N"], length: int | ndarray) -> Int[ndarray, "*N"]:
+        """Places of tokens by their index in the segment."""
+        return self.shift + self.per_length * length + self.slope * ((index + self.phase) // self.run)
+
+    def describe(self) -> str:
+        """The formula as text."""
+        step = "i" if self.phase == 0 else f"(i + {self.phase})"
+        step = step if self.run == 1 else f"floor({step} / {self.run})"
+        tail = {0: "", 1: f" + {step}", -1: f" - {step}"}[self.slope]
+        return f"place {linear(self.shift, self.per_length)}{tail}"
+
+
+def linear(base: int, per_length: int) -> str:
+    """``base + per_length·n`` as text."""
+    if per_length == 0:
+        return str(base)
+    term = {1: "n", -1: "-n"}.get(per_length, f"{per_length}n")
+    return term if base == 0 else f"{term} {'+' if base > 0 else '-'} {abs(base)}"
+
+
+def find_segments(known: Sequence[Dependencies]) -> tuple[Segment, ...] | None:
+    """The segments that all lengths have in common; None if their sizes are not affine in the length.
+
+    Runs of constant columns whose size does not grow are taken apart: each token of ``<bos>``, ``=`` … is its own.
+    """
+    runs = [_runs(d) for d in known]
+    if len({tuple(kind for kind, _ in run) for run in runs}) != 1:
+        return None
+    segments = []
+    n = [d.length for d in known]
+    for s, (in_prompt, varies) in enumerate(kind for kind, _ in runs[0]):
+        sizes = [run[s][1] for run in runs]
+        rate, rest = divmod(sizes[-1] - sizes[0], n[-1] - n[0])
+        base = sizes[0] - rate * n[0]
+        if rest or any(size != base + rate * m for size, m in zip(sizes, n, strict=True)):
+            return None
+        if rate == 0 and not varies:
+            segments += [Segment(1, 0, in_prompt, varies)] * base
+        else:
+            segments.append(Segment(base, rate, in_prompt, varies))
+    return tuple(segments)
+
+
+def _runs(d: Dependencies) -> list[tuple[tuple[bool, bool], int]]:
+    """((in the prompt, varies), size) of every run."""
+    result: list[tuple[tuple[bool, bool], int]] = []
+    for i, varies in enumerate(d.varies):
+        kind = (i < d.prompt_length, varies)
+        if result and result[-1][0] == kind:
+            result[-1] = (kind, result[-1][1] + 1)
+        else:
+            result.append((kind, 1))
+    return result
+
+
+@dataclass(frozen=True)
+class _Link:
+    """Tokens of segment ``left`` and ``right`` that must be close, by index, with their lengths."""
+
+    left: Int[ndarray, " E"]
+    right: Int[ndarray, " E"]
+    length: Int[ndarray, " E"]
+
+
+_Links = dict[tuple[int, int], _Link]
+"""Links by (segment of the left token, segment of the right token)."""
+
+
+def search_formulas(
+    segments: tuple[Segment, ...], known: Sequence[Dependencies]
+) -> tuple[PlaceFormula | None, ...] | None:
+    """Formulas for the segments that dependencies touch, None for the others; None if there are none.
+
+    The first growing segment of the answer is the anchor (place i, upwards); the others follow in the order in which
+    dependencies reach them, each candidate checked against all links to what already has a formula; depth first.
+    """
+    near, close, step = _links(segments, known)
+    touched = {s for pair in near for s in pair}
+    answers = [s for s in sorted(touched) if not segments[s].in_prompt and segments[s].per_length > 0]
+    if not answers:
+        return None
+    anchor = answers[0]
+    for run, phase in _RUNS:
+        formulas = {anchor: PlaceFormula(0, 0, 1, run, phase)}
+        if _fits(near, formulas, anchor):
+            found = _extend(segments, near, close, step, formulas, touched)
+            if found is not None:
+                return _finish(segments, found, known)
+    return None
+
+
+_RUNS = tuple((run, phase) for run in (1, 2, 3) for phase in range(run))
+
+
+def _links(segments: tuple[Segment, ...], known: Sequence[Dependencies]) -> tuple[_Links, _Links, _Links]:
+    """``near``: predicting token and parent, at most 1 apart. ``close``: predicted token and parent, best equal.
+
+    ``step``: predicting and predicted token, best one after the other.
+    """
+    near: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
+    close: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
+    step: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
+    for d in known:
+        owner = np.repeat(np.arange(len(segments)), [s.size(d.length) for s in segments])
+        start = np.concatenate([[0], np.cumsum([s.size(d.length) for s in segments])])
+        for child, parent in d.edges().tolist():
+            for links, left, right in ((near, child - 1, parent), (close, child, parent), (step, child - 1, child)):
+                a, b = int(owner[left]), int(owner[right])
+                links[a, b].append((left - int(start[a]), right - int(start[b]), d.length))
+    return _arrays(near), _arrays(close), _arrays(step)
+
+
+def _arrays(links: dict[tuple[int, int], list[tuple[int, int, int]]]) -> _Links:
+    return {pair: _Link(*np.array(rows).T) for pair, rows in links.items()}
+
+
+def _extend(
+    segments: tuple[Segment, ...],
+    near: _Links,
+    close: _Links,
+    step: _Links,
+    formulas: dict[int, PlaceFormula],
+    touched: set[int],
+) -> dict[int, PlaceFormula] | None:
+    missing = touched - formulas.keys()
+    if not missing:
+        return formulas
+
+    # The segment with most links to what is placed already: its candidates are the most constrained.
+    def linked(s: int) -> int:
+        return sum(len(link.length) for pair, link in near.items() if s in pair and set(pair) & formulas.keys())
+
+    chosen = max(sorted(missing), key=linked)
+    scored = []
+    for formula in _candidates(segments[chosen]):
+        trial = {**formulas, chosen: formula}
+        if _fits(near, trial, chosen):
+            cost = _cost(close, trial, chosen), _cost(step, trial, chosen, ahead=1)
+            scored.append((*cost, formula.run, abs(formula.shift), len(scored), trial))
+    for *_, trial in sorted(scored, key=lambda item: item[:5]):
+        found = _extend(segments, near, close, step, trial, touched)
+        if found is not None:
+            return found
+    return None
+
+
+def _candidates(segment: Segment) -> list[PlaceFormula]:
+    if segment.per_length == 0 and segment.base == 1:
+        return [PlaceFormula(shift, tau, 0) for shift, tau in product(range(-4, 5), (0, 1))]
+    # A slope of zero would put a growing segment into one place.
+    slopes = (1, -1) if segment.per_length else (1, -1, 0)
+    return [
+        PlaceFormula(shift, tau, slope, run, phase)
+        for slope, tau, (run, phase), shift in product(slopes, (0, 1, -1), _RUNS, range(-4, 5))
+    ]
+
+
+def _fits(near: _Links, formulas: dict[int, PlaceFormula], new: int) -> bool:
+    return all(gaps.max() <= 1 for gaps in _gaps(near, formulas, new, 0))
+
+
+def _cost(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int = 0) -> int:
+    return sum(int(gaps.sum()) for gaps in _gaps(links, formulas, new, ahead))
+
+
+def _gaps(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int) -> list[ndarray]:
+    """How far right places are from left places plus ``ahead``, for every link that the new formula completes."""
+    return [
+        np.abs(formulas[a](link.left, link.length) + ahead - formulas[b](link.right, link.length))
+        for (a, b), link in links.items()
+        if new in (a, b) and a in formulas and b in formulas
+    ]
+
+
+def _finish(
+    segments: tuple[Segment, ...], found: dict[int, PlaceFormula], known: Sequence[Dependencies]
+) -> tuple[PlaceFormula | None, ...]:
+    """Shift all formulas so that the smallest place is 1, and let the end token follow the answer."""
+    low = min(
+        int(found[s](np.arange(segments[s].size(d.length)), d.length).min())
+        for s in found
+        for d in known
+        if segments[s].size(d.length)
+    )
+    result: list[PlaceFormula | None] = []
+    for s, segment in enumerate(segments):
+        formula = found.get(s)
+        if formula is not None:
+            formula = PlaceFormula(
+                formula.shift + 1 - low, formula.per_length, formula.slope, formula.run, formula.phase
+            )
+        elif s and not segment.in_prompt and segment.base == 1 and not segment.per_length:
+            before, size = result[s - 1], segments[s - 1]
+            if before is not None and before.slope == 1 and before.run == 1:
+                formula = PlaceFormula(before.shift + size.base, before.per_length + size.per_length, 0)
+        result.append(formula)
+    return tuple(result)

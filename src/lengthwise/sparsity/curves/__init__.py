@@ -1,0 +1,1 @@
+"""Error against length and against k."""

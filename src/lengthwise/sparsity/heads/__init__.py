@@ -1,0 +1,1 @@
+"""Sparse functional attention, its learners and its theorem."""

@@ -1,0 +1,1 @@
+"""Strings with planted correlations."""
