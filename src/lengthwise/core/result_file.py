@@ -14,6 +14,8 @@ from lengthwise.core.errors import LengthwiseError
 
 FORMAT = 1
 """The version of result files."""
+SUPERSEDED = "superseded"
+"""The folder of results that later ones replaced: they are kept, and no reader takes them for current."""
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Positive = Annotated[int, Field(ge=1, lt=2**53)]
@@ -73,6 +75,12 @@ class _Result(_Part):
     scores: list[_Score]
     seconds: Seconds | None = None
     parameters: Count | None = None
+
+
+def result_files(folder: Path, name: str = "result.json") -> list[Path]:
+    """The current result files in and under ``folder``, sorted. Folders named `SUPERSEDED` below it are left out."""
+    found = sorted(folder.rglob(name))
+    return [path for path in found if SUPERSEDED not in path.relative_to(folder).parts]
 
 
 def checked(values: Any, where: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
-from lengthwise.core.result_file import checked, each_once
+from lengthwise.core.result_file import checked, each_once, result_files
 
 Axes = tuple[tuple[str, int], ...]
 """What a score is filed under beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""
@@ -115,7 +115,7 @@ def contents(folders: Iterable[Path]) -> list[tuple[Path, Any]]:
     for folder in folders:
         if not folder.exists():
             raise LengthwiseError(f"no results at {folder}; check the path, or make some with `lengthwise run`")
-        found = [folder] if folder.is_file() else sorted(folder.rglob("result.json"))
+        found = [folder] if folder.is_file() else result_files(folder)
         files.update((path.resolve(), path) for path in found)
     if not files:
         names = ", ".join(map(str, folders))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.files import read_json, write_json
-from lengthwise.core.result_file import checked, each_once
+from lengthwise.core.result_file import checked, each_once, result_files
 from lengthwise.experiments.agreement import cell, confusion
 from lengthwise.experiments.recipes.huang import cell_name
 from lengthwise.experiments.recipes.huang_cells import (
@@ -37,7 +37,7 @@ def build_table(folders: Iterable[Path]) -> list[dict[str, Any]]:
     damaged result file, and for two of the same run that differ.
     """
     found: list[tuple[Path, dict[str, Any]]] = []
-    for path in sorted({file.resolve() for folder in folders for file in folder.rglob("result.json")}):
+    for path in sorted({file.resolve() for folder in folders for file in result_files(folder)}):
         values = read_json(path, what="result file")
         if isinstance(values, dict) and "kind" in values:
             continue  # not of a training run: a language model's, or of influential tokens

@@ -1,0 +1,71 @@
+"""Keep every result file that a commit ever added: bring back what later commits removed or overwrote.
+
+``python results/keep.py`` reads the git history, writes each version that the tree has not to
+``results/<recipe>/superseded/<commit>/<hash>/``, and lists all versions with their SHA-256 in ``results/kept.txt``.
+``<commit>`` is the commit that added that version. Readers of results leave ``superseded`` folders out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "results"
+LIST = RESULTS / "kept.txt"
+NAMES = ("result.json", "study.json")
+"""Files of runs and studies. ``table.json`` is made from them; its old versions are brought back, too."""
+
+
+def git(*arguments: str) -> bytes:
+    """What a git command prints; raises `subprocess.CalledProcessError` outside a repository."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True).stdout
+
+
+def added() -> Iterator[tuple[str, str, bytes]]:
+    """Commit, path and contents of every version of a result file, oldest first."""
+    log = git("log", "--reverse", "--format=@%h", "--name-status", "--no-renames", "--diff-filter=AM", "--", "results")
+    commit = ""
+    for line in log.decode().splitlines():
+        if line.startswith("@"):
+            commit = line[1:8]
+        elif line:
+            path = line.split("\t")[1]
+            if "superseded" not in path and path.endswith((*NAMES, "table.json")):
+                yield commit, path, git("show", f"{commit}:{path}")
+
+
+def superseded(commit: str, path: str) -> Path:
+    """Where the version of ``path`` that ``commit`` added goes: below ``superseded`` in the recipe's folder."""
+    results, recipe, *rest = PurePosixPath(path).parts
+    return ROOT.joinpath(results, recipe, "superseded", commit, *rest)
+
+
+def digest(contents: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(contents).hexdigest()
+
+
+def in_tree() -> dict[str, Path]:
+    """The result files of the tree, current and superseded, by SHA-256."""
+    return {digest(path.read_bytes()): path for name in NAMES for path in sorted(RESULTS.rglob(name))}
+
+
+def main() -> None:
+    """Bring back what is missing and write the list."""
+    for commit, path, contents in added():
+        current = ROOT / path
+        if current.exists() and current.read_bytes() == contents:
+            continue
+        target = superseded(commit, path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(contents)
+    lines = [f"{name}  {path.relative_to(RESULTS).as_posix()}" for name, path in in_tree().items()]
+    LIST.write_text("\n".join(sorted(lines, key=lambda line: line.split()[1])) + "\n", encoding="utf-8")
+    print(f"{len(lines)} versions of result files, {sum('superseded' in line for line in lines)} of them superseded")
+
+
+if __name__ == "__main__":
+    main()
