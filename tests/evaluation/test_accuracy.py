@@ -11,7 +11,7 @@ import torch
 from lengthwise.core.batch import Batch
 from lengthwise.core.rng import stream
 from lengthwise.evaluation import accuracy
-from lengthwise.evaluation.accuracy import _answers, fit_lengths, score_batch, score_layout
+from lengthwise.evaluation.accuracy import EvaluatedModel, _answers, fit_lengths, score_batch, score_layout
 from lengthwise.evaluation.score import LengthScore
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
@@ -140,8 +140,8 @@ def score(system: str, step: int, length: int, *, answers: bool = True) -> dict:
     """What the library says."""
     task, scheme, _, _ = SYSTEMS[system]
     batch = task.batch(length, 40, stream(step, "test", length))
-    model = trained(system)[step]
-    return score_batch(model, task, scheme.for_evaluation(), batch, stream(step, "ids"), answers=answers).to_json()
+    evaluated = EvaluatedModel(trained(system)[step], task, scheme).for_evaluation()
+    return score_batch(evaluated, batch, stream(step, "ids"), answers=answers).to_json()
 
 
 @pytest.mark.parametrize("step", STAGES)
@@ -212,7 +212,8 @@ def test_chunks_do_not_lose_strings_or_zeros(monkeypatch):
     """Sums over chunks keep the metrics that are 0: "none right" is a result."""
     model = trained("addition, given ids")[0]
     monkeypatch.setattr(accuracy, "CHUNK_TOKENS", 60)
-    result = score_layout(model, ADDITION, SYSTEMS["addition, given ids"][1], 4, None, 23, stream(0))
+    evaluated = EvaluatedModel(model, ADDITION, SYSTEMS["addition, given ids"][1])
+    result = score_layout(evaluated, 4, None, 23, stream(0))
     record = result.to_json()
     assert record["n"] == 23
     assert record["tokens_total"] == 23 * 6
@@ -223,7 +224,8 @@ def test_chunks_do_not_lose_strings_or_zeros(monkeypatch):
 def test_a_score_is_a_function_of_its_stream():
     model = trained("echo, predicted ids")[120]
     task, scheme, _, _ = SYSTEMS["echo, predicted ids"]
-    scores = [score_layout(model, task, scheme, 4, None, 30, stream(seed)).to_json() for seed in (0, 0, 1)]
+    evaluated = EvaluatedModel(model, task, scheme)
+    scores = [score_layout(evaluated, 4, None, 30, stream(seed)).to_json() for seed in (0, 0, 1)]
     assert scores[0] == scores[1] != scores[2]
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from lengthwise.core.rng import stream
-from lengthwise.evaluation.accuracy import score_layout
+from lengthwise.evaluation.accuracy import EvaluatedModel, score_layout
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
@@ -45,7 +45,7 @@ def test_every_scheme_with_every_encoding_trains_and_generates(task: Task, schem
     still = {name for name, value in after.items() if torch.equal(value, before[name])}
     assert not still, "one step moves every parameter"
     trainer.model.eval()
-    score = score_layout(trainer.model, task, scheme, 3, None, 8, stream(0, "test"))
+    score = score_layout(EvaluatedModel(trainer.model, task, scheme), 3, None, 8, stream(0, "test"))
     assert score.n == 8
     assert score.tokens_total == 8 * (5 if task.name == "addition" else 6)
 
@@ -143,6 +143,7 @@ def test_half_precision_stays_near(encoding: str):
         trainer = Trainer(TASKS.build("addition"), scheme, ENCODINGS.build(encoding), SMALL, config, seed=0)
         losses.append([trainer.step(step).item() for step in range(3)])
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    assert losses[1] != losses[0], "without autocast the two are equal"
 
 
 def vars_of(config: TrainingConfig) -> dict:

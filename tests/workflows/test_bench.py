@@ -19,18 +19,18 @@ from lengthwise.models.inputs import Inputs
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.workflows.bench import data, train
-from lengthwise.workflows.bench.elsewhere import Elsewhere, Sides
+from lengthwise.workflows.bench.baseline_process import BaselineProcess, Sides
 from lengthwise.workflows.bench.generate import ROOM, SMALL, as_gpt2, endless, prompts
 from lengthwise.workflows.bench.gpt2 import padded_batch
-from lengthwise.workflows.bench.measure import Effort, Row
+from lengthwise.workflows.bench.measure import Comparison, Effort
 from lengthwise.workflows.bench.run import run_bench
 
 QUICK = Effort(repeats=1, clock="cpu", quick=True)
 
 
 def test_ratio_says_how_many_times_better_whatever_the_unit() -> None:
-    assert Row.of("", "tokens/s", 6.0, 2.0, "").ratio == 3.0
-    assert Row.of("", "ms/step", 2.0, 6.0, "").ratio == 3.0
+    assert Comparison.of("", "tokens/s", 6.0, 2.0, "").ratio == 3.0
+    assert Comparison.of("", "ms/step", 2.0, 6.0, "").ratio == 3.0
 
 
 def test_sides_take_turns_and_the_first_round_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def sleeper(seconds: float) -> Sides:
 
 
 def test_the_baseline_works_and_fails_in_a_process_of_its_own() -> None:
-    with Elsewhere(sleeper, 0.05, clock="wall") as there:
+    with BaselineProcess(sleeper, 0.05, clock="wall") as there:
         (median,) = Effort(repeats=2, clock="cpu").seconds([there.side("sleep")])
         assert median >= 0.05, "seconds are those of the other process, by its own clock"
         with pytest.raises(ValueError, match="no repeat 3"):

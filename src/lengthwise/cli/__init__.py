@@ -1,1 +1,1 @@
-"""The command line: each command parses, calls one library function, and prints."""
+"""The command line. Each command parses its options, calls one library function and prints the result."""

@@ -1,4 +1,4 @@
-"""``lengthwise agreement``: the table of verdict against measurement from the result files of recipe ``huang``."""
+"""The command ``lengthwise agreement`` compares the verdicts with the measured results of the recipe ``huang``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-
-
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("agreement")(agreement)
 
 
 def agreement(

@@ -1,4 +1,4 @@
-"""``lengthwise bench``: speed against named alternatives, measured in one run on this machine."""
+"""The command ``lengthwise bench`` measures speed against named baselines in one run on this machine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,9 @@ from lengthwise.cli.console import emit_json, err, out
 from lengthwise.core.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from lengthwise.workflows.bench.measure import Row
+    from lengthwise.workflows.bench.measure import Comparison
 
 CLOCKS = ("wall", "cpu")
-
-
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("bench")(bench)
 
 
 def bench(
@@ -29,7 +24,7 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Smaller cases, for a first look.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure speed against named alternatives, both sides taking turns in one run."""
+    """Measure speed against named baselines; the two sides alternate in one run."""
     from lengthwise.workflows.bench.measure import Effort
     from lengthwise.workflows.bench.run import run_bench
 
@@ -37,9 +32,9 @@ def bench(
         raise UnknownNameError("clock", clock, CLOCKS)
     effort = Effort(repeats, clock, quick)  # type: ignore[arg-type]
     notes = err()
-    rows: list[Row] = []
+    rows: list[Comparison] = []
 
-    def on_row(row: Row) -> None:
+    def on_row(row: Comparison) -> None:
         rows.append(row)
         notes.print(f"measured {row.name}", style="dim")
 
@@ -50,11 +45,11 @@ def bench(
         _draw(rows, report)
 
 
-def _draw(rows: list[Row], report: dict[str, Any]) -> None:
+def _draw(rows: list[Comparison], report: dict[str, Any]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for title in ("what", "ours", "baseline", "unit", "times better"):
+    for title in ("what", "ours", "baseline", "unit", "ratio"):
         table.add_column(title, justify="left" if title in ("what", "unit") else "right")
     for row in rows:
         what = f"{row.name}\n  against {row.against}" + (f"; {row.note}" if row.note else "")

@@ -1,4 +1,4 @@
-"""``lengthwise check-certificates``: does a file of certificates prove what it says?"""
+"""The command ``lengthwise check-certificates`` checks a file of certificates."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, out
-
-
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("check-certificates")(check_certificates)
 
 
 def check_certificates(

@@ -1,4 +1,4 @@
-"""``lengthwise crasp compile``: a program to weights, checked against the interpreter."""
+"""The command ``lengthwise crasp compile`` turns a program into weights and checks them against the interpreter."""
 
 from __future__ import annotations
 
@@ -20,12 +20,7 @@ MISMATCH = 1
 """Exit code when the model and the interpreter differ."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Enter the command below ``crasp``."""
-    del app
-    crasp.command("compile")(compile_)
-
-
+@crasp.command("compile")
 def compile_(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A program file, or the name of a library program.")],
     context: Annotated[

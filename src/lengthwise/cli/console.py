@@ -1,6 +1,6 @@
-"""Where output goes: tables and JSON to stdout, everything else to stderr.
+"""Consoles and progress bars. Tables and JSON go to stdout, notes and progress to stderr.
 
-Rich is imported when something is drawn, not before, so that ``--json`` and errors start quickly.
+Rich is imported only when something is drawn, so that ``--json`` and errors start quickly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``lengthwise couple``: find a position coupling from the task's behaviour alone, and check it. No torch."""
+"""The command ``lengthwise couple`` finds a position coupling for a task or a file of examples and checks it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from lengthwise.prediction.coupling import CouplingFinding
 
 
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("couple")(couple)
-
-
 def couple(
     task: Annotated[str, typer.Argument(help="A task by name, or path/to/file.py:Class (runs that file).")],
     from_data: Annotated[bool, typer.Option("--from-data", help="Find it from examples, without any query.")] = False,
@@ -31,7 +26,7 @@ def couple(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the queries or examples.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Find places that keep every dependency within one step, at every length; say why where there are none."""
+    """Find places that keep every dependency within one step, at every length; give the reason where there are none."""
     from lengthwise.prediction.coupling import couple as find
     from lengthwise.report.example import chosen
 

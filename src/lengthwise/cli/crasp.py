@@ -1,4 +1,4 @@
-"""``lengthwise crasp``: run, check, list, print and learn C-RASP programs."""
+"""The commands ``lengthwise crasp`` run, check, list, print and learn C-RASP programs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 crasp = typer.Typer(help="Run, check, list, print and learn C-RASP programs.", no_args_is_help=True)
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FILE = Annotated[str, typer.Argument(metavar="FILE", help="A program file, or the name of a library program.")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Enter the commands."""
-    app.add_typer(crasp, name="crasp")
 
 
 @crasp.command("run")

@@ -1,4 +1,4 @@
-"""``lengthwise decide``: is a regular language in C-RASP, and in which fragment? One answer per expression."""
+"""The command ``lengthwise decide`` decides in which fragments of C-RASP a regular language lies."""
 
 from __future__ import annotations
 
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from lengthwise.crasp.decide.decision import Decision
 
 ENDS = {"both": ("visible", "eos"), "visible": ("visible",), "eos": ("eos",)}
-
-
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("decide")(decide)
 
 
 def decide(

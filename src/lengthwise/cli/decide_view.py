@@ -1,4 +1,4 @@
-"""How a decision looks: a table of fragments, each with the encodings it stands for, and the reasons."""
+"""Draws a decision in the terminal: a table of fragments and encodings, and the reasons."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _cell(verdict: FragmentVerdict) -> Text:
 
 
 def _telling(decision: Decision) -> list[tuple[str, str]]:
-    """The verdicts worth a reason: no positions at all, and all positions where that differs; one end is enough."""
+    """The verdicts that get a reason: without positions, and with all positions where that differs, at one end."""
     end = decision.ends[-1]
     answers = [decision.verdict(fragment, end).verdict for fragment in ("none", "ape")]
     return [("none", end)] if answers[0] == answers[1] == "yes" else [("none", end), ("ape", end)]

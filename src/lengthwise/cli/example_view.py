@@ -1,6 +1,6 @@
-"""How an example looks in a terminal: a strip of tokens with places and ids, and a line per predicted token.
+"""Draws an example in the terminal: its tokens with places and ids, and a line for each predicted token.
 
-Colour means place: tokens that belong together have one colour. Nothing is said by colour alone.
+Tokens of one place have one colour. Everything that colour shows is also written.
 """
 
 from __future__ import annotations

@@ -1,82 +1,82 @@
-"""``lengthwise influence``: on how few far tokens does a language model's prediction depend?"""
+"""The command ``lengthwise influence`` measures on which far tokens a language model depends."""
 
 from __future__ import annotations
 
-import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.cli.options import options_of, use_threads
+from lengthwise.core.errors import LengthwiseError
 
 
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("influence")(influence)
+@dataclass(frozen=True)
+class InfluenceSettings:
+    """The options of ``lengthwise influence``."""
 
-
-def influence(
     model: Annotated[
         str | None,
         typer.Option("--model", metavar="FOLDER|HUB", help="A model's folder or hub name; default: our trained pair."),
-    ] = None,
+    ] = None
     chooser: Annotated[
         str | None,
         typer.Option("--chooser", metavar="FOLDER|HUB", help="Another model that chooses tokens, as a control."),
-    ] = None,
+    ] = None
     text: Annotated[
         Path | None, typer.Option("--text", help="A text file or a folder; default: Python's standard library.")
-    ] = None,
+    ] = None
     dataset: Annotated[
         str | None, typer.Option("--dataset", metavar="NAME[:CONFIG]", help="A Hugging Face data set, streamed.")
-    ] = None,
+    ] = None
     context: Annotated[
         int | None,
         typer.Option("--context", help="Tokens before each target; default 128, with our pair as the recipe."),
-    ] = None,
+    ] = None
     recent: Annotated[
         int | None, typer.Option("--recent", help="How many of these stay visible; default 64, or as the recipe.")
-    ] = None,
+    ] = None
     ks: Annotated[
         list[str] | None,
         typer.Option("-k", metavar="K", help="Numbers of influential tokens, e.g. -k 1 -k 4 or -k 1,4."),
-    ] = None,
-    targets: Annotated[int, typer.Option("--targets", help="Target tokens.")] = 200,
+    ] = None
+    targets: Annotated[int, typer.Option("--targets", help="Target tokens.")] = 200
     selectors: Annotated[
         list[str] | None, typer.Option("--selector", help="Ways to choose, beside greedy; may be given again.")
-    ] = None,
+    ] = None
     keep_first: Annotated[
         bool, typer.Option("--keep-first", help="The first token stays visible too (attention sinks).")
-    ] = False,
+    ] = False
     max_length: Annotated[
         int | None, typer.Option("--max-length", help="Most tokens of a hub model that does not say so itself.")
-    ] = None,
-    preset: Annotated[str, typer.Option("--preset", help="Which trained pair: quick or standard.")] = "quick",
-    folder: Annotated[Path, typer.Option("--out", help="Where results and the trained pair go.")] = Path("runs"),
-    seed: Annotated[int, typer.Option("--seed", help="Of the targets, and of random choices.")] = 0,
-    threads: Annotated[int | None, typer.Option("--threads", help="Processor threads.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Measure how much of a long context's worth a few of its tokens give back.
+    ] = None
+    preset: Annotated[str, typer.Option("--preset", help="Which trained pair: quick or standard.")] = "quick"
+    folder: Annotated[Path, typer.Option("--out", help="Where results and the trained pair go.")] = Path("runs")
+    seed: Annotated[int, typer.Option("--seed", help="Of the targets, and of random choices.")] = 0
+    threads: Annotated[int | None, typer.Option("--threads", help="Processor threads.")] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+
+
+@options_of(InfluenceSettings)
+def influence(given: InfluenceSettings) -> None:
+    """Measure how much of the gain of a long context a few of its tokens recover.
 
     Everything before the last RECENT tokens is hidden; then the k tokens that help most are made visible again.
     """
-    if threads is not None:
-        require(threads >= 1, f"--threads must be at least 1, got {threads}")
-        os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(threads)
+    use_threads(given.threads)
     from lengthwise.cli.influence_view import draw_influence, progress_bar
     from lengthwise.workflows.influence import Request, brief, run_influence
 
     settings = {
-        "context": context, "recent": recent, "ks": _numbers(ks), "targets": targets, "selectors": selectors or None,
-        "keep_first": keep_first, "seed": seed,
+        "context": given.context, "recent": given.recent, "ks": _numbers(given.ks), "targets": given.targets,
+        "selectors": given.selectors or None, "keep_first": given.keep_first, "seed": given.seed,
     }  # fmt: skip
-    request = Request(model, chooser, text, dataset, preset, max_length, settings)
+    request = Request(given.model, given.chooser, given.text, given.dataset, given.preset, given.max_length, settings)
     with progress_bar(err()) as report:
-        path, result = run_influence(request, folder, report)
-    if as_json:
+        path, result = run_influence(request, given.folder, report)
+    if given.as_json:
         emit_json({"file": str(path), **brief(result)})
         return
     draw_influence(out(), result)

@@ -1,4 +1,4 @@
-"""How influential tokens look in a terminal: one progress bar, and one screen with R_k by selector."""
+"""Draws influential tokens in the terminal: a progress bar, and a table of R_k by selector."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHORT = {"cross": "greedy, other model", "null": "null: other text", "beyond_nul
 
 @contextmanager
 def progress_bar(console: Console) -> Iterator[Report]:
-    """A bar with the time left; a line for each part where the console is no terminal."""
+    """A bar with the time left; a line for each part where the console is not a terminal."""
     progress = Progress(
         TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn(), TimeElapsedColumn(),
         TextColumn("left"), TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal,

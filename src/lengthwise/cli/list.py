@@ -1,4 +1,4 @@
-"""``lengthwise list``: the tasks, schemes, encodings and recipes by name."""
+"""The command ``lengthwise list`` lists tasks, schemes, encodings and recipes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ import typer
 
 from lengthwise.cli.console import emit_json, out
 from lengthwise.core.errors import UnknownNameError
-
-
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("list")(list_)
 
 
 def list_(

@@ -1,16 +1,16 @@
-"""``lengthwise lm``: train a small language model on text that is at hand."""
+"""The command ``lengthwise lm train`` trains a small language model."""
 
 from __future__ import annotations
 
 import math
-import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lengthwise.cli.console import emit_json, err, out, progress_bars
-from lengthwise.core.errors import require
+from lengthwise.cli.options import options_of, use_threads
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,38 +21,39 @@ if TYPE_CHECKING:
 lm = typer.Typer(help="Train a small language model to measure influential tokens with.", no_args_is_help=True)
 
 
-def add_to(app: typer.Typer) -> None:
-    """Enter the commands."""
-    app.add_typer(lm, name="lm")
-
-
 @lm.callback()
 def _group() -> None:
     """A group, so that its one command keeps its name."""
 
 
-@lm.command("train")
-def train(
-    preset: Annotated[str, typer.Option("--preset", help="quick or standard.")] = "quick",
-    context: Annotated[int, typer.Option("--context", help="Tokens of context in training.")] = 128,
-    scheme: Annotated[
-        str, typer.Option("--scheme", help="Position ids in training: sequential or pose.")
-    ] = "sequential",
+@dataclass(frozen=True)
+class TrainSettings:
+    """The options of ``lengthwise lm train``."""
+
+    preset: Annotated[str, typer.Option("--preset", help="quick or standard.")] = "quick"
+    context: Annotated[int, typer.Option("--context", help="Tokens of context in training.")] = 128
+    scheme: Annotated[str, typer.Option("--scheme", help="Position ids in training: sequential or pose.")] = (
+        "sequential"
+    )
     target: Annotated[
         int | None, typer.Option("--target", help="With pose: the context that position ids reach to.")
-    ] = None,
-    tokenizer: Annotated[str, typer.Option("--tokenizer", help="bpe or bytes.")] = "bpe",
+    ] = None
+    tokenizer: Annotated[str, typer.Option("--tokenizer", help="bpe or bytes.")] = "bpe"
     text: Annotated[
         Path | None, typer.Option("--text", help="A text file or a folder; default: Python's standard library.")
-    ] = None,
+    ] = None
     dataset: Annotated[
         str | None, typer.Option("--dataset", metavar="NAME[:CONFIG]", help="A Hugging Face data set, streamed.")
-    ] = None,
-    folder: Annotated[Path | None, typer.Option("--out", help="The model's folder.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Weights and windows.")] = 0,
-    threads: Annotated[int | None, typer.Option("--threads", help="Processor threads for training.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+    ] = None
+    folder: Annotated[Path | None, typer.Option("--out", help="The model's folder.")] = None
+    seed: Annotated[int, typer.Option("--seed", help="Weights and windows.")] = 0
+    threads: Annotated[int | None, typer.Option("--threads", help="Processor threads for training.")] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+
+
+@lm.command("train")
+@options_of(TrainSettings)
+def train(given: TrainSettings) -> None:
     """Train a model and report its loss on held-out text.
 
     A finished model is reused and an interrupted one goes on from its last checkpoint, so the same command can always
@@ -61,15 +62,20 @@ def train(
     from lengthwise.influence.lm.config import lm_config
     from lengthwise.influence.text.corpus import load_corpus
 
-    if threads is not None:
-        require(threads >= 1, f"--threads must be at least 1, got {threads}")
-        # Read by torch and the tokenizers when they are loaded, which is later.
-        os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(threads)
-    config = lm_config(preset, context=context, scheme=scheme, target=target, tokenizer=tokenizer, seed=seed)
-    corpus = load_corpus(text, dataset)
-    folder = folder or Path("runs") / "lm" / f"{preset}-{scheme}-{context}-seed-{seed}"
+    use_threads(given.threads)
+    config = lm_config(
+        given.preset,
+        context=given.context,
+        scheme=given.scheme,
+        target=given.target,
+        tokenizer=given.tokenizer,
+        seed=given.seed,
+    )
+    corpus = load_corpus(given.text, given.dataset)
+    name = f"{given.preset}-{given.scheme}-{given.context}-seed-{given.seed}"
+    folder = given.folder or Path("runs") / "lm" / name
     result = train_with_progress(config, corpus, folder, err())
-    if as_json:
+    if given.as_json:
         emit_json({"folder": str(folder), **result})
         return
     _draw(result)
@@ -77,7 +83,7 @@ def train(
 
 
 def train_with_progress(config: LMConfig, corpus: Corpus, folder: Path, console: Console) -> dict[str, Any]:
-    """Train with a progress bar (loss in nats per token, time left) on ``console``; lines where it is no terminal."""
+    """Train with a progress bar (loss in nats per token, time left) on ``console``; plain lines in a file."""
     from rich.text import Text
 
     from lengthwise.experiments.provenance import provenance

@@ -1,4 +1,4 @@
-"""The entry point: a user's mistake is one line on stderr and exit code 2, Ctrl-C is one line and exit code 130."""
+"""The entry point. A user's mistake is one line on stderr with exit code 2, Ctrl-C one line with exit code 130."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _add_commands() -> None:
         agreement,
         bench,
         check_certificates,
-        compile,
+        compile,  # noqa: F401  # adds itself to `crasp`
         couple,
         crasp,
         decide,
@@ -60,9 +60,16 @@ def _add_commands() -> None:
     )
     from lengthwise.cli import list as list_command
 
-    theory = (predict, decide, check_certificates, couple, crasp, compile, regularizer)
-    for module in (list_command, show, run, report, verify, *theory, agreement, bench, influence, lm):
-        module.add_to(app)
+    for name, command in {
+        "list": list_command.list_, "show": show.show, "run": run.run, "report": report.report,
+        "verify": verify.verify, "predict": predict.predict, "decide": decide.decide,
+        "check-certificates": check_certificates.check_certificates, "couple": couple.couple,
+        "regularizer": regularizer.regularizer, "agreement": agreement.agreement, "bench": bench.bench,
+        "influence": influence.influence,
+    }.items():  # fmt: skip
+        app.command(name)(command)
+    app.add_typer(crasp.crasp, name="crasp")
+    app.add_typer(lm.lm, name="lm")
 
 
 _add_commands()
@@ -74,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = app(args=None if arguments is None else list(arguments), prog_name="lengthwise", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:
-            # Typer turns Ctrl-C into this exit code without a word.
+            # Typer turns Ctrl-C into this exit code and prints nothing.
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except LengthwiseError as error:

@@ -1,4 +1,4 @@
-"""``lengthwise predict``: will it generalize to longer inputs, under which positions, and why? No torch."""
+"""The command ``lengthwise predict`` prints a verdict for each position system, with reasons. It needs no torch."""
 
 from __future__ import annotations
 
@@ -17,11 +17,6 @@ STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
 MEASURED = 6
 """Measured systems on the screen."""
 SHOWN = {"yes": "yes", "no": "no guarantee", "unknown": "unknown"}
-
-
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("predict")(predict)
 
 
 def predict(

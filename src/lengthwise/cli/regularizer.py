@@ -1,4 +1,4 @@
-"""``lengthwise regularizer``: R(T), term by term."""
+"""The command ``lengthwise regularizer`` prints the terms of R(T) for a model or a program."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ import typer
 
 from lengthwise.cli.console import emit_json, out
 from lengthwise.core.errors import LengthwiseError
-
-
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("regularizer")(regularizer)
 
 
 def regularizer(

@@ -1,4 +1,4 @@
-"""``lengthwise report``: one self-contained page of results."""
+"""The command ``lengthwise report`` writes one self-contained page of results."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import err
-
-
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("report")(report)
 
 
 def report(

@@ -12,11 +12,6 @@ from lengthwise.cli.console import emit_json, err, out
 from lengthwise.core.errors import LengthwiseError, require
 
 
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("run")(run)
-
-
 def run(
     recipe: Annotated[str, typer.Argument(help="A recipe; `lengthwise list recipes` names them.")],
     preset: Annotated[str, typer.Option("--preset", help="quick, standard or full.")] = "quick",

@@ -1,4 +1,4 @@
-"""``lengthwise show``: one example of a task, token by token, and how its structure grows with length."""
+"""The command ``lengthwise show`` prints an example of a task token by token, and its structure by length."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ import typer
 
 from lengthwise.cli.console import emit_json, out
 from lengthwise.core.errors import LengthwiseError
-
-
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("show")(show)
 
 
 def show(

@@ -1,4 +1,4 @@
-"""``lengthwise verify``: predict, train, test and compare, for a language or task of one's own."""
+"""The command ``lengthwise verify`` compares the prediction for a language or task with trained models."""
 
 from __future__ import annotations
 
@@ -14,11 +14,6 @@ from lengthwise.core.errors import LengthwiseError
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Enter the command."""
-    app.command("verify")(verify)
-
-
 def verify(
     target: Annotated[str, typer.Argument(metavar="REGEX|TASK", help="A regular expression, language or task.")],
     encoding: Annotated[
@@ -28,7 +23,7 @@ def verify(
     folder: Annotated[Path | None, typer.Option("--out", help="Where results go.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Decide what theory predicts, train and test small transformers, and hold the two side by side."""
+    """Decide what theory predicts, train and test small transformers, and compare the two."""
     from lengthwise.core.config import digest
     from lengthwise.workflows.verify import verify as run
 

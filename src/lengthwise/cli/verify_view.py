@@ -1,4 +1,4 @@
-"""How verdicts against measurements look in a terminal."""
+"""Draws verdicts and measurements in the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OUTCOME = {True: Text("right", style="green"), False: Text("wrong", style="red")
 
 
 def draw_rows(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
-    """One line per cell: predicted, fitted seeds, the median of each bin, and whether they agree."""
+    """One line per cell: predicted, fitted seeds, the median of each bin, and whether the two agree."""
     bins = list(dict.fromkeys(name for row in rows for name in row["median"]))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("task", "positions", "predicted", "fitted", *bins, "test set", "prediction"):

@@ -1,1 +1,1 @@
-"""The nouns that everything else uses: errors, configuration, registries, random streams, batches."""
+"""Classes that every other package uses: errors, configuration, registries, random streams and batches."""

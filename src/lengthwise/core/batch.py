@@ -1,7 +1,6 @@
 """A batch of sequences of one layout, and the builder that writes it column by column.
 
-A *column* is the same position of all B sequences. Its token, its place and its parents are written together, so the
-structure can't drift away from the tokens.
+A *column* is the same position of all B sequences. The builder takes its tokens, places and parents in one call.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ Positions = Sequence[Values]
 
 @dataclass(frozen=True)
 class Layout:
-    """What decides which column holds what: the length, and in subclasses whatever else does."""
+    """The length, and in subclasses every other number that decides what each column holds."""
 
     length: int
 
     @property
     def axes(self) -> dict[str, int]:
-        """What a result is filed under beside the length, e.g. ``{"chains": 4, "depth": 20}``."""
+        """The keys of a result besides the length, e.g. ``{"chains": 4, "depth": 20}``."""
         return {}
 
 
@@ -50,9 +49,8 @@ class Column(NamedTuple):
 class Batch:
     """B sequences of T tokens with one layout, so there is no padding.
 
-    ``allowed`` (next-symbol tasks) marks for every position the set of right *next* tokens. ``places`` has one level
-    per column of its last axis; place 0 means "no place". ``prompt_length`` is the number of tokens before the first
-    predicted one.
+    ``allowed`` (next-symbol tasks, shape ``[B, T, V]``) marks the right *next* tokens of every position. The last axis
+    of ``places`` is the level; place 0 means "no place".
     """
 
     vocab: Vocab
@@ -153,19 +151,19 @@ class SequenceBuilder:
         return self._append(ids, place, Column(True, answer, tuple(parents), tuple(selectors)))
 
     def bos(self) -> int:
-        """Append ``<bos>`` (place 0)."""
+        """Append ``<bos>`` with place 0; returns its position."""
         return self.given(self.vocab[BOS])
 
     def sep(self, place: Any = 0) -> int:
-        """Append ``<sep>``."""
+        """Append ``<sep>`` to the prompt; returns its position."""
         return self.given(self.vocab[SEP], place)
 
     def eos(self, place: Any = 0, parents: Positions = (), selectors: Positions = ()) -> int:
-        """Append the scored ``<eos>``; it is not part of the answer, so stopping errors can be told apart."""
+        """Append the scored ``<eos>``; it is not part of the answer, so stopping errors are counted apart."""
         return self.predicted(self.vocab[EOS], place, parents, selectors, answer=False)
 
     def allow(self, allowed: Bool[ndarray, "B T V"]) -> None:
-        """State the set of right next tokens after every position, instead of labels."""
+        """Set the right next tokens of every position, for tasks that have no labels."""
         self._allowed = allowed
 
     def _append(self, ids: Values, place: Any, column: Column) -> int:
@@ -175,7 +173,7 @@ class SequenceBuilder:
         return at
 
     def build(self, layout: Layout) -> Batch:
-        """The finished batch."""
+        """The batch of all columns, with ``layout``."""
         length = len(self)
         by_column = np.empty((length, self.size), dtype=np.int64)
         places = np.zeros((length, self.size, self.levels), dtype=np.int64)

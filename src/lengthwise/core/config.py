@@ -1,4 +1,4 @@
-"""Typed, strict configuration: frozen pydantic dataclasses that round-trip through JSON and refuse unknown fields."""
+"""Configuration classes: frozen pydantic dataclasses with strict types that round-trip through JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The errors that a user can cause: one line each, naming the rule, the value and the way out."""
+"""Errors for a user's mistakes. Each is one line with the rule, the value and the way out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 
 class LengthwiseError(Exception):
-    """A mistake of the user's that we can name; the command line prints it as one line and exits with code 2."""
+    """A mistake of the user. The command line prints it as one line and exits with code 2."""
 
 
 class TrainingDivergedError(LengthwiseError):
-    """A loss or weights that are no numbers any more; it says nothing about other trainings."""
+    """A training run whose loss or weights became NaN or infinite. Other runs are not affected."""
 
 
 class UnknownNameError(LengthwiseError):

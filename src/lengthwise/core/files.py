@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and read without trust: JSON only, nothing that can run code."""
+"""Reading and writing files. Writes are atomic, and reading accepts JSON only, so that no file runs code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lengthwise.core.errors import LengthwiseError
 
 try:
     import fcntl
-except ImportError:  # Not on Windows: two processes in one folder are the user's to keep apart there.
+except ImportError:  # Windows has no fcntl, so folders are not locked there.
     fcntl = None
 
 
@@ -78,7 +78,7 @@ def read_json(path: Path, *, what: str = "file") -> Any:
         raise LengthwiseError(f"cannot read {what} {path}: {error.strerror or error}") from None
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):  # a number of thousands of digits is no JSONDecodeError
+    except (ValueError, RecursionError):  # a number of thousands of digits raises ValueError
         raise LengthwiseError(f"{what} {path} is damaged (not JSON); delete it and run again") from None
 
 
@@ -100,7 +100,7 @@ def held(folder: Path) -> Iterator[None]:
             f"another process is at work in {folder}; wait for it to end, or choose another --out"
         ) from None
     except OSError:
-        pass  # Some network file systems have no locks; two processes there are the user's to keep apart.
+        pass  # Some network file systems have no locks.
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Rank correlation: does one number go up or down with another, whatever the shape of the curve?"""
+"""Midranks and Spearman's rank correlation."""
 
 from __future__ import annotations
 

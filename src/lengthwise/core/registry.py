@@ -1,4 +1,4 @@
-"""Registries: a table of named components, each a frozen dataclass whose fields are its configuration."""
+"""Registries map names to components. A component is a frozen dataclass whose fields are its configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result files of training runs, read without trust: their shape, checked once for all readers, and each run once."""
+"""Validation of ``result.json`` files, and removal of copies of the same run."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def checked(values: Any, where: str) -> dict[str, Any]:
 
 
 def each_once(results: Iterable[tuple[Path, dict[str, Any]]]) -> list[tuple[Path, dict[str, Any]]]:
-    """Every run once: a copy of a result is no further seed.
+    """Remove copies: each (recipe, experiment, seed) appears once.
 
     Raises `LengthwiseError` for two files of the same run that say different things.
     """

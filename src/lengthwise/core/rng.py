@@ -1,4 +1,4 @@
-"""Named streams of random numbers: every draw says what it is for, and nothing draws from a global generator."""
+"""Named streams of random numbers. The package draws from no global generator."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Rng = np.random.Generator
 def stream(seed: int, *names: int | str) -> Rng:
     """The generator of one named purpose, e.g. ``stream(seed, "train", step)``.
 
-    The same arguments always give the same stream; any other arguments give an independent one. Names and numbers
-    are told apart (``"1"`` is not ``1``), and so are ``("a", "bc")`` and ``("ab", "c")``.
+    The same arguments always give the same stream; any other arguments give an independent one. ``"1"`` differs from
+    ``1``, and ``("a", "bc")`` from ``("ab", "c")``.
     """
     digest = hashlib.blake2b("\x1f".join(repr(name) for name in (seed, *names)).encode(), digest_size=16).digest()
     return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32).tolist())

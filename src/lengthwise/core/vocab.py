@@ -1,4 +1,4 @@
-"""The tokens of a task: a fixed, ordered tuple of strings with the four special tokens first."""
+"""The vocabulary of a task: an ordered tuple of strings that starts with the four special tokens."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Vocab:
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """Token string to id."""
+        """A dictionary from token strings to ids."""
         return {token: index for index, token in enumerate(self.tokens)}
 
     def __len__(self) -> int:
@@ -48,5 +48,5 @@ class Vocab:
         return np.array([self[token] for token in tokens], dtype=np.int64)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Token strings of ids."""
+        """The token strings of a sequence of ids."""
         return [self.tokens[index] for index in ids]

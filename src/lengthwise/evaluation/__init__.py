@@ -1,1 +1,1 @@
-"""Evaluation: accuracy against length, free-running, as counts."""
+"""Accuracy of free-running models by length, stored as counts."""

@@ -1,9 +1,8 @@
-"""Accuracy at one length: one teacher-forced pass for all strings, then free-running where the two can differ.
+"""Accuracy at one length, from one teacher-forced pass and free-running generation where the two can differ.
 
-Greedy decoding feeds back the argmax, so as long as every token (and predicted id) is right, the prefix *is* the
-teacher-forced one: a string is right free-running if and only if every argmax is right teacher-forced, wherever ids
-are given or also right. Only strings with a wrong id but right tokens, and answers after a wrong trace, need to be
-generated. The equality is a test; the saving is a factor of the number of generated tokens.
+Greedy decoding feeds back the argmax. A string is therefore right free-running if and only if every token and
+predicted id is right teacher-forced. Only strings with right tokens and a wrong id, and answers after a wrong trace,
+need generation. A test checks this equality.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from lengthwise.positions.schemes import PositionScheme
 from lengthwise.tasks import Task
 
 CHUNK_TOKENS = 1 << 15
-"""Tokens of one forward pass: bounds the memory, whatever the length."""
+"""Most tokens of one forward pass, which bounds the memory."""
 CHUNK_PAIRS = 1 << 25
-"""Pairs of tokens of one forward pass, where the encoding makes a bias for every pair."""
+"""Most pairs of tokens of one forward pass, for encodings with a bias for every pair."""
 
 
 @dataclass(frozen=True)
@@ -41,31 +40,35 @@ class Judged:
     says_end: np.ndarray
 
 
+@dataclass(frozen=True)
+class EvaluatedModel:
+    """A trained model with the task that it solves and the scheme that assigns its ids."""
+
+    model: Transformer
+    task: Task
+    scheme: PositionScheme
+
+    def for_evaluation(self) -> EvaluatedModel:
+        """The same with the scheme's ids of evaluation."""
+        return EvaluatedModel(self.model, self.task, self.scheme.for_evaluation())
+
+
 def score_layout(
-    model: Transformer,
-    task: Task,
-    scheme: PositionScheme,
-    length: int,
-    layout: Layout | None,
-    samples: int,
-    rng: Rng,
-    *,
-    answers: bool = True,
+    evaluated: EvaluatedModel, length: int, layout: Layout | None, samples: int, rng: Rng, *, answers: bool = True
 ) -> LengthScore:
     """Measure ``samples`` strings of one layout (None: each chunk draws its own).
 
     With ``answers=False`` the answers after a wrong trace are not generated, which saves time where only exact
-    matches are asked for.
+    matches count.
     """
-    result = None
-    done = 0
+    result, done, task = None, 0, evaluated.task
     while done < samples:
         layout_now = layout or task.layout(length, rng)
         probe = task.batch(length, 1, rng, layout_now).tokens
         # At least eight chunks where layouts are random, so that they are sampled too.
-        rows = min(samples - done, chunk_rows(model, probe), samples if layout else -(-samples // 8))
+        rows = min(samples - done, chunk_rows(evaluated.model, probe), samples if layout else -(-samples // 8))
         batch = task.batch(length, rows, rng, layout_now)
-        score = score_batch(model, task, scheme.for_evaluation(), batch, rng, answers=answers)
+        score = score_batch(evaluated.for_evaluation(), batch, rng, answers=answers)
         result = score if result is None else result + score
         done += rows
     assert result is not None
@@ -79,12 +82,11 @@ def chunk_rows(model: Transformer, tokens: int) -> int:
     return max(1, min(CHUNK_TOKENS // tokens, CHUNK_PAIRS // tokens**2 if biased else CHUNK_TOKENS))
 
 
-def score_batch(
-    model: Transformer, task: Task, scheme: PositionScheme, batch: Batch, rng: Rng, *, answers: bool = True
-) -> LengthScore:
-    """Measure the strings of one batch, under ``scheme`` as it is; see `score_layout` for ``answers``."""
+def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: bool = True) -> LengthScore:
+    """Measure the strings of one batch with the scheme's ids of training; see `score_layout` for ``answers``."""
+    model, scheme = evaluated.model, evaluated.scheme
     device = model.table.weight.device
-    inputs = Inputs.of(batch, scheme, task.levels, rng).to(device)
+    inputs = Inputs.of(batch, scheme, evaluated.task.levels, rng).to(device)
     judged = judge(model, inputs)
     token, ids = judged.token, judged.ids
     # Annotated, since numpy's own types say that `all` may return one number.

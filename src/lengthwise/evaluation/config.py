@@ -1,4 +1,4 @@
-"""The configuration of an evaluation. No torch."""
+"""The configuration of an evaluation. It needs no torch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class EvaluationConfig:
 
     ``samples`` strings at each of ``lengths`` (and at each of the task's test layouts there); in distribution,
     ``fit_samples`` strings spread over the training lengths, of which a share of ``fit_threshold`` must be right.
-    A model that is not fitted is not measured at long lengths: its numbers there would prove nothing.
+    A model that is not fitted is not measured at long lengths, where its numbers would prove nothing.
 
     With ``bins``, ranges of lengths such as (51, 100), each gets ``samples`` strings spread over its lengths, and what
     counts as fitted is measured likewise, on all training lengths. ``adversarial`` adds a second, hard set per bin.

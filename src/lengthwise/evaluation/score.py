@@ -1,4 +1,4 @@
-"""The score at one length: counts are stored, rates are derived."""
+"""The score at one length. It stores counts and derives rates."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class LengthScore:
     """How many of ``n`` strings were right, by metric.
 
     Metrics: ``exact_match`` (all generated tokens and ``<eos>``, free-running), ``exact_match_ids`` (and all ids),
-    ``oracle_ids`` (tokens, with the right ids given: the ceiling), ``answer`` (the answer proper, whatever the
-    trace: the last tokens before ``<eos>`` where there is a trace, otherwise the answer's own columns). ``tokens``
+    ``oracle_ids`` (tokens, with the right ids given: the ceiling), ``answer`` (the answer without the trace: the last
+    tokens before ``<eos>`` where there is a trace, otherwise the answer's own columns). ``tokens``
     counts scored tokens that are right after a right prefix, of ``tokens_total``. ``first_error`` counts strings by
     what goes wrong first: ``token``, ``id``, ``both``, ``eos`` (stopping too early or too late).
     """
@@ -72,7 +72,7 @@ def _sum(first: Counter[str], second: Counter[str]) -> Counter[str]:
 
 
 def total(scores: Iterable[LengthScore]) -> LengthScore:
-    """The sum of several scores."""
+    """The sum of several scores; an empty score for none."""
     result = LengthScore(0)
     for index, score in enumerate(scores):
         result = score if index == 0 else result + score

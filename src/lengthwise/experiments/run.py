@@ -102,9 +102,10 @@ def _run_seed(
     lengths = evaluation.lengths if everywhere else tuple(n for n in evaluation.lengths if n <= training.max_length)
     scores = []
     cells = list(accuracy.evaluation_layouts(task, lengths))
+    evaluated = accuracy.EvaluatedModel(trainer.model, task, experiment.scheme)
     for index, (length, layout) in enumerate(cells):
         rng = stream(seed, "test", length, str(layout))
-        score = accuracy.score_layout(trainer.model, task, experiment.scheme, length, layout, evaluation.samples, rng)
+        score = accuracy.score_layout(evaluated, length, layout, evaluation.samples, rng)
         scores.append(score)
         if report is not None:
             report("test", index + 1, len(cells), score.rate())
@@ -133,19 +134,17 @@ def score_bins(
     experiment: Experiment, model: Transformer, seed: int, report: Report | None = None
 ) -> list[LengthScore]:
     """Accuracy on each bin, each set of test strings from a stream of its own."""
+    from lengthwise.evaluation.accuracy import EvaluatedModel
     from lengthwise.evaluation.bins import score_bin
 
     evaluation = experiment.evaluation
+    evaluated = EvaluatedModel(model, experiment.task, experiment.scheme)
     sets = (False, True) if evaluation.adversarial else (False,)
     cells = [(low, high, adversarial) for adversarial in sets for low, high in evaluation.bins]
     scores = []
     for index, (low, high, adversarial) in enumerate(cells):
         rng = stream(seed, "test", "bin", low, high, int(adversarial))
-        scores.append(
-            score_bin(
-                model, experiment.task, experiment.scheme, low, high, evaluation.samples, rng, adversarial=adversarial
-            )
-        )
+        scores.append(score_bin(evaluated, (low, high), evaluation.samples, rng, adversarial=adversarial))
         if report is not None:
             report("test", index + 1, len(cells), scores[-1].rate())
     return scores
@@ -175,23 +174,16 @@ def fit(experiment: Experiment, model: Transformer, samples: int, seed: int, *na
     from lengthwise.evaluation.bins import score_bin
 
     task, training = experiment.task, experiment.training
+    evaluated = accuracy.EvaluatedModel(model, task, experiment.scheme)
     if experiment.evaluation.bins:
-        low, high = training.min_length, training.max_length
         # With random offsets in training a model can be right at offset 0 long before it is right at the others, and
         # it is the others that long strings reach.
-        return score_bin(model, task, experiment.scheme, low, high, samples, stream(seed, *names), as_trained=True)
+        lengths = training.min_length, training.max_length
+        return score_bin(evaluated, lengths, samples, stream(seed, *names), as_trained=True)
     lengths = accuracy.fit_lengths(task, training.min_length, training.max_length)
+    each = -(-samples // len(lengths))
     return total(
-        accuracy.score_layout(
-            model,
-            task,
-            experiment.scheme,
-            length,
-            None,
-            -(-samples // len(lengths)),
-            stream(seed, *names, length),
-            answers=False,
-        )
+        accuracy.score_layout(evaluated, length, None, each, stream(seed, *names, length), answers=False)
         for length in lengths
     )
 

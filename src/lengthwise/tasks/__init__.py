@@ -1,4 +1,4 @@
-"""The tasks, one file each; this page is the list."""
+"""Tasks, one file each. Importing this package registers all of them."""
 
 from lengthwise.tasks import addition as addition
 from lengthwise.tasks import bin_majority_interleave as bin_majority_interleave

@@ -1,4 +1,4 @@
-"""Addition of two numbers, answer least significant digit first (after Cho et al. 2024, position coupling)."""
+"""Addition of two numbers, with the answer least significant digit first (after Cho et al. 2024)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ class Addition(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """Digits, ``+`` and ``=``."""
         return Vocab.of([*"0123456789abcdefghijklmnopqrstuvwxyz"[: self.base], "+", "="])
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:

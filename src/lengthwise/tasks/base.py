@@ -1,4 +1,4 @@
-"""What a task is: the tokens, and their exact structure."""
+"""The base class `Task`: tokens together with their places and parents."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lengthwise.tasks.user_file import load_class
 LevelKind = Literal["coupled", "fixed"]
 """``coupled``: ids are redrawn per sequence; ``fixed``: the id is the place (such as the child/parent slot)."""
 PlaceRule = Literal["earlier", "next"]
-"""How the place of a predicted token follows on ``coupled`` levels; which of the choices is a function of the prefix.
+"""How the place of a predicted token follows from the prefix on ``coupled`` levels.
 
-``earlier``: the place of some earlier token, 0 ("no place") included, since ``<bos>`` has it. Any drawing of ids keeps
-this. ``next``: the place of the token just before, or that plus one. Only drawings that keep neighbours next to each
-other allow to predict the id of a place that no earlier token has.
+``earlier``: the place of some earlier token, or 0 ("no place"). Any drawing of ids keeps this. ``next``: the place of
+the token just before, or that plus one. A model can then predict ids only if the scheme draws neighbouring places next
+to each other.
 """
 
 LAYOUT_ROWS = 8
@@ -32,9 +32,9 @@ LAYOUT_ROWS = 8
 class Task(ABC):
     """One task: a frozen dataclass whose fields are its configuration.
 
-    A subclass says which tokens there are (`vocab`), which lengths have instances (`lengths`), what decides the
-    columns (`layout`), and writes them (`write`) with places, parents and selectors. `answer` solves one prompt
-    independently; the laws hold the two against each other.
+    A subclass defines the tokens (`vocab`), the lengths that have instances (`lengths`), the layout of the columns
+    (`layout`), and the columns with their places, parents and selectors (`write`). `answer` solves one prompt
+    independently; the tests compare the two.
     """
 
     name: ClassVar[str]
@@ -65,7 +65,7 @@ class Task(ABC):
         """
 
     def layout(self, length: int, rng: Rng) -> Layout:
-        """Draw what decides the columns, with the probabilities of the row-wise distribution."""
+        """Draw a layout, with the probabilities that it has when rows are drawn one by one."""
         del rng
         return Layout(length)
 

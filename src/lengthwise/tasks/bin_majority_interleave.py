@@ -1,4 +1,4 @@
-"""Interleaved binary majorities: one answer per residue of the position (the format of Huang et al. 2025)."""
+"""Interleaved binary majorities, one answer per residue of the position (format of Huang et al. 2025)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from lengthwise.tasks.string_task import read
 @TASKS.register("bin-majority-interleave")
 @config
 class BinMajorityInterleave(Task):
-    """``<bos> 1 0 0 <sep> 1 0 0 <eos>``: ``period`` streams of bits take turns; the answer is the majority of each.
+    """``<bos> 1 0 0 <sep> 1 0 0 <eos>``: ``period`` interleaved streams of bits; the answer is the majority of each.
 
     Length = bits in total, a multiple of the period. In each stream the number of zeros is uniform among those without
     a tie.
     """
 
-    summary = "bits of several streams take turns; the majority of each stream"
+    summary = "interleaved streams of bits; the majority of each stream"
 
     period: int = 3
 
@@ -35,11 +35,9 @@ class BinMajorityInterleave(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """Bits."""
         return Vocab.of(["0", "1"])
 
     def lengths(self, low: int, high: int) -> list[int]:
-        """Multiples of the period."""
         return [length for length in range(max(low, 1), high + 1) if length % self.period == 0]
 
     def chance(self, layout: Layout) -> float:
@@ -61,7 +59,6 @@ class BinMajorityInterleave(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Python's slices."""
         bits = read("repeats", self.vocab, prompt)
         if len(bits) % self.period:
             raise ValueError(f"the number of bits is not a multiple of {self.period}")

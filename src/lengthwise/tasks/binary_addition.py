@@ -1,4 +1,4 @@
-"""Binary addition of two numbers of any lengths, most significant digit first (the format of Huang et al. 2025)."""
+"""Binary addition of two numbers of any lengths, most significant digit first (format of Huang et al. 2025)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ class BinaryAddition(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """Bits, ``+`` and ``=``."""
         return Vocab.of(["0", "1", "+", "="])
 
     def layout(self, length: int, rng: Rng) -> Operands:
@@ -75,7 +74,6 @@ class BinaryAddition(Task):
         seq.eos(selectors=digits)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Python's integers."""
         first, plus, second = "".join(prompt[1:-1]).partition("+")
         if prompt[0] != BOS or prompt[-1] != "=" or not plus:
             raise ValueError("not a sum of two numbers")

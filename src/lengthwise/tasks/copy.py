@@ -1,4 +1,4 @@
-"""Copy a string: distinct symbols (one induction step suffices) or a small alphabet (it does not)."""
+"""Copying a string, either of distinct symbols or over a small alphabet."""
 
 from __future__ import annotations
 

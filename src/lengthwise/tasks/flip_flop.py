@@ -1,4 +1,4 @@
-"""Flip-flop: read the bit that was written last (after Liu et al. 2023)."""
+"""Flip-flop: the task reads the bit that was written last (after Liu et al. 2023)."""
 
 from __future__ import annotations
 
@@ -34,11 +34,9 @@ class FlipFlop(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """Bits and instructions."""
         return Vocab.of(["0", "1", "w", "r", "i"])
 
     def chance(self, layout: Layout) -> float:
-        """One of two."""
         del layout
         return 0.5
 

@@ -1,4 +1,4 @@
-"""The eight algorithmic tasks of Huang et al. 2025 under the keys of their results: one list of names."""
+"""The configurations of the eight algorithmic tasks of Huang et al. 2025, under the names of their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Induction: what came after this symbol?"""
+"""Induction: the answer is the symbol that followed the queried one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ class Induction(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """The alphabet."""
         return Vocab.of(symbol_names(self.letters))
 
     def max_length(self) -> int:
@@ -51,13 +50,13 @@ class Induction(Task):
         """Symbol i (from 0) has place i + 2, and so have its later copies; ``<sep>`` has 1."""
         n, every_row = layout.length, np.arange(seq.size)
         x = draw("distinct", self.vocab, n, seq.size, rng)
-        asked = rng.integers(n - 1, size=seq.size, dtype=np.int64)
+        queried = rng.integers(n - 1, size=seq.size, dtype=np.int64)
         seq.bos()
         given = seq.givens(x, place=np.arange(2, n + 2))
         seq.sep(place=1)
-        query = seq.given(x[asked, every_row], place=asked + 2)
-        found = asked + 1 + given[0]
-        seq.predicted(x[asked + 1, every_row], place=asked + 3, parents=[found], selectors=[query, found - 1])
+        query = seq.given(x[queried, every_row], place=queried + 2)
+        found = queried + 1 + given[0]
+        seq.predicted(x[queried + 1, every_row], place=queried + 3, parents=[found], selectors=[query, found - 1])
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A formal language: which symbols may come next, after every prefix of a word (after Huang et al. 2025)."""
+"""Formal languages: the labels are the symbols that may come next after every prefix (after Huang et al. 2025)."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Language(Task):
 
     Length = symbols of the word; words of one length are equally likely. ``language`` is a published name (such as
     Tomita-4), a counter language (such as Dyck-1), or else a regular expression, over ``alphabet`` or its own
-    symbols. No prefix determines the next token, so there are no parents; what is right is in ``Batch.allowed``.
+    symbols. No prefix determines the next token, so there are no parents; ``Batch.allowed`` holds the right tokens.
 
-    With ``ask="member"`` the question after every prefix is whether it is a word: ``<eos>`` is allowed or nothing is.
-    Half of the strings are then words, half are not (where a length has both); of the latter those that some
-    continuation would make a word are preferred, so that there is no obvious dead end.
+    With ``ask="member"`` the model says after every prefix whether it is a word: ``<eos>`` is allowed, or nothing.
+    Half of the strings are then words and half are not, where a length has both. Non-words are drawn from the live
+    prefixes where these exist, so that no dead end gives them away.
     """
 
     summary = "words of a regular or counter language; what may come next?"
@@ -66,11 +66,10 @@ class Language(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """The symbols of the language."""
         return Vocab.of(self._source.alphabet)
 
     def lengths(self, low: int, high: int) -> list[int]:
-        """The lengths that have words (all lengths, if membership is asked)."""
+        """The lengths that have words (all lengths with ``ask="member"``)."""
         if self.ask == "member":
             return list(range(max(low, 0), high + 1))
         if isinstance(self._source, CounterLanguage):
@@ -119,7 +118,7 @@ class Language(Task):
         return source.up_to(length) if isinstance(source, CounterLanguage) else source
 
     def test_strings(self, low: int, high: int, count: int, rng: Rng, *, adversarial: bool = False) -> StringSet:
-        """As of any task; all words once, if there are no more than ``count``; `hard_words` if adversarial.
+        """As `Task.test_strings`; each word once if there are at most ``count``; `hard_words` if adversarial.
 
         Raises `LengthwiseError` if the lengths have no words, or adversarial ones of a counter language are wanted.
         """
@@ -129,7 +128,7 @@ class Language(Task):
         if adversarial and lengths:
             source = self._source
             if isinstance(source, CounterLanguage):
-                raise LengthwiseError(f"adversarial strings need a regular language, and {source.name} is none")
+                raise LengthwiseError(f"adversarial strings need a regular language, and {source.name} is not regular")
             hard = (hard_words(source, length, number, rng) for length, number in shares(lengths, count))
             return StringSet("adversarial", self._batches(hard))
         if 0 < sum(self._count(length) for length in lengths) <= count:

@@ -38,7 +38,6 @@ class LookBack(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """The alphabet and the filler."""
         return Vocab.of([*symbol_names(self.letters), FILLER])
 
     def max_length(self) -> int:
@@ -59,7 +58,6 @@ class LookBack(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Step through the string."""
         string, result = list(prompt[self.t : -1]), []
         fillers = list(prompt[1 : self.t])
         if prompt[0] != BOS or prompt[-1] != SEP or fillers != [FILLER] * (self.t - 1) or not string:

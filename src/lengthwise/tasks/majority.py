@@ -1,4 +1,4 @@
-"""Majority: the most frequent letter (the formats of Huang et al. 2025)."""
+"""Majority: the answer is the most frequent letter (formats of Huang et al. 2025)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Majority(Task):
 
     Length = number of letters. Letters are iid, drawn again until one letter leads; with ``letters=2`` they are 0 and
     1, and the number of zeros is uniform among those without a tie. The answer depends on
-    every letter (but one, where the number of bits is even).
+    every letter, or on all but one where the number of bits is even.
     """
 
     summary = "the most frequent letter"
@@ -57,7 +57,6 @@ class Majority(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Count each letter that occurs."""
         return [leader(read("repeats", self.vocab, prompt)), EOS]
 
 

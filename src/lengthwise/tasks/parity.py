@@ -1,4 +1,4 @@
-"""Parity without scratchpad: the control on which no transformer should be expected to generalize."""
+"""Parity without a scratchpad, the control task that no transformer is expected to extend to longer inputs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ class Parity(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """Bits, even, odd."""
         return Vocab.of(["0", "1", "e", "o"])
 
     def lengths(self, low: int, high: int) -> list[int]:
@@ -40,7 +39,6 @@ class Parity(Task):
         return list(range(max(low, 0 if self.ones == "uniform" else 1), high + 1))
 
     def chance(self, layout: Layout) -> float:
-        """One of two."""
         del layout
         return 0.5
 

@@ -1,4 +1,4 @@
-"""Parity with the running parity as scratchpad (format and places after Golowich et al. 2025 and Cho et al. 2024)."""
+"""Parity with the running parity as scratchpad (after Golowich et al. 2025 and Cho et al. 2024)."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ class ParityScratchpad(Task):
 class OffsetOneParityScratchpad(ParityScratchpad):
     """`ParityScratchpad` with the other places of Cho et al. 2024's public code: bit i has place i + 1, not i.
 
-    The bit that the next token needs is one place above the current one, and no token that asks for it shares its
-    place. Only the places of the bits (and of the end mark) differ.
+    The bit that the next token needs is one place above the current one, and no token that predicts from it shares
+    its place. Only the places of the bits (and of the end mark) differ.
     """
 
     # A task of its own rather than a field: a field would change the name of every result of the other one.
-    summary = "running parity of n bits, places as published: a bit is one above the token that asks for it"
+    summary = "running parity of n bits, places as published: a bit is one above the token that predicts from it"
     first_bit = 2

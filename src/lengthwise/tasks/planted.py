@@ -1,4 +1,4 @@
-"""A function of k planted tokens among noise: any k, alphabet, placement and g* (after Golowich et al. 2025)."""
+"""A function of k marked tokens among noise: planted correlations (after Golowich et al. 2025)."""
 
 from __future__ import annotations
 
@@ -110,7 +110,6 @@ class PlantedCorrelation(Task):
         return [n for n in range(max(low, shortest), high + 1) if n % step == 0]
 
     def chance(self, layout: Layout) -> float:
-        """One of the labels."""
         del layout
         return 1 / len(self._labels_attained)
 
@@ -139,7 +138,7 @@ class PlantedCorrelation(Task):
             raise ValueError("not a string between <bos> and a query")
         symbols = {str(value) for value in range(self.values)}
         if not all(token.removesuffix(MARK) in symbols for token in body):
-            raise ValueError("a token is no symbol of the task")
+            raise ValueError("a token is not in the vocabulary of the task")
         where = [i for i, token in enumerate(body) if token.endswith(MARK)]
         if len(where) != self.k or not self._allowed(where, len(body)):
             raise ValueError(f"the marked tokens are not {self.k} in an allowed place")

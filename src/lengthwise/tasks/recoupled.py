@@ -1,4 +1,4 @@
-"""Any task with other places: those of a coupling rule that was found, not written by hand."""
+"""A task with its places replaced by those of a coupling rule."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COPY_RULE = CouplingRule(
     ),
     lengths=(4, 5, 6),
 )
-"""What the search finds for copy (a test holds the two together): the rule that goes with the default ``task``."""
+"""The rule that the search finds for copy, the default ``task``; a test compares the two."""
 
 
 @TASKS.register("recoupled")
@@ -63,19 +63,15 @@ class Recoupled(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """The task's."""
         return self.task.vocab
 
     def layout(self, length: int, rng: Rng) -> Layout:
-        """The task's."""
         return self.task.layout(length, rng)
 
     def test_layouts(self, length: int) -> list[Layout]:
-        """The task's."""
         return self.task.test_layouts(length)
 
     def max_length(self) -> int | None:
-        """The task's."""
         return self.task.max_length()
 
     def lengths(self, low: int, high: int) -> list[int]:
@@ -84,7 +80,6 @@ class Recoupled(Task):
         return [n for n in self.task.lengths(low, high) if all(segment.size(n) >= 0 for segment in sizes)]
 
     def chance(self, layout: Layout) -> float:
-        """The task's."""
         return self.task.chance(layout)
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -109,5 +104,4 @@ class Recoupled(Task):
         seq.extra.update(batch.extra)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """The task's."""
         return self.task.answer(prompt)

@@ -1,4 +1,4 @@
-"""Retrieve the symbol before or after a unique marker."""
+"""Retrieval of the symbol before or after a unique marker."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ class Retrieval(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """Letters and the marker."""
         return Vocab.of([*symbol_names(self.letters), MARKER])
 
     def chance(self, layout: Layout) -> float:

@@ -1,4 +1,4 @@
-"""Reverse a string."""
+"""Reversal of a string."""
 
 from __future__ import annotations
 
@@ -36,5 +36,4 @@ class Reverse(StringTask):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Python's reversal."""
         return [*read(self.symbols, self.vocab, prompt)[::-1], EOS]

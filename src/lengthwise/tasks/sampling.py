@@ -1,4 +1,4 @@
-"""Random draws that several tasks share, for all rows of a batch at once."""
+"""Random draws for all rows of a batch at once: distinct symbols, permutations, bits with a number of ones."""
 
 from __future__ import annotations
 

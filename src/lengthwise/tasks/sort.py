@@ -1,4 +1,4 @@
-"""Sort distinct symbols (the format of Huang et al. 2025)."""
+"""Sorting of distinct symbols (format of Huang et al. 2025)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ class Sort(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """The symbols, in their order."""
         return Vocab.of(symbol_names(self.letters))
 
     def max_length(self) -> int:

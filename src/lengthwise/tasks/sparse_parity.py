@@ -1,4 +1,4 @@
-"""Sparse parity: the parity of k marked bits among noise (planted correlations, after Golowich et al. 2025)."""
+"""Parity of k marked bits among noise (planted correlations, after Golowich et al. 2025)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,6 @@ class SparseParity(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """Bits, marked bits, the query."""
         return Vocab.of(["0", "1", "0*", "1*", QUERY])
 
     def chance(self, layout: Layout) -> float:
@@ -80,7 +79,7 @@ class SparseParity(Task):
         return 0.5
 
     def test_layouts(self, length: int) -> list[Layout]:
-        """Every k of ``k_test`` that fits, balanced too if asked; beyond k_max + 1 with more ones than trained."""
+        """Every k of ``k_test`` that fits; also balanced if set, and beyond k_max + 1 with more ones than trained."""
         layouts: list[Layout] = []
         for k in self.k_test or (self.k_max,):
             if k <= length:
@@ -124,7 +123,6 @@ class SparseParity(Task):
         seq.predicted(answer + self.vocab["0"], place=1, parents=parents, selectors=given)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Count the marked ones."""
         bits = list(prompt[1:-1])
         if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != QUERY or not set(bits) <= {"0", "1", "0*", "1*"}:
             raise ValueError("not a string of bits with marks and a query")

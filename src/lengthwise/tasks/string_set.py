@@ -1,4 +1,4 @@
-"""Test strings of a range of lengths, and which set they are: a sample, everything there is, or made to be hard."""
+"""Sets of test strings for a range of lengths: sampled, enumerated or adversarial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks on a random string share: its alphabet, distinct symbols or repeats, and reading a prompt."""
+"""The base class of tasks on a random string, with functions that draw and read such strings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ class StringTask(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """The alphabet."""
         return Vocab.of(symbol_names(self.letters or (150 if self.symbols == "distinct" else 2)))
 
     def max_length(self) -> int | None:
@@ -51,7 +50,7 @@ def draw(symbols: Symbols, vocab: Vocab, length: int, rows: int, rng: Rng) -> np
 
 
 def read(symbols: Symbols, vocab: Vocab, prompt: Sequence[str]) -> list[str]:
-    """The string of a prompt ``<bos> … <sep>``; raises `ValueError` where it is none."""
+    """The string of a prompt ``<bos> … <sep>``; raises `ValueError` for any other prompt."""
     string = list(prompt[1:-1])
     if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != SEP or any(vocab[symbol] < 4 for symbol in string):
         raise ValueError("not a string between <bos> and <sep>")

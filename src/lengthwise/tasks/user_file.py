@@ -1,4 +1,4 @@
-"""A task from the user's own file, ``path/to/file.py:Class``: the only input that runs code."""
+"""Loads a class from a user's file, ``path/to/file.py:Class``. No other input runs code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variable assignment: follow a chain of names to its value (after Golowich et al. 2025 and Anil et al. 2022)."""
+"""Variable assignment: a chain of names leads to a value (after Golowich et al. 2025 and Anil et al. 2022)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What joins several subsystems for a person."""
+"""Workflows that combine several subsystems behind one command."""

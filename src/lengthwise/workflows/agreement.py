@@ -1,4 +1,4 @@
-"""From result files to ``table.json``, the page and the counts of verdict against measurement."""
+"""Builds ``table.json``, the page and the confusion counts of the recipe ``huang`` from its result files."""
 
 from __future__ import annotations
 

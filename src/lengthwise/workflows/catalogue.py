@@ -1,4 +1,4 @@
-"""The catalogue: everything that has a name. No torch."""
+"""Lists all registered tasks, schemes, encodings and recipes. It needs no torch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 
     ``settings`` are the fields with their defaults, as ``--set`` takes them.
     """
-    # The recipes register themselves on import; importing them is the dearest part of a listing.
+    # Importing the recipes registers them; it is the slowest part of a listing.
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.experiments.recipe import RECIPES
     from lengthwise.experiments.study import STUDIES

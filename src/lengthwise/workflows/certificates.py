@@ -1,4 +1,4 @@
-"""Certificates of decisions in a file, and the check of such a file by code that the decision does not use."""
+"""Writes certificates of decisions to a file and checks such a file with the independent checker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Influential tokens of a named model on a named text: load, measure, write ``result.json`` and the pages."""
+"""Measures influential tokens of a named model on a named text and writes ``result.json`` and the pages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONG_PARTS = ("targets", "passages")
 
 @dataclass(frozen=True)
 class Request:
-    """What `lengthwise influence` is asked: without ``model``, the recipe's pair of ``preset``, trained if need be."""
+    """The options of `lengthwise influence`. Without ``model``, the recipe's pair of ``preset`` is used or trained."""
 
     model: str | None = None
     chooser: str | None = None
@@ -62,11 +62,11 @@ def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, di
     else:
         models, documents = _named(request, corpus)
     values = observe(models, documents, corpus.describe(), config, report)
-    asked = {
+    named = {
         "model": request.model or request.preset, "chooser": request.chooser, "corpus": values["corpus"]["digest"],
         "config": fields_of(config),
     }  # fmt: skip
-    path = out / "influence" / digest(asked) / RESULT
+    path = out / "influence" / digest(named) / RESULT
     result = {
         "format": 1, **values, "seed": config.seed, "seconds": round(time.perf_counter() - started, 2),
         **provenance(_device(models.model)),

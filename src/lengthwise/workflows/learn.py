@@ -1,4 +1,4 @@
-"""What a program is to be learned from: a task, a regular expression, or labelled examples. No torch."""
+"""Builds the labels that a program is learned from: a task, a regular language or labelled examples."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _common_prefix(lists: Sequence[Sequence[str]]) -> list[str]:
 
 
 def target_of_examples(path: Path) -> Target:
-    """Words with a yes or a no each; raises `LengthwiseError` for a line, or an answer, that is none."""
+    """Words with a yes or a no each; raises `LengthwiseError` for a line that is not an example."""
     labels = labelled(read_examples(path))
     require(labels is not None, f"{path}: a program is learned from answers that are yes or no, true or false, 1 or 0")
     assert labels is not None

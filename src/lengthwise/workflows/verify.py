@@ -1,4 +1,4 @@
-"""Verify: what theory says of a language or task, then training and testing, then the two side by side."""
+"""Compares what theory predicts for a language or task with small transformers that are trained and tested."""
 
 from __future__ import annotations
 

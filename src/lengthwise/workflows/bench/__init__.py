@@ -1,1 +1,1 @@
-"""Speed against named alternatives, measured in one run: what ``lengthwise bench`` prints."""
+"""The benchmarks of ``lengthwise bench``: speed against named baselines, measured in one run."""

@@ -1,4 +1,4 @@
-"""Sequences per second against a plain Python generator that writes tokens and places one by one."""
+"""Compares sequences per second with a plain Python generator that writes tokens and places one by one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from lengthwise.core.rng import stream
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
 from lengthwise.tasks.variable_assignment import VariableAssignment
-from lengthwise.workflows.bench.measure import Effort, Row
+from lengthwise.workflows.bench.measure import Comparison, Effort
 
 ROWS = 256
 """Sequences of one layout written together."""
 
 
-def rows(effort: Effort) -> Iterator[Row]:
+def rows(effort: Effort) -> Iterator[Comparison]:
     """Addition up to 30 digits, variable assignment up to 8 lines."""
     groups = 10 if effort.quick else 60
     plain_count = groups * 20
@@ -29,7 +29,7 @@ def rows(effort: Effort) -> Iterator[Row]:
                 lambda repeat, plain=plain, longest=longest: plain(plain_count, longest, repeat),
             ]
         )
-        yield Row.of(
+        yield Comparison.of(
             name, "sequences/s", groups * ROWS / ours, plain_count / baseline, "plain Python generator",
             f"one core, {ROWS} sequences of one layout at a time",
         )  # fmt: skip

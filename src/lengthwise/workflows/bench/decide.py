@@ -1,11 +1,11 @@
-"""Deciding C-RASP membership against automata-lib, which only builds the same automata."""
+"""Compares the decision of C-RASP membership with automata-lib, which only builds the same automata."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from lengthwise.crasp.decide.decision import decide
-from lengthwise.workflows.bench.measure import Effort, Row
+from lengthwise.workflows.bench.measure import Comparison, Effort
 
 EXPRESSIONS = (
     "(ab)*",
@@ -25,8 +25,8 @@ EXPRESSIONS = (
 """Published languages, spelled so that both parsers read them."""
 
 
-def rows(effort: Effort) -> Iterator[Row]:
-    """Thirteen published languages."""
+def rows(effort: Effort) -> Iterator[Comparison]:
+    """One comparison on thirteen published languages."""
     from automata.fa.dfa import DFA
     from automata.fa.nfa import NFA
 
@@ -41,7 +41,7 @@ def rows(effort: Effort) -> Iterator[Row]:
             DFA.from_nfa(NFA.from_regex(source, input_symbols=set(alphabet)), minify=True)
 
     mine, theirs = effort.seconds([ours, library])
-    yield Row.of(
+    yield Comparison.of(
         f"decide {len(expressions)} languages", "ms", 1e3 * mine, 1e3 * theirs, "automata-lib, minimal DFAs only",
         "ours also decides four fragments under two end conventions",
     )  # fmt: skip

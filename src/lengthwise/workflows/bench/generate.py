@@ -1,4 +1,4 @@
-"""Cached generation against `transformers.generate` on the same weights; given and predicted ids against plain ones."""
+"""Compares cached generation with `transformers.generate` on the same weights, and kinds of ids with each other."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.workflows.bench import gpt2
-from lengthwise.workflows.bench.measure import Effort, Row
+from lengthwise.workflows.bench.measure import Comparison, Effort
 
 MODEL = ModelConfig(4, 4, 256, norm="layer", bias=True, qk_norm=False, init="fan_in")
 SMALL = ModelConfig(1, 2, 32, norm="layer", bias=True, qk_norm=False, init="fan_in")
 DIGITS, ROOM = 10, 511
 
 
-def rows(effort: Effort) -> Iterator[Row]:
+def rows(effort: Effort) -> Iterator[Comparison]:
     """256 prompts, 200 new tokens."""
     size, steps = (4, 10) if effort.quick else (256, 200)
     config = SMALL if effort.quick else MODEL
@@ -44,7 +44,7 @@ def rows(effort: Effort) -> Iterator[Row]:
     try:
         theirs = as_gpt2(plain)
     except ImportError:
-        yield Row(name, "tokens/s", against="transformers generate", skipped=gpt2.NEEDS)
+        yield Comparison(name, "tokens/s", against="transformers generate", skipped=gpt2.NEEDS)
     else:
 
         def baseline(repeat: int) -> torch.Tensor:
@@ -56,7 +56,7 @@ def rows(effort: Effort) -> Iterator[Row]:
 
         same = float((ours(0) == baseline(0)).all(dim=1).float().mean())
         mine, other = effort.seconds([ours, baseline])
-        yield Row.of(
+        yield Comparison.of(
             name, "tokens/s", tokens / mine, tokens / other, "transformers generate, same weights",
             f"{same:.1%} of rows have the same tokens",
         )  # fmt: skip
@@ -74,7 +74,7 @@ def rows(effort: Effort) -> Iterator[Row]:
 
     base, *times = effort.seconds([ours, coupled, predicted])
     for kind, time in zip(others, times, strict=True):
-        yield Row.of(f"{name}, {kind} ids", "tokens/s", tokens / time, tokens / base, "ours, plain ids")
+        yield Comparison.of(f"{name}, {kind} ids", "tokens/s", tokens / time, tokens / base, "ours, plain ids")
 
 
 def prompts(scheme: PositionScheme, size: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,6 +1,6 @@
-"""The alternative that training and generation are measured against: GPT-2 of Hugging Face transformers.
+"""The baseline of training and generation: GPT-2 of Hugging Face transformers.
 
-Training is what its Trainer does with a padding collator: one batch of mixed lengths, padded to the longest, attention
+It trains as its Trainer does with a padding collator: one batch of mixed lengths, padded to the longest, attention
 mask, logits and labels at every position, clipping, fused AdamW.
 """
 
@@ -25,7 +25,7 @@ NEEDS = "needs transformers; pip install 'lengthwise[lm]'"
 def gpt2(config: ModelConfig, vocab_size: int, positions: int, *, same_gelu: bool = False) -> Any:
     """A GPT-2 of the same depth, heads and widths; raises `ImportError` without transformers.
 
-    Its own activation approximates GELU; ``same_gelu`` takes the exact one, as our model does.
+    GPT-2 approximates GELU; ``same_gelu`` takes the exact function, as our model does.
     """
     from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -76,10 +76,10 @@ def padded_batch(
     longest = max(row.tokens for row in rows)
     shape = (config.batch_size, longest)
     ids, labels, mask = np.full(shape, task.vocab[PAD]), np.full(shape, -100), np.zeros(shape, dtype=np.int64)
-    for place, row in enumerate(rows):
-        ids[place, : row.tokens] = row.input_ids[0]
-        labels[place, : row.tokens] = row.input_ids[0] if every_token else row.labels[0]
-        mask[place, : row.tokens] = 1
+    for index, row in enumerate(rows):
+        ids[index, : row.tokens] = row.input_ids[0]
+        labels[index, : row.tokens] = row.input_ids[0] if every_token else row.labels[0]
+        mask[index, : row.tokens] = 1
     tensors = {"input_ids": ids, "attention_mask": mask, "labels": labels}
     batch = {name: torch.from_numpy(value).to(device) for name, value in tensors.items()}
     return batch, sum(row.tokens for row in rows)

@@ -1,4 +1,4 @@
-"""Medians of interleaved repeats, and the rows that they make."""
+"""Times two or more sides in alternation and stores their medians as comparisons."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ Clock = Literal["wall", "cpu"]
 
 
 @dataclass(frozen=True)
-class Row:
-    """One comparison; ``ratio`` is how many times better ours is, also where less is better.
+class Comparison:
+    """One comparison of ours with a baseline.
 
-    ``skipped`` says why there are no numbers.
+    ``ratio`` is above 1 where ours is better, for costs (less is better) as for speeds. ``skipped`` holds the reason
+    where there are no numbers.
     """
 
     name: str
@@ -30,27 +31,27 @@ class Row:
     skipped: str = ""
 
     @classmethod
-    def of(cls, name: str, unit: str, ours: float, baseline: float, against: str, note: str = "") -> Row:
-        """From two measurements; units that end in ``/s`` or start with ``%`` are better when larger."""
+    def of(cls, name: str, unit: str, ours: float, baseline: float, against: str, note: str = "") -> Comparison:
+        """From two measurements. Units that end in ``/s`` are better when larger, all others when smaller."""
         larger = unit.endswith("/s")
         ratio = ours / baseline if larger else baseline / ours
         return cls(name, unit, ours, baseline, ratio, against, note)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields."""
+        """The fields as plain JSON values."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
-class Took:
-    """What a side returns that knows its own seconds, because it worked in another process."""
+class Timed:
+    """The seconds of a side that another process timed; a side returns it instead of being timed here."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure: timed repeats of each side, after one that is not timed, by wall or CPU time."""
+    """How long to measure: timed repeats of each side after one warm-up, in wall or CPU seconds."""
 
     repeats: int = 5
     clock: Clock = "wall"
@@ -62,12 +63,12 @@ class Effort:
             raise LengthwiseError(f"--repeats must be at least 1, got {self.repeats}")
 
     def seconds(self, sides: Sequence[Callable[[int], object]]) -> list[float]:
-        """Median seconds of each side; the sides take turns, so that a busy moment of the machine hits all of them."""
+        """Median seconds of each side. Repeats alternate between the sides, so that load on the machine hits all."""
         clock = time.perf_counter if self.clock == "wall" else time.process_time
         times: list[list[float]] = [[] for _ in sides]
         for repeat in range(self.repeats + 1):
             for side, record in zip(sides, times, strict=True):
                 started = clock()
                 answer = side(repeat)
-                record.append(answer.seconds if isinstance(answer, Took) else clock() - started)
+                record.append(answer.seconds if isinstance(answer, Timed) else clock() - started)
         return [statistics.median(record[1:]) for record in times]

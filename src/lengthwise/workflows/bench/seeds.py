@@ -1,4 +1,4 @@
-"""Sixteen seeds as one stack against the same seeds one by one."""
+"""Compares sixteen seeds trained as one stack with the same seeds trained one by one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.parallel import ParallelTrainer
 from lengthwise.training.trainer import Trainer
-from lengthwise.workflows.bench.measure import Effort, Row
+from lengthwise.workflows.bench.measure import Comparison, Effort
 
 SEEDS = 16
 
 
-def rows(effort: Effort) -> Iterator[Row]:
+def rows(effort: Effort) -> Iterator[Comparison]:
     """The two sizes of the smallest published models."""
     steps = 1 if effort.quick else 4
     for layers, width in ((1, 16), (2, 64)):
@@ -36,7 +36,7 @@ def rows(effort: Effort) -> Iterator[Row]:
                 together.step(repeat * steps + step)
 
         single, stacked = (seconds / steps for seconds in effort.seconds([one, many]))
-        yield Row.of(
+        yield Comparison.of(
             f"seeds: {SEEDS} of {layers} layer(s) × {width}", "ms/step", 1e3 * stacked, 1e3 * SEEDS * single,
             "one by one", f"{stacked / single:.1f} times one seed",
         )  # fmt: skip

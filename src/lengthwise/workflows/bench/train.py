@@ -1,4 +1,4 @@
-"""Training against a padded GPT-2 of the same shape, with the gains from padding, scoring and precision apart."""
+"""Compares training with a padded GPT-2 of the same shape, and separates the gains of its parts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.trainer import Trainer
 from lengthwise.workflows.bench import gpt2
-from lengthwise.workflows.bench.elsewhere import Elsewhere
-from lengthwise.workflows.bench.measure import Effort, Row
+from lengthwise.workflows.bench.baseline_process import BaselineProcess
+from lengthwise.workflows.bench.measure import Comparison, Effort
 
 STEPS = 4
 """Steps of one timed repeat, which are the same in each."""
@@ -41,12 +41,12 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Task and shape."""
+        """The task and layers-heads-width."""
         return f"train {self.task.name} {self.layers}-{self.heads}-{self.width}"
 
     @property
     def model(self) -> ModelConfig:
-        """Layers-heads-width."""
+        """The configuration of the model."""
         return ModelConfig(self.layers, self.heads, self.width, norm="layer", bias=True, qk_norm=False, tied=True)
 
     def config(self, precision: str) -> TrainingConfig:
@@ -54,7 +54,7 @@ class Case:
         return TrainingConfig(max_length=self.longest, batch_size=self.batch, precision=precision)  # type: ignore[arg-type]
 
     def trainer(self, precision: str, *, every_token: bool = False) -> Trainer:
-        """Ours."""
+        """Our trainer of this case."""
         kind = EveryToken if every_token else Trainer
         scheme = Sequential(max_position=self.max_position)
         trainer = kind(self.task, scheme, Learned(), self.model, self.config(precision), seed=0)
@@ -84,7 +84,7 @@ class EveryToken(Trainer):
         ]  # fmt: skip
 
 
-def rows(effort: Effort) -> Iterator[Row]:
+def rows(effort: Effort) -> Iterator[Comparison]:
     """For each case: equal precision, best of each, every token scored, and the parts of the gain."""
     for case in QUICK if effort.quick else CASES:
         yield from _case(case, effort)
@@ -112,15 +112,15 @@ def _repeated(step: Callable[[int], object], steps: int) -> Callable[[int], obje
     return lambda repeat: [step(index) for index in range(steps)]
 
 
-def _case(case: Case, effort: Effort) -> Iterator[Row]:
+def _case(case: Case, effort: Effort) -> Iterator[Comparison]:
     try:
         import transformers  # noqa: F401
     except ImportError:
-        yield Row(case.name, "tokens/s", against=AGAINST, skipped=gpt2.NEEDS)
+        yield Comparison(case.name, "tokens/s", against=AGAINST, skipped=gpt2.NEEDS)
         return
     steps = 2 if effort.quick else STEPS
     ours = {key: case.trainer(key[0], every_token=key[1] == "all") for key in KEYS}
-    with Elsewhere(padded_sides, case, steps, clock=effort.clock) as padded:
+    with BaselineProcess(padded_sides, case, steps, clock=effort.clock) as padded:
         own_sides = [_repeated(side.step, steps) for side in ours.values()]
         seconds = effort.seconds([*(padded.side(key) for key in KEYS), *own_sides])
     batches = [gpt2.padded_batch(case.task, case.config("float32"), index, False, "cpu") for index in range(steps)]
@@ -138,7 +138,7 @@ def _case(case: Case, effort: Effort) -> Iterator[Row]:
             ("float32", mine["float32", scored], theirs["float32", scored]),
             ("best precision of each", best(mine, scored), best(theirs, scored)),
         ):
-            yield Row.of(f"{case.name}, {name}{label}", "tokens/s", first, second, AGAINST)
+            yield Comparison.of(f"{case.name}, {name}{label}", "tokens/s", first, second, AGAINST)
     parts = (
         ("padding and loop", mine["float32", "all"], theirs["float32", "all"], AGAINST),
         ("only scored tokens", mine["float32", "scored"], mine["float32", "all"], "ours, every token"),
@@ -147,10 +147,10 @@ def _case(case: Case, effort: Effort) -> Iterator[Row]:
     )
     note = f"padding is {1 - real / width:.0%} of the baseline's tokens"
     for name, first, second, against in parts:
-        yield Row.of(f"{case.name}: gain from {name}", "tokens/s", first, second, against, note)
+        yield Comparison.of(f"{case.name}: gain from {name}", "tokens/s", first, second, against, note)
 
 
-def _matmul_share(case: Case, effort: Effort) -> Row:
+def _matmul_share(case: Case, effort: Effort) -> Comparison:
     """Floating-point operations of a training step that scores every token, against a large float32 product's."""
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -163,6 +163,6 @@ def _matmul_share(case: Case, effort: Effort) -> Row:
     ours, peak = counter.get_total_flops() / step / 1e9, 2 * size**3 / product / 1e9
     if peak <= 0:
         raise LengthwiseError("the clock did not advance during a matrix product; use --clock wall")
-    return Row.of(
+    return Comparison.of(
         f"{case.name}: float32 operations", "GFLOP/s", ours, peak, f"one {size}³ product", f"{ours / peak:.0%} of it"
     )

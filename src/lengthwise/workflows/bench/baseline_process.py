@@ -1,4 +1,4 @@
-"""The baseline in a process of its own: what we tell the C library about memory must not speed it up as well.
+"""Runs a baseline in a process of its own, because our allocator settings would speed it up too.
 
 The two processes never work at the same time: ours waits for each answer.
 """
@@ -12,14 +12,17 @@ from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any
 
-from lengthwise.workflows.bench.measure import Clock, Took
+from lengthwise.workflows.bench.measure import Clock, Timed
 
 Sides = Mapping[Any, Callable[[int], object]]
-"""By key, what is timed; called with the number of the repeat."""
+"""Functions to time, by key. Each takes the number of the repeat."""
 
 
-class Elsewhere:
-    """Times the sides that ``make()`` builds over there; both have to be importable. A context manager."""
+class BaselineProcess:
+    """A context manager that times the sides that ``make(*arguments)`` builds in another process.
+
+    ``make`` and its arguments are pickled, so they must be importable.
+    """
 
     def __init__(self, make: Callable[..., Sides], *arguments: Any, clock: Clock) -> None:
         context = multiprocessing.get_context("spawn")
@@ -28,19 +31,19 @@ class Elsewhere:
         self._process.start()
         theirs.close()
 
-    def side(self, key: Hashable) -> Callable[[int], Took]:
-        """One of the sides, for `Effort.seconds`; raises what was raised over there."""
+    def side(self, key: Hashable) -> Callable[[int], Timed]:
+        """The side under ``key``, for `Effort.seconds`. It raises what the other process raised."""
 
-        def call(repeat: int) -> Took:
+        def call(repeat: int) -> Timed:
             self._pipe.send((key, repeat))
             answer = self._pipe.recv()
             if isinstance(answer, Exception):
                 raise answer
-            return Took(answer)
+            return Timed(answer)
 
         return call
 
-    def __enter__(self) -> Elsewhere:
+    def __enter__(self) -> BaselineProcess:
         return self
 
     def __exit__(
@@ -53,7 +56,7 @@ class Elsewhere:
 
 
 def _serve(pipe: Connection, make: Callable[..., Sides], arguments: tuple[Any, ...], name: Clock) -> None:
-    """Answer each (key, repeat) with the seconds that it took, until the other end is closed."""
+    """Answer each (key, repeat) with its seconds until the other end of the pipe closes."""
     clock = time.perf_counter if name == "wall" else time.process_time
     sides: Sides | None = None
     while True:
