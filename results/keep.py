@@ -2,7 +2,8 @@
 
 ``python results/keep.py`` reads the git history, writes each version that the tree has not to
 ``results/<recipe>/superseded/<commit>/<hash>/``, and lists all versions with their SHA-256 in ``results/kept.txt``.
-``<commit>`` is the commit that added that version. Readers of results leave ``superseded`` folders out.
+``<commit>`` is the commit that added that version, and ``superseded/commits.txt`` lists these, oldest first. Readers of
+results leave ``superseded`` folders out.
 """
 
 from __future__ import annotations
@@ -53,6 +54,15 @@ def in_tree() -> dict[str, Path]:
     return {digest(path.read_bytes()): path for name in NAMES for path in sorted(RESULTS.rglob(name))}
 
 
+def write_order(folder: Path) -> None:
+    """Write the commits of a ``superseded`` folder with their dates, oldest first."""
+    dates = {
+        commit.name: git("log", "-1", "--format=%aI", commit.name).decode().strip() for commit in folder.glob("*/")
+    }
+    lines = [f"{commit}  {date}" for commit, date in sorted(dates.items(), key=lambda item: item[1])]
+    (folder / "commits.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Bring back what is missing and write the list."""
     for commit, path, contents in added():
@@ -62,6 +72,8 @@ def main() -> None:
         target = superseded(commit, path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(contents)
+    for folder in sorted(RESULTS.glob("*/superseded")):
+        write_order(folder)
     lines = [f"{name}  {path.relative_to(RESULTS).as_posix()}" for name, path in in_tree().items()]
     LIST.write_text("\n".join(sorted(lines, key=lambda line: line.split()[1])) + "\n", encoding="utf-8")
     print(f"{len(lines)} versions of result files, {sum('superseded' in line for line in lines)} of them superseded")

@@ -34,7 +34,7 @@ def test_a_language_that_every_model_gets_right(tmp_path: Path) -> None:
     assert "2 of 2" in page
     written = json.loads((tmp_path / "verification.json").read_text(encoding="utf-8"))
     assert written["rows"] == list(done.rows)
-    assert any(line.startswith("nope: predicted yes") for line in notes)
+    assert any(line.startswith("nope: theory says yes") for line in notes)
     assert verify("(a|b)*", ["nope", "ape"], tmp_path, budget=1e-9).rows == done.rows, "finished seeds are reused"
 
 

@@ -1,4 +1,4 @@
-"""The command ``lengthwise verify`` compares the prediction for a language or task with trained models."""
+"""The command ``lengthwise verify`` compares the verdict on a language or task with trained models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def verify(
     folder: Annotated[Path | None, typer.Option("--out", help="Where results go.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Decide what theory predicts, train and test small transformers, and compare the two."""
+    """Decide what theory says, train and test small transformers, and compare the two."""
     from lengthwise.core.config import digest
     from lengthwise.workflows.verify import verify as run
 

@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-OUTCOME = {True: Text("right", style="green"), False: Text("wrong", style="red"), None: Text("open", style="dim")}
+OUTCOME = {True: Text("yes", style="green"), False: Text("no", style="red"), None: Text("undecided", style="dim")}
 
 
 def draw_rows(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
-    """One line per cell: predicted, fitted seeds, the median of each bin, and whether the two agree."""
+    """One line per cell: the verdict, fitted seeds, the median of each bin, and whether they are compatible."""
     bins = list(dict.fromkeys(name for row in rows for name in row["median"]))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("task", "positions", "predicted", "fitted", *bins, "test set", "prediction"):
+    for heading in ("task", "positions", "theory", "fitted", *bins, "test set", "compatible"):
         table.add_column(heading)
     for row in rows:
         fitted = row["status"] if row["status"] == "not run" else f"{row['fitted']} of {row['seeds']}"

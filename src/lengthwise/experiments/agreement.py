@@ -36,13 +36,11 @@ def cell(
     needs two fitted seeds, a "yes" one. Without them the cell is "not fitted" after ``searched`` configurations of at
     least ``full_steps`` steps.
     """
-    configurations: dict[str, list[Mapping[str, Any]]] = {}
-    for result in results:
-        configurations.setdefault(canonical_json(result["experiment"]), []).append(result)
+    tried = configurations(results)
     needed = 2 if predicted == "no" else 1
-    best = min(configurations.values(), key=_rank, default=[])
+    best = speaking(results)
     fitted = [result for result in best if result["fitted"] is True]
-    full = [rows for rows in configurations.values() if _steps(rows) >= full_steps]
+    full = [rows for rows in tried if _steps(rows) >= full_steps]
     status: Status = "not run"
     if len(fitted) >= needed:
         status = "fitted"
@@ -62,15 +60,28 @@ def cell(
     if adversarial and status == "fitted":
         row["standard"] = medians(fitted, adversarial=False)
     row["right"] = right(row)
-    row["tried"] = len(configurations)
+    row["tried"] = len(tried)
     row["in_distribution"] = [_rate(result["in_distribution"]) for result in best]
     row["per_position"] = per_position(fitted, adversarial=adversarial) if status == "fitted" else {}
     row["commits"] = sorted({str(result.get("commit", "unknown")) for result in best})
     return row
 
 
+def configurations(results: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """The results of a cell, one list per configuration."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for result in results:
+        found.setdefault(canonical_json(result["experiment"]), []).append(result)
+    return list(found.values())
+
+
+def speaking(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The results of the configuration that speaks for a cell; none if nothing was run."""
+    return min(configurations(results), key=_rank, default=[])
+
+
 def right(row: Mapping[str, Any]) -> bool | None:
-    """Whether prediction and measurement agree; None if the cell is not decided (no fit, or nothing predicted)."""
+    """Whether verdict and measurement are compatible; None if the cell is undecided (no fit, or no verdict)."""
     if row["status"] != "fitted" or row["predicted"] not in ("yes", "no") or not row["median"]:
         return None
     last = row["median"][max(row["median"], key=lambda name: int(name.partition("-")[0]))]
@@ -78,7 +89,7 @@ def right(row: Mapping[str, Any]) -> bool | None:
 
 
 def confusion(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Counts of cells: decided ones by prediction and outcome, and the undecided ones by status."""
+    """Counts of cells: decided ones by verdict and outcome, and the undecided ones by status."""
     counts = {f"{answer} {way}": 0 for answer in ("yes", "no") for way in ("right", "wrong")}
     counts |= {"not fitted": 0, "not run": 0, "unknown": 0}
     for row in rows:

@@ -74,7 +74,7 @@ def verify(
     ends = time.monotonic() + budget
     for place, encoding in enumerate(encodings):
         verdict = _verdict(task, encoding)
-        note(f"{encoding}: predicted {verdict.answer}: {verdict.why}")
+        note(f"{encoding}: theory says {verdict.answer}: {verdict.why}")
         reasons.append(f"{encoding}: {verdict.answer}. {verdict.why}")
         share = max(0.0, ends - time.monotonic()) / (len(encodings) - place)
         results = _measure(task, encoding, out, time.monotonic() + share, note)

@@ -1,4 +1,4 @@
-"""Predicted against measured on 8 algorithmic tasks and 17 formal languages (after Huang et al. 2025).
+"""Verdict against measurement on 8 algorithmic tasks and 17 formal languages (after Huang et al. 2025).
 
 What is fixed beforehand (bins, cut, what counts as fitted) is in docs/results/huang.md; every system is one cell.
 """

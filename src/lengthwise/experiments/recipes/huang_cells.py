@@ -176,7 +176,7 @@ def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...
 
 
 PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
-"""Languages whose programs need positions: predicted yes with learned ones and no without."""
+"""Languages whose programs need positions: theory says yes with learned ones and no without."""
 
 _COUNTING = Size(
     1, 2, 32, 3e-3, 8_000, batch=32, qk_norm=True, peri=True, decay=1.0, position_std=0.002, to_the_end=True

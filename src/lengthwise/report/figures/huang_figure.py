@@ -1,6 +1,6 @@
 """Verdict against measurement: small multiples of accuracy by bin, the table of cells, and confusion counts.
 
-Reads the rows of ``table.json``; green is predicted to generalize, red has no guarantee, grey has no verdict.
+Reads the rows of ``table.json``. Green: theory says yes. Red: theory gives no guarantee. Grey: no verdict.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ STYLES = {"nope": ("o", "-"), "ape": ("s", "-")}
 COLUMNS = 5
 CUT = 0.70
 RULE = (
-    "A cell is decided on the last bin: predicted yes is right if the median of the fitted seeds is at least 0.70, "
-    "predicted no is right if at least two seeds fitted and their median is below 0.70. No means no guarantee: no "
-    "program exists. Cells that did not fit, or were not run, are neither right nor wrong."
+    "The last bin decides. A yes of theory is compatible with a median of the fitted seeds of at least 0.70. A no is "
+    "compatible with a median below 0.70 of at least two fitted seeds. No means no guarantee: no program exists. "
+    "Cells that did not fit, or were not run, are undecided."
 )
 
 
@@ -42,7 +42,7 @@ def agreement_figure(rows: Sequence[Row]) -> str:
             _panel(plot, task, [row for row in rows if row["task"] == task])
         for plot in grid[:, 0]:
             plot.set_ylabel("exact match")
-        return to_svg(figure, "Accuracy by bin of lengths, by task; colour tells the prediction")
+        return to_svg(figure, "Accuracy by bin of lengths, by task; colour tells what theory says")
 
 
 def _panel(plot: Plot, task: str, rows: Sequence[Row]) -> None:
@@ -81,15 +81,15 @@ def agreement_page(rows: Sequence[Row], counts: Mapping[str, int], title: str, n
     decided = sum(row["right"] is not None for row in rows)
     parts = [
         f"<h1>{escape(title)}</h1>",
-        f"<p><b>{decided - len(wrong)} of {decided}</b> decided cells agree with the prediction; "
+        f"<p><b>{decided - len(wrong)} of {decided}</b> decided cells are compatible with theory; "
         f"{len(rows) - decided} of {len(rows)} are not decided.</p>",
         f"<p>{escape(RULE)}</p>",
         *(f"<p>{escape(note)}</p>" for note in notes),
         agreement_figure(rows) if rows else "",
-        f"<p class=key><b style='color:{COLOURS['yes']}'>green</b>: predicted yes. "
-        f"<b style='color:{COLOURS['no']}'>red</b>: predicted no (no guarantee). Circles: no positions; squares: "
+        f"<p class=key><b style='color:{COLOURS['yes']}'>green</b>: theory says yes. "
+        f"<b style='color:{COLOURS['no']}'>red</b>: theory says no (no guarantee). Circles: no positions; squares: "
         "learned ones. Filled: ours; hollow: published (other bins for the languages). Dotted line: the cut.</p>",
-        "<h2>Cells by prediction and outcome</h2>",
+        "<h2>Cells by verdict and outcome</h2>",
         _counts(counts),
         "<h2>Every cell</h2>",
         _table(rows),
@@ -105,9 +105,8 @@ def agreement_page(rows: Sequence[Row], counts: Mapping[str, int], title: str, n
 def _sentence(row: Row) -> str:
     last = list(row["median"])[-1]
     return (
-        f"{row['task']}, {row['encoding']}: predicted {row['predicted']}, measured {row['median'][last]:.3f} on {last} "
-        f"({row['test_set']} set, {row['fitted']} of {row['seeds']} seeds fitted). Open, unless docs/results/huang.md "
-        "explains it."
+        f"{row['task']}, {row['encoding']}: theory says {row['predicted']}, measured {row['median'][last]:.3f} "
+        f"on {last} ({row['test_set']} set, {row['fitted']} of {row['seeds']} seeds fitted). See docs/results/huang.md."
     )
 
 
@@ -118,7 +117,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _table(rows: Sequence[Row]) -> str:
     bins = list(dict.fromkeys(name for row in rows for part in ("median", "published") for name in row.get(part, {})))
-    heads = ["task", "encoding", "predicted", "status", "fitted", "test set", *bins]
+    heads = ["task", "encoding", "theory", "status", "fitted", "test set", *bins]
     heads += [f"published {name}" for name in bins if any("published" in row for row in rows)]
     heads += [f"standard set {name}" for name in bins if any("standard" in row for row in rows)]
     lines = ["<table><tr>" + "".join(f"<th>{escape(head)}" for head in heads)]
