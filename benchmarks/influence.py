@@ -19,7 +19,7 @@ import torch
 
 from lengthwise.core.rng import stream
 from lengthwise.influence.measure.scorer import Scorer
-from lengthwise.influence.measure.selection import SELECTORS
+from lengthwise.influence.measure.selection import SELECTION_RULES
 from lengthwise.influence.models.huggingface import HuggingFaceModel
 from lengthwise.influence.models.language_model import LanguageModel, OwnModel, nats, tensor
 from lengthwise.models.config import ModelConfig
@@ -154,7 +154,7 @@ def main() -> None:
         _ = warm.singles
         started = clock()
         scorer = Scorer(model, tokens, targets, arguments.recent)
-        chosen = SELECTORS.build("greedy").order(scorer, arguments.k, stream_of)
+        chosen = SELECTION_RULES.build("greedy").order(scorer, arguments.k, stream_of)
         path = scorer.path(chosen)
         rate = arguments.targets / (clock() - started)
         found = (chosen[0].tolist(), path[0].tolist())

@@ -58,7 +58,7 @@ def test_it_measures_and_writes_result_and_pages(terminal: Terminal, model: Path
     assert {"targets", "passages"}.isdisjoint(printed)
     assert printed["summary"] == result["summary"]
     assert len(result["targets"]) == 6
-    assert set(result["summary"]["selectors"]) >= {"greedy", "random", "attention"}
+    assert set(result["summary"]["rules"]) >= {"greedy", "random", "attention"}
     folder = Path(printed["file"]).parent
     assert sorted(path.name for path in folder.iterdir()) == ["report.html", "result.json", "tokens.html"]
     assert "influence: model on text" in (folder / "report.html").read_text()
@@ -166,7 +166,7 @@ def test_what_was_trained_on_is_not_measured_on(terminal: Terminal, text: Path, 
             ["--model", "MODEL", "--text", "TEXT", "--context", "12", "--recent", "4", "-k", "1", "--targets", "999"],
             "targets with 12 tokens before them, not 999; choose a longer text or fewer --targets",
         ),
-        (["--model", "MODEL", "--selector", "gredy"], "unknown selector 'gredy'. Did you mean 'greedy'?"),
+        (["--model", "MODEL", "--rule", "gredy"], "unknown selection rule 'gredy'. Did you mean 'greedy'?"),
         (["--preset", "quik"], "unknown preset 'quik'. Did you mean 'quick'?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -1,4 +1,4 @@
-"""R_k, lines, intervals, ranks, spans and agreement against formulas written with loops."""
+"""R_k, lines, intervals, ranks, spans and overlap against formulas written with loops."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from lengthwise.influence.measure.summary import (
     Resamples,
-    agreement,
     by_k,
     extrapolation,
     gains,
     interval,
     line,
+    overlap,
     recovered,
     spans,
 )
@@ -90,17 +90,17 @@ def test_spans_are_distances_to_the_target():
 
 
 @given(st.integers(0, 1000))
-def test_agreement_is_the_mean_overlap(seed: int):
+def test_overlap_is_the_mean_share_in_common(seed: int):
     rng = np.random.default_rng(seed)
     orders = {name: np.stack([rng.permutation(6)[:3] for _ in range(4)]) for name in "abc"}
-    found = agreement(orders, 6, (1, 3))
+    found = overlap(orders, 6, (1, 3))
     assert found["chance"] == {"1": 1 / 6, "3": 0.5}
-    assert [row["selectors"] for row in found["pairs"]] == [list(pair) for pair in itertools.combinations("abc", 2)]
+    assert [row["rules"] for row in found["pairs"]] == [list(pair) for pair in itertools.combinations("abc", 2)]
     for row in found["pairs"]:
-        first, second = (orders[name] for name in row["selectors"])
+        first, second = (orders[name] for name in row["rules"])
         for k in (1, 3):
-            overlap = [len(set(p[:k]) & set(q[:k])) / k for p, q in zip(first.tolist(), second.tolist(), strict=True)]
-            assert row["common"][str(k)] == pytest.approx(sum(overlap) / 4)
+            common = [len(set(p[:k]) & set(q[:k])) / k for p, q in zip(first.tolist(), second.tolist(), strict=True)]
+            assert row["common"][str(k)] == pytest.approx(sum(common) / 4)
 
 
 def test_sparse_targets_that_extrapolate_better_give_a_negative_correlation():

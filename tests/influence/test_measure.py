@@ -60,12 +60,12 @@ def test_the_summary_of_gains_that_are_proportional():
     summary = measured()["summary"]
     share = {k: sum(sorted(GAINS)[-k:]) / sum(GAINS) for k in (1, 3)}
     for k in (1, 3):
-        row = summary["selectors"]["greedy"][str(k)]
+        row = summary["rules"]["greedy"][str(k)]
         assert row["recovered"] == pytest.approx(share[k])
         assert row["interval"] == pytest.approx([share[k], share[k]])
         assert row["slope"] == pytest.approx(1 / share[k])
         assert row["intercept"] == pytest.approx(0, abs=1e-9)
-    assert summary["selectors"]["last-k"]["1"]["recovered"] == pytest.approx(0.3 / sum(GAINS))
+    assert summary["rules"]["last-k"]["1"]["recovered"] == pytest.approx(0.3 / sum(GAINS))
     assert summary["needs_context"]["targets"] == 6
     assert summary["needs_context"]["share_of_gain"] == pytest.approx(1)
     assert summary["needs_context"]["others"]["greedy"]["1"]["recovered"] is None
@@ -142,7 +142,7 @@ def test_one_document_has_neither_null_nor_intervals():
     result = measure(WrittenDown(PLAIN), some_windows(documents=1), CONFIG)
     assert result["summary"]["null"] is None
     assert "null" not in result["targets"][0]
-    assert result["summary"]["selectors"]["greedy"]["1"]["interval"] is None
+    assert result["summary"]["rules"]["greedy"]["1"]["interval"] is None
 
 
 def test_the_first_token_can_stay_visible():
@@ -163,7 +163,7 @@ def test_progress_and_pieces():
     windows = some_windows(20)
     result = measure(
         WrittenDown(PLAIN), windows, CONFIG,
-        pieces=lambda ids: [f"<{i}>" for i in ids], report=lambda *values: calls.append(values),
+        pieces=lambda ids: [f"<{i}>" for i in ids], on_progress=lambda *values: calls.append(values),
     )  # fmt: skip
     assert calls == [("targets", 0, 20), ("targets", 8, 20), ("targets", 16, 20), ("targets", 20, 20)]
     assert [entry["token"] for entry in result["targets"]] == [f"<{t}>" for t in range(20)]
@@ -189,7 +189,7 @@ def test_chunks_don_t_matter(monkeypatch):
         ({"recent": 0}, "recent must be"),
         ({"targets": 0}, "targets must be at least 1"),
         ({"bootstrap": 0}, "bootstrap must be at least 1"),
-        ({"selectors": ["random"]}, "must name greedy"),
+        ({"rules": ["random"]}, "must name greedy"),
         ({"contxt": 3}, "Did you mean 'context'"),
     ],
     ids=str,
@@ -212,8 +212,8 @@ def test_models_and_windows_that_don_t_fit():
     small.vocab_size = 50
     with pytest.raises(LengthwiseError, match="has 50 tokens, the text has token"):
         measure(small, some_windows(), CONFIG)
-    with pytest.raises(UnknownNameError, match="selector"):
-        measured(config=MeasureConfig(context=12, recent=4, ks=(1,), selectors=("greedy", "nothing")))
+    with pytest.raises(UnknownNameError, match="selection rule"):
+        measured(config=MeasureConfig(context=12, recent=4, ks=(1,), rules=("greedy", "nothing")))
     with pytest.raises(LengthwiseError, match="loss of nan nats"):
         measured(lambda target, seen: float("nan"))
 

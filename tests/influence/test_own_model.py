@@ -93,9 +93,9 @@ def test_attention_is_the_mean_over_layers_and_heads():
     assert found.sum(axis=1) == pytest.approx([1] * 4, abs=1e-5)
 
 
-def test_models_that_do_not_read_plain_positions_are_refused():
+def test_models_that_do_not_take_plain_position_ids_are_refused():
     for scheme, encoding in ((PredictiveCoupling(max_position=20), "learned"), ("coupled", "rope")):
-        with pytest.raises(LengthwiseError, match="does not read plain position ids"):
+        with pytest.raises(LengthwiseError, match="does not take plain position ids"):
             OwnModel("echo", rough_model(Echo(), scheme, encoding), None)
 
 

@@ -1,4 +1,4 @@
-"""Planted text and its exact reader, against words counted by hand; what the selectors find with it."""
+"""Planted text and its exact reader, against words counted by hand; what the selection rules find with it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_impossible_labels_stay_finite():
 
 def test_greedy_finds_a_sum_exactly():
     text = PlantedText(**SMALL)
-    found = check_planted(text, ExactReader(text), targets=40, seed=0, selectors=LOSSES_ONLY)
+    found = check_planted(text, ExactReader(text), targets=40, seed=0, rules=LOSSES_ONLY)
     assert found["long"] == 0
     assert found["short"] == pytest.approx(3 * log(2))
     assert {name: found["found"][name] for name in ("greedy", "one-shot", "surrogate")} == {
@@ -125,7 +125,7 @@ def test_greedy_finds_a_sum_exactly():
 
 def test_a_majority_is_settled_by_two_of_three():
     text = PlantedText(label="majority", **SMALL)
-    found = check_planted(text, ExactReader(text), targets=40, seed=0, selectors=LOSSES_ONLY)
+    found = check_planted(text, ExactReader(text), targets=40, seed=0, rules=LOSSES_ONLY)
     assert found["recovered"]["greedy"]["2"]["recovered"] == pytest.approx(1)
     assert found["recovered"]["greedy"]["1"]["recovered"] == pytest.approx(1 + log(0.75) / log(2))
     assert found["found"]["greedy"] < 0.5
@@ -134,7 +134,7 @@ def test_a_majority_is_settled_by_two_of_three():
 @pytest.mark.parametrize("k", [2, 3])
 def test_greedy_is_blind_to_a_parity_and_random_masks_are_less_so(k: int):
     text = PlantedText(label="parity", k=k, **SMALL)
-    found = check_planted(text, ExactReader(text), targets=40, seed=0, selectors=LOSSES_ONLY)
+    found = check_planted(text, ExactReader(text), targets=40, seed=0, rules=LOSSES_ONLY)
     assert found["short"] == pytest.approx(log(2))
     assert found["recovered"]["greedy"]["1"]["recovered"] == pytest.approx(0)
     assert found["recovered"]["greedy"][str(k)]["recovered"] < 0.5
@@ -157,8 +157,8 @@ def test_texts_without_room(fields: dict, message: str):
         from_fields(PlantedText, fields, where="planted text")
 
 
-def test_selectors_that_need_weights_say_so():
+def test_rules_that_need_weights_say_so():
     text = PlantedText(**SMALL)
     for name in ("attention", "gradient-input"):
-        with pytest.raises(LengthwiseError, match=f"leave out selector {name}"):
-            check_planted(text, ExactReader(text), targets=2, seed=0, selectors=("greedy", name))
+        with pytest.raises(LengthwiseError, match=f"leave out rule {name}"):
+            check_planted(text, ExactReader(text), targets=2, seed=0, rules=("greedy", name))

@@ -1,4 +1,4 @@
-"""Selectors against searches written as plain loops, and on losses whose answer is known."""
+"""Selection rules against searches written as plain loops, and on losses whose answer is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rng import stream
 from lengthwise.influence.measure.scorer import Scorer
-from lengthwise.influence.measure.selection import SELECTORS
+from lengthwise.influence.measure.selection import SELECTION_RULES
 from made_up_models import WrittenDown, additive, some_windows
 
 CONTEXT, RECENT = 12, 4
@@ -43,7 +43,7 @@ def rough(seed: int):
 def test_greedy_is_the_plain_search_with_one_mask_at_a_time(seed: int, most: int, keep_first: bool):
     loss = rough(seed)
     scorer = scorer_of(WrittenDown(loss), keep_first=keep_first)
-    order = SELECTORS.build("greedy").order(scorer, most, draws)
+    order = SELECTION_RULES.build("greedy").order(scorer, most, draws)
     path = scorer.path(order)
     always = set(range(CONTEXT - RECENT, CONTEXT)) | ({0} if keep_first else set())
     for target in range(3):
@@ -59,14 +59,14 @@ def test_greedy_is_the_plain_search_with_one_mask_at_a_time(seed: int, most: int
 @pytest.mark.parametrize("name", ["greedy", "one-shot", "gradient-input", "surrogate"])
 def test_where_tokens_help_each_by_itself_every_rule_ranks_them(name: str):
     gain = lambda target, p: [0.1, 0.9, 0.0, 0.7, -0.2, 0.5, 0.05, 0.3][p] if p < 8 else 0.0  # noqa: E731
-    order = SELECTORS.build(name).order(scorer_of(WrittenDown(additive(gain))), 4, draws)
+    order = SELECTION_RULES.build(name).order(scorer_of(WrittenDown(additive(gain))), 4, draws)
     assert order.tolist() == [[1, 3, 5, 7]] * 3
 
 
 def test_greedy_is_blind_to_tokens_that_help_only_together():
     """Parity: neither of 2 and 6 gains anything alone, both together gain all."""
     model = WrittenDown(lambda target, seen: 0.0 if {2, 6} <= seen else 1.0)
-    order = SELECTORS.build("greedy").order(scorer_of(model), 2, draws)
+    order = SELECTION_RULES.build("greedy").order(scorer_of(model), 2, draws)
     assert order.tolist() == [[0, 1]] * 3
     assert scorer_of(model).path(np.array([[2, 6]] * 3)).tolist() == [[1.0, 0.0]] * 3
 
@@ -74,27 +74,27 @@ def test_greedy_is_blind_to_tokens_that_help_only_together():
 def test_one_shot_repeats_what_is_redundant_and_greedy_does_not():
     """Tokens 0 and 1 say the same; 5 says something else, less."""
     model = WrittenDown(lambda target, seen: 3 - 2 * bool(seen & {0, 1}) - 0.5 * (5 in seen))
-    orders = {name: SELECTORS.build(name).order(scorer_of(model), 2, draws) for name in ("greedy", "one-shot")}
+    orders = {name: SELECTION_RULES.build(name).order(scorer_of(model), 2, draws) for name in ("greedy", "one-shot")}
     assert orders["greedy"].tolist() == [[0, 5]] * 3
     assert orders["one-shot"].tolist() == [[0, 1]] * 3
 
 
 def test_controls_and_attention():
     scorer = scorer_of(WrittenDown(lambda target, seen: 1.0))
-    assert SELECTORS.build("last-k").order(scorer, 3, draws).tolist() == [[7, 6, 5]] * 3
-    assert SELECTORS.build("attention").order(scorer, 3, draws).tolist() == [[3, 4, 2]] * 3
-    order = SELECTORS.build("random").order(scorer, 8, draws)
+    assert SELECTION_RULES.build("last-k").order(scorer, 3, draws).tolist() == [[7, 6, 5]] * 3
+    assert SELECTION_RULES.build("attention").order(scorer, 3, draws).tolist() == [[3, 4, 2]] * 3
+    order = SELECTION_RULES.build("random").order(scorer, 8, draws)
     assert all(sorted(row) == list(range(8)) for row in order.tolist())
     assert len({tuple(row) for row in order.tolist()}) == 3
-    again = SELECTORS.build("random").order(scorer_of(WrittenDown(lambda target, seen: 1.0)), 8, draws)
+    again = SELECTION_RULES.build("random").order(scorer_of(WrittenDown(lambda target, seen: 1.0)), 8, draws)
     assert (order == again).all()
 
 
-@pytest.mark.parametrize("name", sorted(SELECTORS))
-def test_every_selector_stays_in_the_block_and_repeats_nothing(name: str):
+@pytest.mark.parametrize("name", sorted(SELECTION_RULES))
+def test_every_rule_stays_in_the_block_and_repeats_nothing(name: str):
     for keep_first in (False, True):
         scorer = scorer_of(WrittenDown(rough(3)), keep_first=keep_first)
-        order = SELECTORS.build(name).order(scorer, 7, draws)
+        order = SELECTION_RULES.build(name).order(scorer, 7, draws)
         assert order.shape == (3, 7)
         assert all(len(set(row)) == 7 and set(row) <= set(range(int(keep_first), 8)) for row in order.tolist())
 
@@ -127,11 +127,11 @@ def test_a_loss_that_is_not_finite_is_refused(value: float):
     scorer = scorer_of(WrittenDown(lambda target, seen: value if len(seen) == 5 else 1.0))
     assert scorer.long.tolist() == [1.0] * 3
     with pytest.raises(LengthwiseError, match=f"written-down gives a loss of {value} nats"):
-        SELECTORS.build("greedy").order(scorer, 2, draws)
+        SELECTION_RULES.build("greedy").order(scorer, 2, draws)
 
 
-def test_bad_selectors():
+def test_bad_rules():
     with pytest.raises(UnknownNameError, match="Did you mean 'greedy'"):
-        SELECTORS.build("gredy")
+        SELECTION_RULES.build("gredy")
     with pytest.raises(LengthwiseError, match="keep in"):
-        SELECTORS.build({"name": "surrogate", "keep": 1.0})
+        SELECTION_RULES.build({"name": "surrogate", "keep": 1.0})

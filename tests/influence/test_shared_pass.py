@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from lengthwise.influence.measure.scorer import Scorer
-from lengthwise.influence.measure.selection import SELECTORS
+from lengthwise.influence.measure.selection import SELECTION_RULES
 from lengthwise.influence.models.language_model import OwnModel
-from lengthwise.influence.models.shared_layer import Workspace, turns
+from lengthwise.influence.models.shared_layer import Workspace, rotations
 from lengthwise.influence.models.shared_pass import SharedWindow, covers
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
@@ -93,7 +93,7 @@ def test_an_encoding_that_does_something_else_is_not_covered():
     model = some_transformer()
     model.encoding.rotate = lambda x, ids: x.flip(-1)  # type: ignore[method-assign]
     with pytest.raises(ValueError, match="pairs of coordinates"):
-        turns(model, 8)
+        rotations(model, 8)
     assert not covers(model)
 
 
@@ -103,7 +103,7 @@ def test_greedy_search_equals_one_explicit_mask_at_a_time(changes: dict):
     rng = np.random.default_rng(0)
     tokens, targets = rng.integers(model.vocab_size, size=(3, CONTEXT)), rng.integers(model.vocab_size, size=3)
     scorer = Scorer(model, tokens, targets, RECENT)
-    order = SELECTORS.build("greedy").order(scorer, 4, np.random.default_rng)
+    order = SELECTION_RULES.build("greedy").order(scorer, 4, np.random.default_rng)
     forwards = scorer.forwards
     path = scorer.path(order)
     assert forwards == scorer.forwards == 3 * (10 + 9 + 8 + 7)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-SELECTORS = ("greedy", "one-shot", "random")
+RULES = ("greedy", "one-shot", "random")
 
 
 def recovered(short: np.ndarray, sparse: np.ndarray, long: np.ndarray) -> float:
@@ -22,7 +22,7 @@ def influence_result(
     long = rng.uniform(0.5, 3.0, targets)
     short = long + rng.exponential(1.0, targets)
     reach = {"greedy": 0.95, "one-shot": 0.7, "random": 0.2, "cross": 0.6, "null": 0.05}
-    names = [*SELECTORS, *(("cross", "null") if controls else ())]
+    names = [*RULES, *(("cross", "null") if controls else ())]
     share = 1 - 0.6 ** np.arange(1, most + 1)
     losses = {name: short[:, None] - reach[name] * share * (short - long)[:, None] for name in names}
     orders = {name: np.array([rng.permutation(block)[:most] for _ in range(targets)]) for name in names}
@@ -45,7 +45,7 @@ def influence_result(
             "token": "x",
             "long": float(long[index]),
             "short": float(short[index]),
-            "chosen": {name: chosen(name, index) for name in SELECTORS},
+            "chosen": {name: chosen(name, index) for name in RULES},
         }
         if controls:
             row["cross"] = chosen("cross", index)
@@ -91,7 +91,7 @@ def influence_result(
         },
         "targets": rows,
         "summary": {
-            "selectors": {name: cells(name) for name in SELECTORS},
+            "rules": {name: cells(name) for name in RULES},
             **({name: cells(name) for name in ("cross", "null")} if controls else {}),
             "beyond_null": {str(k): {"recovered": 0.3 + 0.2 * k, "interval": [0.1, 2.0], "slope": 1.0} for k in ks}
             if controls

@@ -73,7 +73,7 @@ def test_figures_do_without_controls_and_with_one_k() -> None:
 
 def test_a_block_that_gains_nothing_is_said_not_drawn(read: InfluenceResult) -> None:
     values = influence_result()
-    for row in [*values["summary"]["selectors"].values(), values["summary"]["cross"], values["summary"]["null"]]:
+    for row in [*values["summary"]["rules"].values(), values["summary"]["cross"], values["summary"]["null"]]:
         for cell in row.values():
             cell.update(recovered=None, interval=None, slope=None)
     nothing = InfluenceResult.of(values)
@@ -100,7 +100,7 @@ def test_findings_state_the_numbers(read: InfluenceResult) -> None:
     )
     assert f"from {short:.3f} to {long:.3f} nats" in text
     for name in ("greedy", "cross", "random", "null"):
-        cell = read.values["summary"]["selectors" if name in ("greedy", "random") else name]
+        cell = read.values["summary"]["rules" if name in ("greedy", "random") else name]
         cell = cell[name]["4"] if name in ("greedy", "random") else cell["4"]
         low, high = cell["interval"]
         assert f"k = 4: {cell['recovered']:.2f} [{low:.2f}–{high:.2f}]" in text
@@ -109,7 +109,7 @@ def test_findings_state_the_numbers(read: InfluenceResult) -> None:
 
 def test_what_choosing_alone_gains_is_taken_off() -> None:
     values = influence_result()
-    values["summary"]["selectors"]["greedy"]["2"]["recovered"] = 0.95
+    values["summary"]["rules"]["greedy"]["2"]["recovered"] = 0.95
     text = " ".join(sentence.text for sentence in findings(InfluenceResult.of(values)))
     assert "by 2 tokens of 10 when the model itself chooses, by no number up to 4 of 10 when the other model" in text
     # 0.3 + 0.2 k
@@ -148,7 +148,7 @@ def test_what_a_language_model_says_of_itself_is_no_result(tmp_path: Path) -> No
         lambda values: values["targets"][3].update(long=float("nan")),
         lambda values: values["targets"][3]["chosen"].pop("greedy"),
         lambda values: values["targets"][3]["chosen"]["greedy"]["losses"].pop(),
-        lambda values: values["summary"]["selectors"].pop("random"),
+        lambda values: values["summary"]["rules"].pop("random"),
         lambda values: values["config"].update(ks=[1, 99]),
     ],
 )

@@ -21,7 +21,7 @@ ACT = """
 <script>
 const told = [];
 function tell(what) {
-  const at = selector => [...document.querySelectorAll(".text > " + selector)].map(span => +span.dataset.i);
+  const at = css => [...document.querySelectorAll(".text > " + css)].map(span => +span.dataset.i);
   told.push({what, here: at(".here"), block: at(".block"), recent: at(".recent"),
              colour: [...document.querySelectorAll(".text > .block")].map(span => span.style.background),
              panel: document.getElementById("panel").innerText});

@@ -28,11 +28,11 @@ def couple(
 ) -> None:
     """Find places that keep every dependency within one step, at every length; give the reason where there are none."""
     from lengthwise.prediction.coupling import couple as find
-    from lengthwise.report.example import chosen
+    from lengthwise.report.example import configured
 
     for edit in edits or []:
         require(not edit.startswith("scheme"), f"--set {edit}: places are looked for, no scheme is used; leave it out")
-    built, _ = chosen(task, "coupled", edits or [])
+    built, _ = configured(task, "coupled", edits or [])
     checked = _lengths(lengths)
     require(examples >= 50, f"--examples must be at least 50, got {examples}")
     console = err()

@@ -43,8 +43,8 @@ class InfluenceSettings:
         typer.Option("-k", metavar="K", help="Numbers of influential tokens, e.g. -k 1 -k 4 or -k 1,4."),
     ] = None
     targets: Annotated[int, typer.Option("--targets", help="Target tokens.")] = 200
-    selectors: Annotated[
-        list[str] | None, typer.Option("--selector", help="Ways to choose, beside greedy; may be given again.")
+    rules: Annotated[
+        list[str] | None, typer.Option("--rule", help="Selection rules beside greedy; may be given again.")
     ] = None
     keep_first: Annotated[
         bool, typer.Option("--keep-first", help="The first token stays visible too (attention sinks).")
@@ -71,7 +71,7 @@ def influence(given: InfluenceSettings) -> None:
 
     settings = {
         "context": given.context, "recent": given.recent, "ks": _numbers(given.ks), "targets": given.targets,
-        "selectors": given.selectors or None, "keep_first": given.keep_first, "seed": given.seed,
+        "rules": given.rules or None, "keep_first": given.keep_first, "seed": given.seed,
     }  # fmt: skip
     request = Request(given.model, given.chooser, given.text, given.dataset, given.preset, given.max_length, settings)
     with progress_bar(err()) as report:

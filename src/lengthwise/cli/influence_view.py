@@ -1,4 +1,4 @@
-"""Draws influential tokens in the terminal: a progress bar, and a table of R_k by selector."""
+"""Draws influential tokens in the terminal: a progress bar, and a table of R_k by selection rule."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def progress_bar(console: Console) -> Iterator[Report]:
 
 
 def draw_influence(console: Console, values: dict[str, Any]) -> None:
-    """The setting, R_k by selector and k with its interval, and what follows."""
+    """The setting, R_k by rule and k with its interval, and what follows."""
     result = InfluenceResult.of(values)
     documents = len({target["document"] for target in values["targets"]})
     head = Text(result.model, style="bold")

@@ -25,9 +25,9 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show one example: tokens, places, ids, and which tokens each predicted one depends on."""
-    from lengthwise.report.example import chosen, example, structure_table
+    from lengthwise.report.example import configured, example, structure_table
 
-    built_task, built_scheme = chosen(task, scheme, edits or [])
+    built_task, built_scheme = configured(task, scheme, edits or [])
     shown = example(built_task, built_scheme, length, seed)
     table = structure_table(built_task, _lengths(lengths), seed, built_scheme)
     if as_json:

@@ -1,4 +1,4 @@
-"""Influential tokens from models and text to the contents of ``result.json``: train a pair, cut windows, measure."""
+"""Runs the measurement of influential tokens: trains the pair of models, cuts windows, measures, adds passages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from lengthwise.experiments.study import Report
 if TYPE_CHECKING:
     from lengthwise.influence.measure.config import MeasureConfig
     from lengthwise.influence.models.language_model import LanguageModel
-    from lengthwise.influence.text.corpus import Corpus, Document, Windows
+    from lengthwise.influence.text.documents import Corpus, Document
     from lengthwise.influence.text.tokenizer import Tokenizer
+    from lengthwise.influence.text.windows import Windows
 
 KIND = "influence"
 PASSAGES, PASSAGE_TARGETS = 2, 64
@@ -96,7 +97,7 @@ def observe(
     drawn = windows(documents, tokenizer, config.context, config.targets, stream(config.seed, KIND, "windows"))
     result = measure(
         model, drawn, config, chooser=models.chooser, extrapolator=models.extrapolator, pieces=tokenizer.pieces,
-        report=report,
+        on_progress=report,
     )  # fmt: skip
     stretches = passage_windows(documents, models.tokenizer, drawn, result["targets"])
     for done, stretch in enumerate(stretches):

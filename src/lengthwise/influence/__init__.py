@@ -1,1 +1,1 @@
-"""Influential tokens: on how many far tokens does a prediction depend (Golowich et al. 2025, experiment 4)?"""
+"""Measures on how many distant tokens a language model's prediction depends (Golowich et al. 2025, experiment 4)."""

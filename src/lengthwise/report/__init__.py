@@ -1,1 +1,1 @@
-"""Tables, plots and one self-contained page; reads result files, never a model. No torch."""
+"""Draws tables, figures and self-contained pages from result files, without torch."""

@@ -1,4 +1,4 @@
-"""The chance line of a task, from its configuration. A task from a user's own file is never loaded here."""
+"""Computes the chance accuracy of a registered task from its configuration; task files of users are not loaded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lengthwise.tasks import TASKS, Task
 
 
 def known_task(experiment: Mapping[str, Any]) -> Task | None:
-    """The registered task of a configuration; None for an unknown one or a file of the user's, which would run code."""
+    """The registered task of a configuration; None for other tasks, whose files would run code."""
     spec = experiment["task"]
     if spec["name"] not in TASKS:
         return None
@@ -23,13 +23,13 @@ def known_task(experiment: Mapping[str, Any]) -> Task | None:
 
 
 def common_chance(experiments: Iterable[Mapping[str, Any]], length: int, axes: Axes) -> float | None:
-    """`chance`, where it is the same for all of these; None where it is not, for one line would be wrong for some."""
+    """`chance` if it is equal for all experiments, else None."""
     found = {chance(experiment, length, axes) for experiment in experiments}
     return found.pop() if len(found) == 1 else None
 
 
 def chance(experiment: Mapping[str, Any], length: int, axes: Axes) -> float | None:
-    """Probability of guessing the answer (not its trace) at a length and axes; None where there is no such line."""
+    """Probability of guessing the answer, without its trace, at a length and axes; None if 0, 1 or unknown."""
     task = known_task(experiment)
     if task is None:
         return None
@@ -37,5 +37,4 @@ def chance(experiment: Mapping[str, Any], length: int, axes: Axes) -> float | No
     layouts = [layout for layout in task.test_layouts(length) if wanted <= set(layout.axes.items())]
     layout = layouts[0] if layouts else task.layout(length, stream(0, "chance", length))
     value = task.chance(layout)
-    # A chance of 1 (one chain: one candidate) is no line to compare with.
     return value if 0 < value < 1 else None

@@ -1,4 +1,4 @@
-"""One example of a task, with everything that is known of its tokens, and how its structure grows. No torch."""
+"""Builds an example of a task with the structure of its tokens, and tables of sparsity and span, without torch."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from lengthwise.positions.structure import structure
 from lengthwise.tasks import TASKS, Task
 
 STRUCTURE_LENGTHS = (5, 20, 100)
-LONGEST = 100_000
 """Lengths at which sparsity and span are shown by default."""
+LONGEST = 100_000
+"""Largest length of an example."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """One token: its text, places and ids by level, and what it depends on."""
+    """One token with its text, its places and position ids by level, and the tokens that it depends on."""
 
     position: int
     text: str
@@ -34,12 +35,12 @@ class Token:
     parents: tuple[int, ...]
     selectors: tuple[int, ...]
     allowed: tuple[str, ...] = ()
-    """The right next tokens, where the task states those instead of one answer."""
+    """The allowed tokens, if the task states a set instead of one answer."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """One sequence of a task under a scheme, as it is seen in training."""
+    """One training sequence of a task under a position scheme."""
 
     task: Task
     scheme: PositionScheme
@@ -50,16 +51,16 @@ class Example:
 
     @property
     def scored(self) -> tuple[Token, ...]:
-        """The tokens that count in loss and metrics."""
+        """The scored tokens, which count in loss and metrics."""
         return tuple(token for token in self.tokens if token.scored)
 
     def reach(self, token: Token, *, places: bool = False) -> int:
-        """Largest distance from the predicting token (the one before) to a parent, in tokens or in places."""
+        """Largest distance from the predicting token (position − 1) to a parent, in tokens or in places."""
         where = [t.places[0] if places else t.position for t in self.tokens]
         return max((abs(where[token.position - 1] - where[parent]) for parent in token.parents), default=0)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
+        """The example as JSON values."""
         return {
             "task": TASKS.describe(self.task),
             "scheme": SCHEMES.describe(self.scheme),
@@ -86,7 +87,7 @@ class Example:
 
 @dataclass(frozen=True)
 class StructureRow:
-    """Spans of one or several schemes that agree on them; None where a scheme has too few ids for the length."""
+    """The spans of schemes that have equal spans; None where a scheme has too few position ids."""
 
     schemes: tuple[str, ...]
     spans: tuple[int | None, ...]
@@ -94,20 +95,20 @@ class StructureRow:
 
 @dataclass(frozen=True)
 class StructureTable:
-    """Sparsity k and span by length, under every scheme."""
+    """Sparsity k and span by length for every registered scheme."""
 
     lengths: tuple[int, ...]
     sparsity: tuple[int, ...]
     rows: tuple[StructureRow, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values, one span list per scheme."""
+        """The table as JSON values, with one list of spans per scheme."""
         spans = {scheme: list(row.spans) for row in self.rows for scheme in row.schemes}
         return {"lengths": list(self.lengths), "sparsity": list(self.sparsity), "span": spans}
 
 
-def chosen(task: str, scheme: str, edits: Sequence[str]) -> tuple[Task, PositionScheme]:
-    """A task and a scheme by name, with ``field=value`` edits of the task and ``scheme.field=value`` of the scheme.
+def configured(task: str, scheme: str, edits: Sequence[str]) -> tuple[Task, PositionScheme]:
+    """A task and a scheme by name, with edits ``field=value`` of the task and ``scheme.field=value`` of the scheme.
 
     Raises `LengthwiseError` for unknown names and fields and for values of the wrong type.
     """
@@ -120,7 +121,7 @@ def chosen(task: str, scheme: str, edits: Sequence[str]) -> tuple[Task, Position
 
 
 def example(task: Task, scheme: PositionScheme, length: int, seed: int, layout: Layout | None = None) -> Example:
-    """The example that a seed stands for; the tokens depend on neither the scheme nor its drawing.
+    """The example of a seed; its tokens do not depend on the scheme.
 
     Raises `LengthwiseError` if the length has no instances or the scheme too few ids.
     """
@@ -152,9 +153,9 @@ def _valid(positions: np.ndarray) -> tuple[int, ...]:
 def structure_table(
     task: Task, lengths: Sequence[int] | None, seed: int, scheme: PositionScheme | None = None
 ) -> StructureTable:
-    """Sparsity and span under every registered scheme; ``scheme``, if given, stands in for the default of its name.
+    """Sparsity and span under every registered scheme; ``scheme`` replaces the default scheme of its name.
 
-    ``lengths=None`` takes the default lengths that have instances; a length that is asked for must have them.
+    ``lengths=None`` takes the default lengths that have instances. Raises `LengthwiseError` for lengths without any.
     """
     if lengths is None:
         lengths = [n for n in STRUCTURE_LENGTHS if task.lengths(n, n)] or task.lengths(1, max(STRUCTURE_LENGTHS))[-3:]

@@ -34,7 +34,7 @@ from lengthwise.tasks import Task
 
 ERROR_KINDS = {"token": "token", "id": "position id", "both": "token and id", "eos": "end of sequence"}
 """Kinds of a first error, in the order in which they are drawn."""
-FIGURES = {"token": "#d55e00", "id": "#0072b2", "both": "#cc79a7", "eos": "#e69f00"}
+ERROR_COLOURS = {"token": "#d55e00", "id": "#0072b2", "both": "#cc79a7", "eos": "#e69f00"}
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def render(results: Sequence[Result], influences: Sequence[InfluenceResult] = ()
         runs=sorted(results, key=lambda result: (result.recipe, result.system, result.seed)),
         interval=INTERVAL,
         kinds=ERROR_KINDS,
-        kind_colours=FIGURES,
+        kind_colours=ERROR_COLOURS,
         version=__version__,
         title=", ".join([*recipes, *(section.title for section in shown)]),
     )

@@ -1,8 +1,7 @@
-"""Does accuracy fall with k? Spearman's rank correlation of accuracy with k_test ≤ K_train, for sparse parity.
+"""Computes Spearman's rank correlation of accuracy with k_test ≤ K_train, for sparse parity.
 
-Only tests with balanced numbers of ones take part: with fair bits a larger k has fewer strings at its hardest counts.
-k_test > K_train is another kind of extrapolation and is left out. ``python -m lengthwise.report.rank_correlation
-results/sparse-parity`` prints the table.
+Only tests with balanced numbers of ones count, since fair bits give a larger k fewer strings at its hardest counts.
+``python -m lengthwise.report.rank_correlation results/sparse-parity`` prints the table.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from lengthwise.report.result import load
 from lengthwise.report.summary import SystemSummary, summarize
 
 DRAWS = 2000
-"""Bootstrap draws of an interval."""
+"""Number of bootstrap draws of an interval."""
 
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """One system at one length, or at all lengths beyond training together (``length`` None)."""
+    """One system at one length; ``length`` None stands for all lengths beyond training."""
 
     system: str
     k_train: int
@@ -40,18 +39,18 @@ class RankCorrelation:
     fitted: int
     seeds: int
     accuracy: tuple[float, ...]
-    """Median over the fitted seeds, one per k."""
+    """Median over the fitted seeds, for each k."""
     value: float | None
-    """Spearman's ρ over all pairs of a fitted seed and a k; None where it does not exist, and ``note`` says why."""
+    """Spearman's ρ over all pairs of a fitted seed and a k, or None with the reason in ``note``."""
     low: float | None = None
     high: float | None = None
     each: tuple[float | None, ...] = ()
-    """ρ within each fitted seed, to which it makes no difference that some seeds are better than others at every k."""
+    """ρ within each fitted seed, which differences between seeds do not affect."""
     note: str = ""
 
     @property
     def text(self) -> str:
-        """``-0.62 [-0.90, -0.11] (each seed -1.00 – -0.80)``, or why there is none."""
+        """``-0.62 [-0.90, -0.11] (each seed -1.00 – -0.80)``, or the reason why it does not exist."""
         if self.value is None:
             return self.note
         if self.low is None:
@@ -63,9 +62,9 @@ class RankCorrelation:
 def interval(
     ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S K"], *, draws: int = DRAWS
 ) -> tuple[float, float]:
-    """A 95 % bootstrap interval of ρ over S seeds with a test per k: seeds are resampled, and the strings of each test.
+    """A 95 % bootstrap interval of ρ over S seeds with a test per k, which resamples seeds and strings.
 
-    A draw in which all accuracies are equal shows no effect and counts as 0. The draws are fixed by the counts.
+    A draw with equal accuracies counts as 0. The draws are a function of the counts.
     """
     rng = stream(0, "rank correlation", *correct.ravel().tolist(), *n.ravel().tolist())
     picks = rng.integers(len(correct), size=(draws, len(correct)))
@@ -77,7 +76,7 @@ def interval(
 
 
 def rank_correlations(systems: Iterable[SystemSummary]) -> list[RankCorrelation]:
-    """Per system with tests on balanced numbers of ones: all lengths beyond training together, then each length."""
+    """For each system with balanced tests: all lengths beyond training together, then each length."""
     rows = []
     for system in systems:
         task = system.experiment["task"]
@@ -89,7 +88,7 @@ def rank_correlations(systems: Iterable[SystemSummary]) -> list[RankCorrelation]
 def _of_system(system: SystemSummary, k_train: int, k_test: Sequence[int]) -> list[RankCorrelation]:
     ks = tuple(k for k in k_test if k <= k_train)
     counts = _counts(system)
-    # Strings shorter than some k have none of that.
+    # A length below the largest k lacks some tests.
     lengths = sorted(length for length in {length for length, _ in counts} if all((length, k) in counts for k in ks))
     beyond = [length for length in lengths if length > system.max_length]
     head = (system.name, k_train)
@@ -106,7 +105,7 @@ def _of_system(system: SystemSummary, k_train: int, k_test: Sequence[int]) -> li
 
 
 def _counts(system: SystemSummary) -> dict[tuple[int, int], Int[ndarray, "2 S"]]:
-    """By length and k, the right and all strings of each fitted seed, on balanced numbers of ones."""
+    """By length and k, the numbers of right and of all strings for each fitted seed, on balanced tests."""
     found: Mapping[tuple[int, int], Any] = {
         (cell.length, dict(cell.axes)["k"]): np.array(
             [[s.correct["exact_match"] for s in cell.scores], [s.n for s in cell.scores]]
@@ -124,7 +123,7 @@ def _counts(system: SystemSummary) -> dict[tuple[int, int], Int[ndarray, "2 S"]]
 
 
 def _measure(ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S K"]) -> dict[str, Any]:
-    """Accuracies by k, ρ and its interval, or the reason why there is none."""
+    """Accuracies by k, and ρ with its interval or the reason why it does not exist."""
     shares = correct / n
     found: dict[str, Any] = {"accuracy": tuple(np.median(shares, axis=0).tolist()), "value": None}
     if len(ks) < 2:
@@ -139,7 +138,7 @@ def _measure(ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S
 
 
 def table(rows: Sequence[RankCorrelation]) -> str:
-    """Plain text, one line per row."""
+    """Aligned plain text with one line per row."""
     lines = [("system", "fitted", "length", "k", "accuracy", "rank correlation with k [95 %]")]
     for row in rows:
         length = "beyond training" if row.length is None else str(row.length)

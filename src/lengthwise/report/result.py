@@ -1,4 +1,4 @@
-"""A result file, read without trust: every field that the report uses is checked here, once."""
+"""Finds, reads and checks the result files of training runs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lengthwise.core.files import read_json
 from lengthwise.core.result_file import checked, each_once, result_files
 
 Axes = tuple[tuple[str, int], ...]
-"""What a score is filed under beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""
+"""The axes of a test beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """Counts at one length and axes."""
+    """The counts of one test."""
 
     length: int
     axes: Axes
@@ -26,13 +26,13 @@ class Score:
     first_error: Mapping[str, int]
 
     def rate(self, metric: str = "exact_match") -> float | None:
-        """Share of strings that are right, or None where the metric was not counted."""
+        """Share of right strings, or None if the metric was not counted."""
         return self.correct[metric] / self.n if metric in self.correct else None
 
 
 @dataclass(frozen=True)
 class Result:
-    """One system trained with one seed."""
+    """The result of one system with one seed."""
 
     recipe: str
     system: str
@@ -49,7 +49,7 @@ class Result:
 
     @classmethod
     def of(cls, values: Any, *, where: str = "result") -> Result:
-        """From the contents of a result file; raises `LengthwiseError` naming ``where`` if anything is amiss."""
+        """From the contents of a result file; raises `LengthwiseError` that names ``where`` if they are damaged."""
         return cls._of_sound(checked(values, where))
 
     @classmethod
@@ -72,7 +72,7 @@ class Result:
 
     @property
     def max_length(self) -> int:
-        """The longest training length asked for."""
+        """The longest training length of the configuration."""
         return int(self.experiment["training"]["max_length"])
 
 
@@ -87,28 +87,28 @@ def _score(values: Mapping[str, Any]) -> Score:
 
 
 def load(folders: Iterable[Path]) -> list[Result]:
-    """The results of recipes' systems in ``result.json`` files in and under ``folders``, each once.
+    """The results of training runs in and under ``folders``, each run once.
 
-    Raises `LengthwiseError` when there is no result file, one is damaged, or two of the same run differ.
+    Raises `LengthwiseError` if no result file exists, one is damaged, or two of the same run differ.
     """
     return runs((path, values) for path, values in contents(folders) if kind_of(values) is None)
 
 
 def runs(files: Iterable[tuple[Path, Any]]) -> list[Result]:
-    """The results of recipes' systems in these files, each run once; raises `LengthwiseError` as `load` does."""
+    """The results of training runs in these files, each run once; raises `LengthwiseError` as `load` does."""
     sound = [(path, checked(values, f"result file {path}")) for path, values in files]
     return [Result._of_sound(values) for _, values in each_once(sound)]
 
 
 def kind_of(values: Any) -> str | None:
-    """``kind`` of a result file: none if it is of a recipe's system, ``influence``, ``lm``."""
+    """The field ``kind`` of a result file: ``influence``, ``lm``, or None for a training run."""
     return str(values["kind"]) if isinstance(values, dict) and "kind" in values else None
 
 
 def contents(folders: Iterable[Path]) -> list[tuple[Path, Any]]:
-    """The ``result.json`` files in and under ``folders`` (or files given themselves) with what they hold, each once.
+    """Paths and contents of the ``result.json`` files in and under ``folders``, which may also be files, each once.
 
-    Raises `LengthwiseError` when there is none, or one is not JSON.
+    Raises `LengthwiseError` if there are none, or one is not JSON.
     """
     files: dict[Path, Path] = {}
     folders = list(folders)

@@ -1,4 +1,4 @@
-"""Intervals for shares: over strings where there is one seed, over seeds and strings where there are several."""
+"""Computes confidence intervals of shares, over the strings of one seed or over several seeds and their strings."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ class Estimate:
 
 
 def wilson(correct: int, n: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson's score interval of a share (Wilson 1927); never leaves [0, 1] and is sensible at 0 and n."""
+    """Wilson's score interval of the share ``correct`` / ``n`` (Wilson 1927), within [0, 1]."""
     share, spread = correct / n, z * z / n
     centre = (share + spread / 2) / (1 + spread)
     half = z / (1 + spread) * (share * (1 - share) / n + spread / (4 * n)) ** 0.5
-    # Rounding must not push the interval off a share of exactly 0 or 1.
+    # Rounding must not exclude a share of exactly 0 or 1.
     return min(max(0.0, centre - half), share), max(min(1.0, centre + half), share)
 
 
 def estimate(correct: Sequence[int], n: Sequence[int], *, draws: int = 2000) -> Estimate:
     """The median share over seeds, with a 95 % interval.
 
-    One seed: Wilson's interval over its strings. Several: a bootstrap in which seeds are resampled and each one's
-    share is drawn from Beta(c + ½, n − c + ½), so that neither the spread of the seeds nor the number of strings is
-    forgotten. The draws are fixed: the same counts always give the same interval.
+    One seed gets Wilson's interval over its strings. Several seeds get a bootstrap that resamples seeds and draws each
+    seed's share from Beta(c + ½, n − c + ½). Equal counts give equal intervals.
     """
     counts, sizes = np.asarray(correct), np.asarray(n)
     median = float(np.median(counts / sizes))

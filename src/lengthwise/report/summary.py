@@ -1,4 +1,4 @@
-"""Results joined by system: how many seeds fitted, and the median over those at each length."""
+"""Groups results by system and computes medians over the fitted seeds at each length."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ INTERVAL = (
 
 @dataclass(frozen=True)
 class Cell:
-    """The fitted seeds of one system at one length and axes."""
+    """The scores of one system's fitted seeds at one length and axes."""
 
     length: int
     axes: Axes
     scores: tuple[Score, ...]
 
     def estimate(self, metric: str = "exact_match") -> Estimate | None:
-        """Median and interval; None where a seed lacks the metric."""
+        """Median and interval of a metric; None if a seed lacks it."""
         counts = [score.correct.get(metric) for score in self.scores]
         if any(count is None for count in counts):
             return None
@@ -36,7 +36,7 @@ class Cell:
 
     @cached_property
     def first_errors(self) -> Counter[str]:
-        """Strings by what goes wrong first, over all fitted seeds."""
+        """Numbers of strings by the kind of their first error, over all fitted seeds."""
         total: Counter[str] = Counter()
         for score in self.scores:
             total.update(score.first_error)
@@ -45,7 +45,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class SystemSummary:
-    """All seeds of one system (one configuration)."""
+    """The results of one system, with one configuration, for all seeds."""
 
     recipe: str
     name: str
@@ -53,17 +53,17 @@ class SystemSummary:
 
     @property
     def experiment(self) -> dict[str, Any]:
-        """The configuration."""
+        """The configuration of the experiment."""
         return dict(self.results[0].experiment)
 
     @property
     def max_length(self) -> int:
-        """The longest training length."""
+        """Longest training length."""
         return self.results[0].max_length
 
     @property
     def fitted(self) -> tuple[Result, ...]:
-        """The seeds that fitted in distribution: only they take part in a claim."""
+        """The results of the seeds that fitted in distribution."""
         return tuple(result for result in self.results if result.fitted)
 
     @cached_property
@@ -74,7 +74,7 @@ class SystemSummary:
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """By axes, then length; empty if no seed fitted."""
+        """One cell per axes and length; empty if no seed fitted."""
         cells: dict[tuple[int, Axes], list[Score]] = {}
         for result in self.fitted:
             for score in result.scores:
@@ -85,7 +85,7 @@ class SystemSummary:
 def summarize(results: Iterable[Result]) -> list[SystemSummary]:
     """Group results by recipe, system and configuration.
 
-    Where one name stands for several configurations, what differs is added to the name.
+    If a system has several configurations, the settings that differ are added to its name.
     """
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
@@ -102,20 +102,20 @@ def summarize(results: Iterable[Result]) -> list[SystemSummary]:
 
 
 def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
-    """The fewest settings that tell the rivals apart, as ``width=128``; those of the model before those of the test."""
+    """The fewest settings that distinguish the rivals, as ``width=128``, in the order of `SECTIONS`."""
     flat = [_flat(rival) for rival in rivals]
     keys = {key for values in flat for key in values if len({repr(other.get(key)) for other in flat}) > 1}
     ranked = sorted(keys, key=lambda key: (SECTIONS.index(key.partition(".")[0]), key))
     mine, distinct = _flat(experiment), len({canonical_json(rival) for rival in rivals})
     for count in range(1, len(ranked) + 1):
-        for chosen in combinations(ranked, count):
-            if len({tuple(repr(values.get(key)) for key in chosen) for values in flat}) == distinct:
-                return ", ".join(f"{key.rpartition('.')[2]}={mine[key]}" for key in chosen if key in mine)
+        for some in combinations(ranked, count):
+            if len({tuple(repr(values.get(key)) for key in some) for values in flat}) == distinct:
+                return ", ".join(f"{key.rpartition('.')[2]}={mine[key]}" for key in some if key in mine)
     return ""
 
 
 SECTIONS = ("model", "scheme", "encoding", "task", "training", "evaluation")
-"""Parts of a configuration, the ones that say most of a system first."""
+"""Parts of a configuration, in the order in which they name a system."""
 
 
 def _flat(values: Any, prefix: str = "") -> dict[str, Any]:
@@ -129,16 +129,16 @@ def _flat(values: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def panel_axes(cells: Iterable[Cell]) -> tuple[str, ...]:
-    """The fewest axes that, with the length, tell all cells apart: each of their values is a panel of its own.
+    """The fewest axes that distinguish all cells of equal length; each of their values becomes a panel.
 
-    With 4 chains of n/4 lines and one chain of n lines this is ``("chains",)``, since depth then follows.
+    For 4 chains of n/4 lines and one chain of n lines this is ``("chains",)``, which determines the depth.
     """
     layouts = {(cell.length, cell.axes) for cell in cells}
     names = sorted({name for _, axes in layouts for name, _ in axes}, key=lambda name: _distinct(layouts, name))
     for count in range(len(names) + 1):
-        for chosen in combinations(names, count):
-            if len({(length, panel_of(axes, chosen)) for length, axes in layouts}) == len(layouts):
-                return chosen
+        for some in combinations(names, count):
+            if len({(length, panel_of(axes, some)) for length, axes in layouts}) == len(layouts):
+                return some
     return tuple(names)
 
 
@@ -146,18 +146,18 @@ def _distinct(layouts: Iterable[tuple[int, Axes]], name: str) -> tuple[int, str]
     return len({dict(axes).get(name) for _, axes in layouts}), name
 
 
-def panel_of(axes: Axes, chosen: Sequence[str]) -> Axes:
-    """The values of the chosen axes."""
-    return tuple((name, value) for name, value in axes if name in chosen)
+def panel_of(axes: Axes, keys: Sequence[str]) -> Axes:
+    """The part of ``axes`` named by ``keys``."""
+    return tuple((name, value) for name, value in axes if name in keys)
 
 
 def axes_text(axes: Axes) -> str:
-    """``4 chains · depth 20``-like text: ``chains 4, depth 20``."""
+    """Text such as ``chains 4, depth 20``."""
     return ", ".join(f"{name} {value}" for name, value in axes)
 
 
 def differing_settings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
-    """Settings that are not the same in all systems: ``{"key", "values"}``, one value per system, None if absent."""
+    """The settings that differ, as ``{"key", "values"}`` with one value per system, None where absent."""
     flat = [_flat(system.experiment) for system in systems]
     keys = sorted({key for values in flat for key in values})
     return [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lengthwise.experiments.influence import Models
     from lengthwise.influence.measure.config import MeasureConfig
     from lengthwise.influence.models.language_model import LanguageModel
-    from lengthwise.influence.text.corpus import Corpus, Document
+    from lengthwise.influence.text.documents import Corpus, Document
     from lengthwise.influence.text.tokenizer import Tokenizer
 
 RESULT, PAGE, TOKENS = "result.json", "report.html", "tokens.html"
@@ -77,12 +77,12 @@ def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, di
 
 
 def measure_config(settings: dict[str, Any]) -> MeasureConfig:
-    """From the fields that were given; greedy is always among the selectors. Raises `LengthwiseError`."""
+    """The settings with the given fields; the rules always include greedy. Raises `LengthwiseError`."""
     from lengthwise.influence.measure.config import MeasureConfig
 
     fields = dict(settings)
-    if fields.get("selectors"):
-        fields["selectors"] = list(dict.fromkeys(["greedy", *fields["selectors"]]))
+    if fields.get("rules"):
+        fields["rules"] = list(dict.fromkeys(["greedy", *fields["rules"]]))
     return from_fields(MeasureConfig, fields, where="measurement")
 
 

@@ -1,7 +1,7 @@
-"""Do the selectors of influential tokens find what was planted? Three g*, one that greedy search must fail on.
+"""Tests whether selection rules find planted tokens, for three label functions g*; greedy search fails on one.
 
-Two readers per g*: the exact probabilities, so that the selectors alone are judged, and a small transformer trained
-under random key masks. The relevant tokens S* lie in the masked block. Settings are ours.
+Each g* has two readers: exact inference, which tests the rules alone, and a small transformer trained under random key
+masks. The relevant tokens S* lie in the masked block. Settings are ours.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ parity gains nothing."""
 _STEPS: dict[Preset, int] = {"quick": 4000, "standard": 6000, "full": 6000}
 _TARGETS: dict[Preset, int] = {"quick": 200, "standard": 500, "full": 1000}
 _WITHOUT_WEIGHTS = ("greedy", "one-shot", "surrogate", "random", "last-k")
-"""The selectors that ask for losses only."""
+"""The rules that use losses only."""
 
 
 @study("influence-planted", SUMMARY)
 def influence_planted(preset: Preset, seed: int, report: Report) -> dict[str, Any]:
     """One row per g* and reader.
 
-    ``found`` by selector: the share of targets whose first k tokens are S*. ``R`` and ``null`` by k: greedy's R_k, and
-    what it gains where the block is that of a text on other topics. ``selectors`` holds R_k of all with intervals.
+    ``found`` by rule: the share of targets whose first k tokens are S*. ``R`` and ``null`` by k: greedy's R_k, and
+    what it gains where the block is that of a text on other topics. ``rules`` holds R_k of all rules with intervals.
     """
     from lengthwise.influence.measure.config import MeasureConfig
     from lengthwise.influence.measure.planted_check import PlantedTraining, check_planted, train_planted
@@ -49,12 +49,10 @@ def influence_planted(preset: Preset, seed: int, report: Report) -> dict[str, An
         text = PlantedText(label=label, k=k)
         readers = (
             ("exact", ExactReader(text), _WITHOUT_WEIGHTS),
-            ("trained", train_planted(text, training, seed, report), MeasureConfig.selectors),
+            ("trained", train_planted(text, training, seed, report), MeasureConfig.rules),
         )
-        for reader, model, selectors in readers:
-            checked = check_planted(
-                text, model, targets=_TARGETS[preset], seed=seed, selectors=selectors, report=report
-            )
+        for reader, model, rules in readers:
+            checked = check_planted(text, model, targets=_TARGETS[preset], seed=seed, rules=rules, on_progress=report)
             rows.append(_row(label, reader, checked))
     return {"steps": training.steps, "rows": rows}
 
@@ -71,7 +69,7 @@ def _row(label: str, reader: str, checked: dict[str, Any]) -> dict[str, Any]:
         "null": noise,
         "expected": EXPECTED[label],
         "as_expected": as_expected(label, checked["found"]["greedy"], shares[true], noise[true]),
-        "selectors": [{"selector": name, "by_k": by_k} for name, by_k in recovered.items()],
+        "rules": [{"rule": name, "by_k": by_k} for name, by_k in recovered.items()],
     }
 
 

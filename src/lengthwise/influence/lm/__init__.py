@@ -1,1 +1,1 @@
-"""Small language models of our own: configuration, training and files."""
+"""Configures, trains, stores and evaluates our own small language models."""

@@ -1,4 +1,4 @@
-"""The configuration of a small language model, and the presets. No torch."""
+"""Defines the configuration of a small language model and its presets, without torch."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from lengthwise.training.config import TrainingConfig
 
 @config
 class LMConfig:
-    """A decoder with rotary positions, trained on windows of ``context`` tokens (and the one that follows).
+    """A decoder with rotary encodings, trained on windows of ``context`` + 1 tokens.
 
-    With scheme ``pose`` the ids of a window reach up to ``target`` (Zhu et al. 2023), so that the model hears distances
-    that its windows are too short for; ``sequential`` numbers the tokens. ``target`` None is ``context``.
+    Scheme ``sequential`` numbers the tokens; scheme ``pose`` draws position ids up to ``target`` (Zhu et al. 2023), so
+    that training covers distances beyond the window. ``target`` defaults to ``context``. Raises `ValueError`.
     """
 
     context: int = 128
@@ -25,18 +25,18 @@ class LMConfig:
     target: int | None = None
     tokenizer: Literal["bpe", "bytes"] = "bpe"
     vocabulary: int = 1024
-    """Most tokens of a bpe tokenizer."""
+    """Largest number of tokens of a BPE tokenizer."""
     layers: int = 2
     heads: int = 4
     width: int = 128
     steps: int = 900
     batch_tokens: int = 1024
-    """Predicted tokens of one step (one window at least): models with different contexts see equally many."""
+    """Predicted tokens per step, at least one window; the number is the same for every context."""
     lr: float = 3e-3
     warmup: int = 50
     weight_decay: float = 0.1
     probe_every: int = 150
-    """Steps between checkpoints, and between measurements on held-out text."""
+    """Steps between checkpoints, and between evaluations on held-out text."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -59,11 +59,11 @@ class LMConfig:
         return PoSE(max_position=self.longest) if self.scheme == "pose" else Sequential(max_position=self.longest)
 
     def model(self) -> ModelConfig:
-        """The transformer, without a log-length factor: that counts visible keys, and masks hide some."""
+        """The transformer, without a log-length factor, which would depend on the number of masked keys."""
         return ModelConfig(layers=self.layers, heads=self.heads, width=self.width, init="fan_in")
 
     def training(self) -> TrainingConfig:
-        """One group of windows per step."""
+        """The training settings, with one group of windows per step."""
         return TrainingConfig(
             max_length=self.context,
             min_length=self.context,
@@ -81,21 +81,21 @@ LM_PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"vocabulary": 1024, "layers": 2, "width": 128, "steps": 900, "probe_every": 150},
     "standard": {"vocabulary": 2048, "layers": 4, "width": 128, "steps": 3000, "warmup": 100, "probe_every": 250},
 }
-"""Sizes for one thread: a pair of models takes at most 3 (quick) and 30 (standard) minutes."""
+"""Sizes for one thread: a pair of models trains in at most 3 (quick) or 30 (standard) minutes."""
 
 LONG, SHORT = 128, 64
-"""The contexts of the pair."""
+"""Contexts of the two models of a pair, in tokens."""
 
 
 def lm_config(preset: str = "standard", **fields: Any) -> LMConfig:
-    """The configuration of a preset with other ``fields``; raises `LengthwiseError` on a mistake."""
+    """The configuration of a preset, changed by ``fields``; raises `LengthwiseError` for wrong names or values."""
     if preset not in LM_PRESETS:
         raise UnknownNameError("preset", preset, LM_PRESETS)
     return from_fields(LMConfig, LM_PRESETS[preset] | fields, where="language model")
 
 
 def pair(preset: str = "standard", seed: int = 0) -> tuple[LMConfig, LMConfig]:
-    """Two models alike but for their contexts: one of 128 tokens, one of 64 with PoSE up to 128."""
+    """Two configurations that differ in context only: 128 tokens, and 64 tokens with PoSE ids up to 128."""
     return (
         lm_config(preset, context=LONG, seed=seed),
         lm_config(preset, context=SHORT, scheme="pose", target=LONG, seed=seed),

@@ -1,4 +1,4 @@
-"""Language models in folders: ``config.json``, ``tokenizer.json`` and ``model.safetensors``. Nothing read is run."""
+"""Reads and writes a language model's folder: ``config.json``, ``tokenizer.json`` and ``model.safetensors``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIG, MODEL = "config.json", "model.safetensors"
 
 
 def is_lm(folder: Path) -> bool:
-    """Whether the folder says of itself that it holds such a model, trained to the end or not."""
+    """Whether ``config.json`` declares a language model, whose training may be unfinished."""
     try:
         values = read_json(folder / CONFIG)
     except LengthwiseError:
@@ -29,14 +29,14 @@ def is_lm(folder: Path) -> bool:
 
 
 def description(config: LMConfig, corpus: dict[str, Any]) -> dict[str, Any]:
-    """What ``config.json`` says; ``corpus`` is from `Corpus.describe`."""
+    """The contents of ``config.json``; ``corpus`` is the value of `Corpus.describe`."""
     return {"format": LM_FORMAT, "kind": "lm", "config": fields_of(config), "corpus": corpus}
 
 
 def claim(folder: Path, config: LMConfig, corpus: dict[str, Any]) -> None:
-    """Make the folder of a model, or check that it belongs to this configuration and text.
+    """Create the folder of a model, or check that it belongs to this configuration and text.
 
-    Raises `LengthwiseError` if it holds something else.
+    Raises `LengthwiseError` if the folder holds other files.
     """
     path, mine = folder / CONFIG, description(config, corpus)
     if path.exists():
@@ -57,7 +57,7 @@ def claim(folder: Path, config: LMConfig, corpus: dict[str, Any]) -> None:
 def save_lm(
     folder: Path, transformer: Transformer, tokenizer: OwnTokenizer, config: LMConfig, corpus: dict[str, Any]
 ) -> None:
-    """Write the three files, each whole or not at all; raises `LengthwiseError` if the weights are not finite."""
+    """Write the three files atomically; raises `LengthwiseError` if the weights are not finite."""
     from lengthwise.training import checkpoint
 
     write_json(folder / CONFIG, description(config, corpus))
@@ -78,7 +78,7 @@ def read_config(folder: Path) -> tuple[LMConfig, dict[str, Any]]:
 
 
 def new_transformer(config: LMConfig, vocab_size: int) -> Transformer:
-    """A transformer of this configuration, to be filled with weights."""
+    """A randomly initialized transformer of this configuration."""
     from lengthwise.models.transformer import Transformer
     from lengthwise.positions.encodings import ENCODINGS, EncodingShape
 
@@ -88,9 +88,9 @@ def new_transformer(config: LMConfig, vocab_size: int) -> Transformer:
 
 
 def load_lm(folder: Path) -> tuple[OwnModel, OwnTokenizer]:
-    """The model of a folder, by the folder's name; rotary ids have no largest one, so it has no maximum length.
+    """The model and tokenizer of a folder; rotary encodings set no maximum length.
 
-    Raises `LengthwiseError` if the folder holds no model, one whose training has not ended, or a damaged one.
+    Raises `LengthwiseError` if the folder holds no model, or its model is unfinished or damaged.
     """
     import torch
 

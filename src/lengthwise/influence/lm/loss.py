@@ -1,4 +1,4 @@
-"""Cross-entropy of a language model on held-out text, and whether it uses its context at all."""
+"""Computes a language model's cross-entropy on held-out text, overall and by amount of context."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = 32
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Windows of held-out text and the references that need no model."""
+    """Windows of held-out text and the loss of a unigram model on them."""
 
     windows: Int[ndarray, "N L+1"]
     sizes: Int[ndarray, " V"]
@@ -33,7 +33,7 @@ class HeldOut:
         cls, held_out: TextTask, train: TextTask, tokenizer: OwnTokenizer, context: int, rng: np.random.Generator,
         *, count: int,
     ) -> HeldOut:  # fmt: skip
-        """``count`` random windows of ``context`` predicted tokens."""
+        """Draw ``count`` random windows of ``context`` predicted tokens."""
         windows = held_out.windows(context, count, rng)
         counts = np.bincount(train.tokens, minlength=tokenizer.vocab_size) + 1.0
         frequencies = np.log(counts / counts.sum())
@@ -42,7 +42,7 @@ class HeldOut:
 
 @torch.inference_mode()
 def losses(transformer: Transformer, windows: Int[ndarray, "N L+1"]) -> Float[ndarray, "N L"]:
-    """Nats of each token but the first, ids from 0; entry i has i + 1 tokens of context."""
+    """Loss in nats of every token but the first; the token of entry i has i + 1 tokens of context."""
     training = transformer.training
     transformer.eval()
     result = []
@@ -58,7 +58,7 @@ def losses(transformer: Transformer, windows: Int[ndarray, "N L+1"]) -> Float[nd
 
 
 def report(transformer: Transformer, held_out: HeldOut, context: int) -> dict[str, Any]:
-    """On the first ``context`` predicted tokens of the windows: nats per token and per byte, and by tokens before."""
+    """Mean losses on the first ``context`` predicted tokens: per token, per byte and by amount of context."""
     windows = held_out.windows[:, : context + 1]
     nats = losses(transformer, windows)
     size = held_out.sizes[windows[:, 1:]].sum()
@@ -78,9 +78,9 @@ def report(transformer: Transformer, held_out: HeldOut, context: int) -> dict[st
 
 
 def far_half(transformer: Transformer, windows: Int[ndarray, "N L+1"], nats: Float[ndarray, "N L"]) -> dict[str, float]:
-    """What the farther half of the context is worth: the same targets (the last quarter) with it and without.
+    """Mean loss of the last quarter of the targets ``with`` and ``without`` the farther half of the context.
 
-    ``gain`` is the mean of L_short − L_long, in nats per token, over targets with between 3/4 L and L tokens before.
+    ``gain`` is the difference of the two, in nats per token.
     """
     half, quarter = nats.shape[1] // 2, max(1, nats.shape[1] // 4)
     short = float(losses(transformer, windows[:, half:])[:, -quarter:].mean())
@@ -89,7 +89,7 @@ def far_half(transformer: Transformer, windows: Int[ndarray, "N L+1"], nats: Flo
 
 
 def bands(context: int) -> Sequence[tuple[int, int]]:
-    """1, 2, 3–4, 5–8, 9–16 … tokens of context."""
+    """Ranges of context, in tokens: 1, 2, 3–4, 5–8, 9–16 and so on."""
     result, low = [(1, 1)], 2
     while low <= context:
         high = min(2 * low - 2, context)

@@ -1,4 +1,4 @@
-"""Training of a small language model on a corpus: resumable, and a function of configuration and text."""
+"""Trains a small language model on a corpus; the result depends on configuration and text only, and runs resume."""
 
 from __future__ import annotations
 

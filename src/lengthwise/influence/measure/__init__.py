@@ -1,1 +1,1 @@
-"""The measurement of influential tokens: selection rules, losses under masks, and their summary."""
+"""Measures influential tokens: selection rules choose them, masks give their losses, and a summary reports gains."""

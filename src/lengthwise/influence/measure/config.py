@@ -1,4 +1,4 @@
-"""The settings of a measurement. No torch."""
+"""Defines the settings of a measurement, without torch."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from lengthwise.core.config import config
 
 @config
 class MeasureConfig:
-    """What to measure.
+    """The settings of `measure`.
 
-    ``context`` (L̄) tokens before each target, of which the last ``recent`` (L) are always visible; ``ks`` are the
-    numbers of influential tokens; ``targets`` the number of target tokens. ``keep_first`` leaves position 0 visible
-    too (the control for attention sinks); the block then starts at 1. ``bootstrap`` resamples of documents give the
-    intervals. Raises `ValueError` on numbers that don't fit together.
+    Each target has ``context`` (L̄) tokens before it, of which the last ``recent`` (L) are always visible. ``ks`` are
+    the numbers of influential tokens. ``keep_first`` keeps position 0 visible, as a control for attention sinks; the
+    block then starts at 1. ``bootstrap`` is the number of resamples. Raises `ValueError` for inconsistent numbers.
     """
 
     context: int = 128
     recent: int = 64
     ks: tuple[int, ...] = (1, 2, 4, 8, 16)
     targets: int = 200
-    selectors: tuple[str, ...] = (
+    rules: tuple[str, ...] = (
         "greedy",
         "one-shot",
         "gradient-input",
@@ -45,12 +44,12 @@ class MeasureConfig:
         for name in ("targets", "bootstrap"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if "greedy" not in self.selectors or len(set(self.selectors)) != len(self.selectors):
-            raise ValueError(f"selectors must name greedy and none twice, got {list(self.selectors)}")
+        if "greedy" not in self.rules or len(set(self.rules)) != len(self.rules):
+            raise ValueError(f"rules must name greedy and none twice, got {list(self.rules)}")
 
     @property
     def start(self) -> int:
-        """The first position of the block."""
+        """First position of the block."""
         return int(self.keep_first)
 
     @property

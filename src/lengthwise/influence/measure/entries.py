@@ -1,4 +1,4 @@
-"""The result of a measurement as JSON values: one entry per target, and the summary over all."""
+"""Converts a measurement to JSON values: one entry per target, and a summary over all targets."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from numpy import ndarray
 
 from lengthwise.core.rng import stream
 from lengthwise.influence.measure.config import MeasureConfig
-from lengthwise.influence.measure.summary import NEEDS_CONTEXT, Resamples, agreement, by_k, extrapolation, spans
+from lengthwise.influence.measure.summary import NEEDS_CONTEXT, Resamples, by_k, extrapolation, overlap, spans
 
 if TYPE_CHECKING:
     from lengthwise.influence.text.windows import Windows
 
 Values = dict[str, ndarray]
-"""What was measured, with the targets along the first axis: ``long``, ``short``, ``order/NAME``, ``losses/NAME``, …"""
+"""Measured arrays with targets along the first axis: ``long``, ``short``, ``order/RULE``, ``losses/RULE`` and more."""
 Pieces = Callable[[Sequence[int]], list[str]]
-"""What to show of each token."""
+"""Maps token ids to the text of each token."""
 
 
 def target_entries(
     values: Values, windows: Windows, config: MeasureConfig, pieces: Pieces | None
 ) -> Iterator[dict[str, Any]]:
-    """One entry per target."""
+    """Yield one entry per target."""
     ids = [int(token) for token in windows.tokens[:, -1]]
-    # One at a time: a piece of text may look different beside others.
+    # Each token separately, since decoding may depend on neighbours.
     shown = [pieces([token])[0] for token in ids] if pieces is not None else [str(token) for token in ids]
 
     def chosen(name: str, i: int) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def target_entries(
             "token": token,
             "long": rounded(values["long"][i]),
             "short": rounded(values["short"][i]),
-            "chosen": {name: chosen(name, i) for name in config.selectors},
+            "chosen": {name: chosen(name, i) for name in config.rules},
         }
         if "order/cross" in values:
             entry["cross"] = chosen("cross", i)
@@ -58,12 +58,12 @@ def target_entries(
 
 
 def rounded(losses: Any) -> Any:
-    """Nats to seven digits behind the point: finer than float32, shorter to write."""
+    """Losses in nats, rounded to seven decimals, which is finer than float32."""
     return np.round(losses, 7).tolist()
 
 
 def summary(values: Values, windows: Windows, config: MeasureConfig) -> dict[str, Any]:
-    """R_k and lines with their intervals, by selector and k; spans, agreement, extrapolation."""
+    """R_k and regression lines with intervals by rule and k; spans, overlap of rules, and extrapolation."""
     short: Float[ndarray, " N"] = values["short"]
     y = short - values["long"]
     resamples = Resamples(windows.documents, config.bootstrap, stream(config.seed, "bootstrap"))
@@ -74,20 +74,20 @@ def summary(values: Values, windows: Windows, config: MeasureConfig) -> dict[str
         return None if losses is None else by_k(losses, short, y, config.ks, resamples, among)
 
     def beyond_null(among: Any = None) -> dict[str, Any] | None:
-        """x = L_null(k) − L_sparse(k): any block holds tokens that happen to point at the target; what is left then."""
+        """R_k with x = L_null(k) − L_sparse(k): the gain minus that of a block of another document."""
         if "losses/null" not in values:
             return None
         x = values["losses/null"] - values["losses/greedy"]
         return by_k(short[:, None] - x, short, y, config.ks, resamples, among)
 
-    orders = {name: values[f"order/{name}"] for name in config.selectors}
+    orders = {name: values[f"order/{name}"] for name in config.rules}
     block = np.arange(config.start, config.context - config.recent)
     sparse = {k: short - values["losses/greedy"][:, k - 1] for k in config.ks}
     return {
         "targets": len(short),
         "documents": resamples.documents,
         "mean": {"long": float(values["long"].mean()), "short": float(short.mean())},
-        "selectors": {name: rows(name) for name in config.selectors},
+        "rules": {name: rows(name) for name in config.rules},
         "cross": rows("cross"),
         "null": rows("null"),
         "beyond_null": beyond_null(),
@@ -95,13 +95,13 @@ def summary(values: Values, windows: Windows, config: MeasureConfig) -> dict[str
             "threshold": NEEDS_CONTEXT,
             "targets": int(needing.sum()),
             "share_of_gain": float(y[needing].sum()) / float(y.sum()) if y.sum() > 0 else None,
-            "selectors": {name: rows(name, needing) for name in config.selectors},
+            "rules": {name: rows(name, needing) for name in config.rules},
             "cross": rows("cross", needing),
             "beyond_null": beyond_null(needing),
-            "others": {name: rows(name, ~needing) for name in config.selectors},
+            "others": {name: rows(name, ~needing) for name in config.rules},
         },
         "spans": spans(orders["greedy"], config.context, block, config.ks),
-        "agreement": agreement(orders, config.block, config.ks),
+        "overlap": overlap(orders, config.block, config.ks),
         "extrapolation": _extrapolation(values, sparse, y, resamples),
     }
 

@@ -1,14 +1,13 @@
-"""The measurement: losses with the long context, with the recent part only, and with that plus k influential tokens.
+"""Measures losses with the long context, with the recent part, and with the recent part plus k influential tokens.
 
-After experiment 4 of Golowich et al. 2025 (figure 4); models, selection and controls are ours. A *window* is
-``context`` tokens and the target behind them; the last ``recent`` tokens are always visible, those before are the
-*block*. Losses in nats.
+After experiment 4 of Golowich et al. 2025 (figure 4); models, selection rules and controls are ours. A window is
+``context`` tokens and the target after them. The last ``recent`` tokens are always visible; the others are the block.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,41 +21,19 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.influence.measure.config import MeasureConfig
 from lengthwise.influence.measure.entries import Pieces, Values, summary, target_entries
 from lengthwise.influence.measure.scorer import Scorer
-from lengthwise.influence.measure.selection import SELECTORS, Selector
+from lengthwise.influence.measure.selection import SELECTION_RULES, SelectionRule
 
 if TYPE_CHECKING:
     from lengthwise.influence.models.language_model import LanguageModel
     from lengthwise.influence.text.windows import Windows
 
 RESULT_FORMAT = 1
-"""Version of the result's shape."""
+"""Version of the result's format."""
 CHUNK = 8
-"""Targets that go through the selectors together."""
+"""Number of targets that are measured together."""
 
-Report = Callable[[str, int, int], None]
-"""Called with (what is being done, done, total)."""
-
-__all__ = ["MeasureConfig", "check_fits", "describe", "measure"]
-
-
-@dataclass
-class _Found:
-    """What is known of all targets so far, chunk by chunk."""
-
-    parts: dict[str, list[ndarray]] = field(default_factory=dict)
-    forwards: int = 0
-    seconds: float = 0.0
-
-    def add(self, name: str, values: ndarray) -> None:
-        self.parts.setdefault(name, []).append(values)
-
-    def count(self, *scorers: Scorer) -> None:
-        for scorer in scorers:
-            self.forwards += scorer.forwards
-            self.seconds += scorer.seconds
-
-    def joined(self) -> Values:
-        return {name: np.concatenate(values) for name, values in self.parts.items()}
+OnProgress = Callable[[str, int, int], None]
+"""Called with the name of the present part, the amount done and the total."""
 
 
 def measure(
@@ -68,35 +45,31 @@ def measure(
     extrapolator: LanguageModel | None = None,
     others: Int[ndarray, " N"] | None = None,
     pieces: Pieces | None = None,
-    report: Report | None = None,
+    on_progress: OnProgress | None = None,
 ) -> dict[str, Any]:
-    """Measure ``model`` on ``windows``; plain JSON values.
+    """Measure ``model`` on N ``windows``; returns JSON values, with losses in nats.
 
-    Every selector chooses with ``model`` and is scored by it. ``cross``: greedy choices of ``chooser``, scored by
-    ``model``. ``null``: the block is that of another document's window, so nothing that greedy finds there is real;
-    its share R_k is of the real gain. ``others`` names that window for each, where a random one will not do.
-    ``extrapolation``: losses of ``extrapolator``, a model trained at shorter
-    lengths, at the full context and at the last ``recent`` tokens alone (there with positions from 0); ``pieces``
-    gives the target tokens' text. Raises `LengthwiseError` if models, windows and config don't fit, and if a loss is
-    not finite.
+    Every rule chooses with ``model`` and is scored by it. ``cross`` scores the greedy choices of ``chooser`` with
+    ``model``. ``null`` replaces the block by that of another document's window (``others``, or a random one), so that
+    greedy search finds selection noise only; its R_k is relative to the real gain. ``extrapolation`` holds losses of
+    ``extrapolator``, a model trained at a shorter context, at the full context and at the last ``recent`` tokens.
+    ``pieces`` gives the texts of target tokens. Raises `LengthwiseError` if models, windows and config are not
+    consistent, or a loss is not finite.
     """
     models = {"model": model, "chooser": chooser, "extrapolator": extrapolator}
     for role, one in models.items():
         if one is not None:
             check_fits(one, windows, config, role)
     require(len(windows.tokens) >= 1, "there is no target to measure; choose a longer text")
-    selectors = [SELECTORS.build(name) for name in config.selectors]
     others = foreign(windows.documents, stream(config.seed, "null")) if others is None else others
-    targets = len(windows.tokens)
-    tell = report or (lambda what, done, total: None)
-    found = _Found()
-    started = time.perf_counter()
+    found = _Measurement(model, chooser, extrapolator, windows, others, config)
+    targets, started = len(windows.tokens), time.perf_counter()
+    tell = on_progress or (lambda what, done, total: None)
     for first in range(0, targets, CHUNK):
         tell("targets", first, targets)
-        rows = np.arange(first, min(first + CHUNK, targets))
-        _measure_chunk(found, rows, model, windows, config, selectors, others, chooser, extrapolator)
+        found.add_chunk(np.arange(first, min(first + CHUNK, targets)))
     tell("targets", targets, targets)
-    values = found.joined()
+    values = found.values()
     return {
         "format": RESULT_FORMAT,
         "kind": "influence",
@@ -114,7 +87,7 @@ def measure(
 
 
 def describe(model: LanguageModel) -> dict[str, Any]:
-    """A model as JSON."""
+    """Name and sizes of a model as JSON values."""
     return {
         "name": model.name,
         "parameters": model.parameters,
@@ -124,7 +97,7 @@ def describe(model: LanguageModel) -> dict[str, Any]:
 
 
 def check_fits(model: LanguageModel, windows: Windows, config: MeasureConfig, role: str = "model") -> None:
-    """Raise `LengthwiseError` unless ``model`` can read these windows."""
+    """Raise `LengthwiseError` unless windows, configuration and ``model`` are consistent."""
     width = windows.tokens.shape[1] - 1
     require(
         width == config.context,
@@ -142,58 +115,70 @@ def check_fits(model: LanguageModel, windows: Windows, config: MeasureConfig, ro
 
 
 def foreign(documents: Int[ndarray, " N"], rng: Rng) -> Int[ndarray, " N"] | None:
-    """For each window a random one of another document; None if there is one document only."""
+    """For each of N windows, the index of a random window of another document; None with a single document."""
     if len(np.unique(documents)) < 2:
         return None
     return np.array([rng.choice(np.flatnonzero(documents != own)) for own in documents])
 
 
-def _measure_chunk(
-    found: _Found,
-    rows: Int[ndarray, " n"],
-    model: LanguageModel,
-    windows: Windows,
-    config: MeasureConfig,
-    selectors: Sequence[Selector],
-    others: Int[ndarray, " N"] | None,
-    chooser: LanguageModel | None,
-    extrapolator: LanguageModel | None,
-) -> None:
-    tokens, targets = windows.tokens[rows, :-1], windows.tokens[rows, -1]
+@dataclass
+class _Measurement:
+    """Collects the losses of all targets, chunk by chunk."""
 
-    def scorer(of: LanguageModel, contexts: Int[ndarray, "n Lbar"]) -> Scorer:
-        return Scorer(of, contexts, targets, config.recent, keep_first=config.keep_first)
+    model: LanguageModel
+    chooser: LanguageModel | None
+    extrapolator: LanguageModel | None
+    windows: Windows
+    others: Int[ndarray, " N"] | None
+    config: MeasureConfig
+    parts: dict[str, list[ndarray]] = field(default_factory=dict)
+    forwards: int = 0
+    seconds: float = 0.0
 
-    def choose(selector: Selector, by: Scorer, *names: str) -> Int[ndarray, "n k"]:
-        return selector.order(by, config.most, lambda i: stream(config.seed, selector.name, *names, int(rows[i])))
+    def __post_init__(self) -> None:
+        self.rules = [SELECTION_RULES.build(name) for name in self.config.rules]
 
-    own = scorer(model, tokens)
-    found.add("long", own.long)
-    found.add("short", own.short)
-    for selector in selectors:
-        order = choose(selector, own)
-        found.add(f"order/{selector.name}", order)
-        found.add(f"losses/{selector.name}", own.path(order))
-    greedy = SELECTORS.build("greedy")
-    if chooser is not None:
-        by = scorer(chooser, tokens)
-        order = choose(greedy, by, "cross")
-        found.add("order/cross", order)
-        found.add("losses/cross", own.path(order))
-        found.count(by)
-    if others is not None:
-        contexts = tokens.copy()
-        contexts[:, own.block] = windows.tokens[others[rows]][:, own.block]
-        null = scorer(model, contexts)
-        order = choose(greedy, null, "null")
-        found.add("null long", null.long)
-        found.add("order/null", order)
-        found.add("losses/null", null.path(order))
-        found.count(null)
-    if extrapolator is not None:
-        full = scorer(extrapolator, tokens)
-        near = Scorer(extrapolator, tokens[:, -config.recent :], targets, config.recent)
-        found.add("extrapolated long", full.long)
-        found.add("extrapolated short", near.long)
-        found.count(full, near)
-    found.count(own)
+    def values(self) -> Values:
+        return {name: np.concatenate(parts) for name, parts in self.parts.items()}
+
+    def add_chunk(self, rows: Int[ndarray, " n"]) -> None:
+        """Measure the windows ``rows``."""
+        tokens, targets = self.windows.tokens[rows, :-1], self.windows.tokens[rows, -1]
+        keep_first, recent = self.config.keep_first, self.config.recent
+        greedy = SELECTION_RULES.build("greedy")
+        own = Scorer(self.model, tokens, targets, recent, keep_first=keep_first)
+        used = [own]
+        self._add("long", own.long)
+        self._add("short", own.short)
+        for rule in self.rules:
+            self._add_choice(rule.name, self._order(rule, own, rows), own)
+        if self.chooser is not None:
+            chooser = Scorer(self.chooser, tokens, targets, recent, keep_first=keep_first)
+            self._add_choice("cross", self._order(greedy, chooser, rows, "cross"), own)
+            used.append(chooser)
+        if self.others is not None:
+            contexts = tokens.copy()
+            contexts[:, own.block] = self.windows.tokens[self.others[rows]][:, own.block]
+            null = Scorer(self.model, contexts, targets, recent, keep_first=keep_first)
+            self._add("null long", null.long)
+            self._add_choice("null", self._order(greedy, null, rows, "null"), null)
+            used.append(null)
+        if self.extrapolator is not None:
+            full = Scorer(self.extrapolator, tokens, targets, recent, keep_first=keep_first)
+            near = Scorer(self.extrapolator, tokens[:, -recent:], targets, recent)
+            self._add("extrapolated long", full.long)
+            self._add("extrapolated short", near.long)
+            used += [full, near]
+        self.forwards += sum(scorer.forwards for scorer in used)
+        self.seconds += sum(scorer.seconds for scorer in used)
+
+    def _add(self, name: str, values: ndarray) -> None:
+        self.parts.setdefault(name, []).append(values)
+
+    def _add_choice(self, name: str, order: Int[ndarray, "n k"], scorer: Scorer) -> None:
+        self._add(f"order/{name}", order)
+        self._add(f"losses/{name}", scorer.path(order))
+
+    def _order(self, rule: SelectionRule, scorer: Scorer, rows: Int[ndarray, " n"], *names: str) -> Int[ndarray, "n k"]:
+        seed = self.config.seed
+        return rule.order(scorer, self.config.most, lambda i: stream(seed, rule.name, *names, int(rows[i])))

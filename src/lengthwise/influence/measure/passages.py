@@ -1,4 +1,4 @@
-"""A stretch of text, token by token: for each of several consecutive targets, what every far token gives alone."""
+"""Measures a passage: for consecutive targets, the gain of every single token of the block."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def passage(model: LanguageModel, windows: Windows, config: MeasureConfig, pieces: Pieces) -> dict[str, Any]:
-    """``windows`` are those of consecutive targets of one document; plain JSON values.
+    """The passage of ``windows`` with consecutive targets of one document, as JSON values.
 
-    ``tokens`` are the texts of the whole stretch. Each target has its index ``at``, its ``long`` and ``short`` loss,
-    and under ``influence`` a pair per token of its block: index and nats gained when it alone is shown (greedy's first
-    round; negative where it misleads). Raises `LengthwiseError` if the targets are not consecutive.
+    ``tokens`` are the texts of the passage. Each target has its index ``at``, its losses ``long`` and ``short``, and
+    under ``influence`` the index and the gain in nats of each token of its block, made visible alone. Raises
+    `LengthwiseError` if the targets are not consecutive.
     """
     check_fits(model, windows, config)
     count = len(windows.tokens)

@@ -1,9 +1,8 @@
-"""Does the measurement find what was planted? A small model, trained under random key masks, on text of known S*."""
+"""Checks the measurement on planted text, with a small model trained under random key masks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from lengthwise.core.config import config
 from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
 from lengthwise.influence.measure.config import MeasureConfig
-from lengthwise.influence.measure.measure import measure
+from lengthwise.influence.measure.measure import OnProgress, measure
 from lengthwise.influence.models.language_model import LanguageModel, OwnModel, last
 from lengthwise.influence.text.planted_text import PlantedText, strangers
 from lengthwise.influence.text.windows import Windows
@@ -22,9 +21,6 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingShape
 from lengthwise.positions.encodings.specs import RoPE
-
-Report = Callable[[str, int, int], None]
-"""Called with (what is being done, done, total)."""
 
 
 @config
@@ -45,7 +41,9 @@ class PlantedTraining:
     whole: float = 0.5
 
 
-def train_planted(text: PlantedText, training: PlantedTraining, seed: int, report: Report | None = None) -> OwnModel:
+def train_planted(
+    text: PlantedText, training: PlantedTraining, seed: int, on_progress: OnProgress | None = None
+) -> OwnModel:
     """A transformer that predicts the targets of ``text``; raises `LengthwiseError` if training diverges.
 
     Masked tokens are left out, and the others keep their positions: what a key mask comes to for the target.
@@ -60,8 +58,8 @@ def train_planted(text: PlantedText, training: PlantedTraining, seed: int, repor
     optimizer = torch.optim.AdamW(model.parameters(), lr=training.lr, weight_decay=0.01)
     recent = np.arange(text.block, text.context)
     for step in range(training.steps):
-        if report is not None and step % 50 == 0:
-            report(f"{text.label}: training", step, training.steps)
+        if on_progress is not None and step % 50 == 0:
+            on_progress(f"{text.label}: training", step, training.steps)
         rng = stream(seed, "planted", "train", step)
         tokens = text.sample(training.batch, rng).tokens
         kept = text.block if rng.random() < _whole(step, training) else int(rng.integers(text.block + 1))
@@ -98,14 +96,13 @@ def check_planted(
     *,
     targets: int,
     seed: int,
-    selectors: tuple[str, ...] = MeasureConfig.selectors,
-    report: Report | None = None,
+    rules: tuple[str, ...] = MeasureConfig.rules,
+    on_progress: OnProgress | None = None,
 ) -> dict[str, Any]:
-    """Measure ``reader`` on ``text`` and compare with S*; plain JSON values.
+    """Measure ``reader`` on ``text`` and compare the chosen tokens with S*, as JSON values; losses in nats.
 
-    ``found`` is, by selector, the share of targets whose first k tokens are S*; ``recovered`` R_k by selector and k
-    with its interval; ``null`` R_k where the block is that of a text on other topics, of the real gain. Every target
-    is a document of its own. Losses in nats.
+    ``found`` gives, by rule, the share of targets whose first k tokens are S*; ``recovered`` gives R_k by rule and k
+    with its interval; ``null`` gives greedy's R_k in blocks of text on other topics. Every target is its own document.
     """
     sample = text.sample(targets, stream(seed, "planted", "targets"))
     documents = np.arange(targets)
@@ -115,16 +112,16 @@ def check_planted(
         recent=text.recent,
         ks=tuple(range(1, text.k + 2)),
         targets=targets,
-        selectors=selectors,
+        rules=rules,
         seed=seed,
     )
 
     def tell(what: str, done: int, total: int) -> None:
-        if report is not None:
-            report(f"{text.label}: {what}", done, total)
+        if on_progress is not None:
+            on_progress(f"{text.label}: {what}", done, total)
 
     others = strangers(sample.topics, stream(seed, "planted", "null"))
-    result = measure(reader, windows, config, others=others, report=tell)
+    result = measure(reader, windows, config, others=others, on_progress=tell)
     planted = [set(row) for row in sample.relevant.tolist()]
     summary = result["summary"]
 
@@ -139,7 +136,7 @@ def check_planted(
         "targets": targets,
         "long": summary["mean"]["long"],
         "short": summary["mean"]["short"],
-        "found": {name: found(name) for name in selectors},
-        "recovered": summary["selectors"],
+        "found": {name: found(name) for name in rules},
+        "recovered": summary["rules"],
         "null": summary["null"],
     }

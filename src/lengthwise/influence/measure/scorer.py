@@ -1,9 +1,7 @@
-"""Losses of many windows under many masks, with the work shared that masks leave in common.
+"""Computes losses of many windows under many masks, in batches and exact to rounding.
 
-All savings are exact to rounding: masked tokens are left out (the compact form of `model`), rows of equally many
-visible tokens go through the model together, whichever window and mask they belong to, and the model computes its last
-layer's output and its logits at the last token only. A model that is `Sharing` saves more where masks differ in one
-token, which is what a greedy search asks for.
+Masked tokens are left out of the input (the compact form of `LanguageModel`), and rows with equal numbers of visible
+tokens form batches. A `Sharing` model computes masks that differ in one token faster, which greedy search uses.
 """
 
 from __future__ import annotations
@@ -20,11 +18,11 @@ from lengthwise.influence.models.language_model import LanguageModel, Losses, Sh
 
 
 class Scorer:
-    """The windows of some targets, and their losses under masks.
+    """The losses of N windows under masks.
 
-    ``tokens`` are the contexts, ``targets`` the tokens behind them. The last ``recent`` positions are always visible,
-    and so is position 0 with ``keep_first``; the others are the ``block``. ``forwards`` counts the rows that the model
-    was given, ``seconds`` the time that it took. Every method raises `LengthwiseError` if a loss is not finite.
+    ``tokens`` are the contexts and ``targets`` the tokens after them. The last ``recent`` positions are always visible,
+    with ``keep_first`` also position 0; the others are the ``block``. ``forwards`` counts rows given to the model, and
+    ``seconds`` their time. Every method raises `LengthwiseError` if a loss is not finite.
     """
 
     def __init__(
@@ -48,7 +46,7 @@ class Scorer:
         return len(self.tokens)
 
     def losses(self, rows: Int[ndarray, " R"], visible: Bool[ndarray, "R Lbar"]) -> Float[ndarray, " R"]:
-        """The loss of window ``rows[i]``'s target when the tokens ``visible[i]`` can be seen."""
+        """The loss of window ``rows[i]`` with the tokens ``visible[i]`` visible, for each i."""
         result = np.empty(len(rows))
         counts = visible.sum(axis=1)
         for count in np.unique(counts):
@@ -77,13 +75,13 @@ class Scorer:
         return found
 
     def revealed(self, rows: Int[ndarray, " R"], positions: Int[ndarray, "R m"]) -> Float[ndarray, " R"]:
-        """Losses when the block's tokens at ``positions`` are visible besides what always is."""
+        """Losses with the block's tokens at ``positions`` visible."""
         visible = np.repeat(self.always[None], len(rows), axis=0)
         np.put_along_axis(visible, positions, True, axis=1)
         return self.losses(rows, visible)
 
     def joined(self, chosen: Int[ndarray, "N s"], added: Int[ndarray, "N n"]) -> Float[ndarray, "N n"]:
-        """Losses when one token of ``added``, each in turn, is visible besides ``chosen`` and what always is."""
+        """Losses with ``chosen`` and one token of ``added`` visible, for each token of ``added``."""
         if self._shared is None:
             tried = np.concatenate([np.repeat(chosen[:, None], added.shape[1], axis=1), added[:, :, None]], axis=2)
             rows = np.repeat(np.arange(len(self)), added.shape[1])
@@ -101,34 +99,34 @@ class Scorer:
 
     @cached_property
     def _shared(self) -> list[Losses] | None:
-        """Per window, its losses with one more token; None if the model shares nothing."""
+        """Per window, the function from `Sharing.share`; None if the model does not support it."""
         if not isinstance(self.model, Sharing) or not self.model.shares:
             return None
         return [self.model.share(row, int(target)) for row, target in zip(self.tokens, self.targets, strict=True)]
 
     @cached_property
     def long(self) -> Float[ndarray, " N"]:
-        """L_long: everything visible."""
+        """L_long: losses with the whole context visible."""
         return self.losses(np.arange(len(self)), np.ones(self.tokens.shape, dtype=bool))
 
     @cached_property
     def short(self) -> Float[ndarray, " N"]:
-        """L_short: nothing of the block visible."""
+        """L_short: losses with the block masked."""
         rows = np.arange(len(self))
         return self.revealed(rows, np.empty((len(rows), 0), dtype=np.int64))
 
     @cached_property
     def singles(self) -> Float[ndarray, "N n"]:
-        """Losses with one token of the block visible, each in turn."""
+        """Losses with one token of the block visible, for each of its tokens."""
         nothing = np.empty((len(self), 0), dtype=np.int64)
         return self.joined(nothing, np.tile(self.block, (len(self), 1)))
 
     def path(self, order: Int[ndarray, "N k"]) -> Float[ndarray, "N k"]:
-        """L_short,sparse(1..k): losses with the first, the first two, … of ``order`` visible."""
+        """L_short,sparse(1..k): losses with the first 1, 2, …, k tokens of ``order`` visible."""
         return np.stack([self._losses_with(order[:, : k + 1]) for k in range(order.shape[1])], axis=1)
 
     def _losses_with(self, chosen: Int[ndarray, "N m"]) -> Float[ndarray, " N"]:
-        """Losses with ``chosen`` visible; what a search has met is not computed again."""
+        """Losses with ``chosen`` visible; losses known from a search are reused."""
         found = np.array([self._known.get((row, frozenset(one)), np.nan) for row, one in enumerate(chosen.tolist())])
         new = np.flatnonzero(np.isnan(found))
         found[new] = self.revealed(new, chosen[new])
@@ -136,13 +134,13 @@ class Scorer:
 
     @cached_property
     def attention(self) -> Float[ndarray, "N Lbar"]:
-        """Attention of the last token on each when everything is visible."""
+        """Attention of the last token to each token, with the whole context visible."""
         parts = [self.model.attention(self.tokens[part], self._everywhere(part)) for part in self._chunks()]
         return np.concatenate(parts)
 
     @cached_property
     def gradient_input(self) -> Float[ndarray, "N Lbar"]:
-        """−gradient · input of each token when everything is visible."""
+        """−gradient · input of each token, with the whole context visible."""
         parts = [
             self.model.gradient_input(self.tokens[part], self._everywhere(part), self.targets[part])
             for part in self._chunks()

@@ -1,7 +1,7 @@
-"""Which k tokens of the block? Rules that answer, from exact greedy search to the controls that it must beat.
+"""Defines the selection rules, which order the tokens of the block by influence, and their controls.
 
-A selector sees one model and the targets themselves, so what it gains on the same model is an upper side of the truth;
-`measure` scores with another model and with foreign blocks too.
+A rule may use the target itself, so its gain on the same model is biased upwards; `measure` therefore also scores
+tokens chosen by another model and in blocks of other documents.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from lengthwise.influence.measure.scorer import Scorer
 from lengthwise.influence.measure.surrogate import lasso
 
 Draws = Callable[[int], Rng]
-"""The random stream of the scorer's i-th target."""
+"""Maps i to the random stream of the scorer's i-th target."""
 
 
-class Selector(ABC):
+class SelectionRule(ABC):
     """A rule that orders tokens of the block, most influential first."""
 
     name: ClassVar[str]
@@ -32,24 +32,24 @@ class Selector(ABC):
 
     @abstractmethod
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        """Positions of the first ``most`` tokens for each target, all different."""
+        """Positions of the ``most`` most influential tokens of each of N targets, without repetition."""
 
 
-SELECTORS: Registry[Selector] = Registry("selector")
+SELECTION_RULES: Registry[SelectionRule] = Registry("selection rule")
 
 
-@SELECTORS.register("greedy")
+@SELECTION_RULES.register("greedy")
 @config
-class Greedy(Selector):
-    """J_1 lowers the loss most, J_2 most given J_1, …: exact in each step, not the best set of k.
+class Greedy(SelectionRule):
+    """J_1 lowers the loss most, J_2 lowers it most given J_1, and so on; of equal tokens the first is taken.
 
-    Takes k·n − k(k − 1)/2 forward passes per target for a block of n tokens. Blind to tokens that help only together.
+    Takes k·n − k(k − 1)/2 forward passes per target for a block of n tokens. Each step is exact, but the set need not
+    be the best of its size: greedy search misses tokens that lower the loss only together.
     """
 
-    summary = "adds the token that lowers the loss most, one after the other"
+    summary = "adds the token that lowers the loss most, step by step"
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        """Greedy search; of equally good tokens the first."""
         del draws
         targets, block = len(scorer), scorer.block
         rows = np.arange(targets)
@@ -61,53 +61,50 @@ class Greedy(Selector):
         return chosen
 
 
-@SELECTORS.register("one-shot")
+@SELECTION_RULES.register("one-shot")
 @config
-class OneShot(Selector):
-    """The tokens that lower the loss most when each is shown alone: greedy's first round."""
+class OneShot(SelectionRule):
+    """The tokens that lower the loss most when each is visible alone: the first step of `Greedy`."""
 
-    summary = "the tokens that lower the loss most when shown alone"
+    summary = "the tokens that lower the loss most when visible alone"
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        """By the loss of each alone."""
         del draws
         return _best(scorer, -scorer.singles, most)
 
 
-@SELECTORS.register("gradient-input")
+@SELECTION_RULES.register("gradient-input")
 @config
-class GradientInput(Selector):
-    """−gradient · input at the full context: to first order, how much a token's vector lowers the loss."""
+class GradientInput(SelectionRule):
+    """−gradient · input at the full context, a first-order estimate of a token's gain."""
 
-    summary = "the largest products of vector and negative gradient"
+    summary = "the largest products of embedding and negative gradient"
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        """By the product."""
         del draws
         return _best(scorer, scorer.gradient_input[:, scorer.block], most)
 
 
-@SELECTORS.register("attention")
+@SELECTION_RULES.register("attention")
 @config
-class Attention(Selector):
-    """The attention of the last token at the full context, mean over layers and heads."""
+class Attention(SelectionRule):
+    """The attention of the last token at the full context, averaged over layers and heads."""
 
     summary = "the most attention from the last token"
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        """By the mean attention."""
         del draws
         return _best(scorer, scorer.attention[:, scorer.block], most)
 
 
-@SELECTORS.register("surrogate")
+@SELECTION_RULES.register("surrogate")
 @config
-class Surrogate(Selector):
-    """A sparse linear model of ln p(target) in which tokens are visible, as ContextCite does (Cohen-Wang et al. 2024).
+class Surrogate(SelectionRule):
+    """A sparse linear model of ln p(target) in the mask, after ContextCite (Cohen-Wang et al. 2024).
 
-    ``masks`` random subsets of the block, each token kept with probability ``keep``; Lasso with penalty ``alpha`` on
-    standardized values. Tokens are taken by coefficient, those of coefficient 0 by their correlation with ln p.
-    ContextCite predicts ln(p / (1 − p)) of whole answers from sentences; tokens and ln p are our choice.
+    A Lasso with penalty ``alpha`` fits ``masks`` random subsets of the block, which keep each token with probability
+    ``keep``. Tokens are ordered by coefficient, and tokens of coefficient 0 by their correlation with ln p. ContextCite
+    predicts ln(p / (1 − p)) of answers from sentences. Raises `ValueError` for values out of range.
     """
 
     summary = "a sparse linear fit to losses under random masks"
@@ -124,7 +121,6 @@ class Surrogate(Selector):
             )
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        """By the Lasso's coefficients."""
         targets, size = len(scorer), len(scorer.block)
         kept = np.stack([draws(i).random((self.masks, size)) < self.keep for i in range(targets)])
         visible = np.repeat(scorer.always[None, None], targets, axis=0).repeat(self.masks, axis=1)
@@ -136,31 +132,29 @@ class Surrogate(Selector):
         return scorer.block[np.stack(keys)[:, :most]]
 
 
-@SELECTORS.register("random")
+@SELECTION_RULES.register("random")
 @config
-class Random(Selector):
-    """Any tokens of the block: the control that every rule must beat."""
+class Random(SelectionRule):
+    """Random tokens of the block, as a control."""
 
-    summary = "any tokens of the block (control)"
+    summary = "random tokens of the block (control)"
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        """Without repetition."""
         return np.stack([draws(i).permutation(scorer.block)[:most] for i in range(len(scorer))])
 
 
-@SELECTORS.register("last-k")
+@SELECTION_RULES.register("last-k")
 @config
-class LastK(Selector):
-    """The block's last tokens: the control that says what a slightly longer recent part would give."""
+class LastK(SelectionRule):
+    """The last tokens of the block, as a control: they extend the recent part by k tokens."""
 
     summary = "the last tokens of the block (control)"
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        """The nearest first."""
         del draws
         return np.tile(scorer.block[::-1][:most], (len(scorer), 1))
 
 
 def _best(scorer: Scorer, values: Float[ndarray, "N n"], most: int) -> Int[ndarray, "N k"]:
-    """The tokens of the largest values, of equal ones the first."""
+    """Positions of the largest values; of equal values the first."""
     return scorer.block[np.argsort(-values, axis=1, kind="stable")[:, :most]]

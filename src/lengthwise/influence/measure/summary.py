@@ -1,7 +1,7 @@
-"""What the losses say: the recovered share of the long context's gain, with intervals over documents. NumPy only.
+"""Summarizes losses as recovered fractions of the long context's gain, with intervals; NumPy only.
 
 For each target, x = L_short − L_short,sparse(k) and y = L_short − L_long, in nats (figure 4 of Golowich et al. 2025).
-Targets of one document are not independent, so documents are what the bootstrap resamples.
+The bootstrap resamples documents, since targets of one document are not independent.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from lengthwise.core.ranks import spearman
 from lengthwise.core.rng import Rng
 
 NEEDS_CONTEXT = 0.1
-"""A target needs the context when the long one lowers its loss by more than this many nats."""
+"""A target needs the context if the whole context lowers its loss by more than this, in nats."""
 SPAN_BINS = 8
 
 
 class Resamples:
-    """Bootstrap weights of the targets' documents: how often each is drawn in each of ``count`` resamples.
+    """Bootstrap weights [S, D]: how often each of D documents is drawn in each of S = ``count`` resamples.
 
-    With fewer than two documents there is nothing to resample and every interval is None.
+    With fewer than two documents, ``weights`` and every interval are None.
     """
 
     def __init__(self, documents: Int[ndarray, " N"], count: int, rng: Rng) -> None:
@@ -35,21 +35,21 @@ class Resamples:
             drawn = rng.multinomial(self.documents, np.full(self.documents, 1 / self.documents), size=count)
             self.weights = drawn.astype(float)
 
-    def sums(self, values: Float[ndarray, " N"], chosen: Bool[ndarray, " N"]) -> Float[ndarray, " S"]:
-        """The sum of the ``chosen`` values in every resample."""
+    def sums(self, values: Float[ndarray, " N"], included: Bool[ndarray, " N"]) -> Float[ndarray, " S"]:
+        """The sum of the ``included`` values in every resample."""
         assert self.weights is not None
-        by_document = np.bincount(self.owner[chosen], weights=values[chosen], minlength=self.documents)
+        by_document = np.bincount(self.owner[included], weights=values[included], minlength=self.documents)
         return self.weights @ by_document
 
 
 def recovered(x: Float[ndarray, " N"], y: Float[ndarray, " N"]) -> float | None:
-    """R_k = Σx / Σy; None where the long context gains nothing in sum, since a share of nothing is no number."""
+    """R_k = Σx / Σy; None if Σy is not positive."""
     total = float(y.sum())
     return float(x.sum()) / total if total > 0 else None
 
 
 def line(x: Float[ndarray, " N"], y: Float[ndarray, " N"]) -> tuple[float, float] | None:
-    """Slope and intercept of the least-squares line of y on x; None where x does not vary."""
+    """Slope and intercept of the least-squares line of y on x; None if x does not vary."""
     spread = float(((x - x.mean()) ** 2).sum()) if len(x) else 0.0
     if len(x) < 2 or spread <= 1e-18 * len(x):
         return None
@@ -58,21 +58,21 @@ def line(x: Float[ndarray, " N"], y: Float[ndarray, " N"]) -> tuple[float, float
 
 
 def gains(
-    x: Float[ndarray, " N"], y: Float[ndarray, " N"], resamples: Resamples, chosen: Bool[ndarray, " N"] | None = None
+    x: Float[ndarray, " N"], y: Float[ndarray, " N"], resamples: Resamples, included: Bool[ndarray, " N"] | None = None
 ) -> dict[str, Any]:
-    """R_k and the line through the ``chosen`` targets, each with its 95 % interval (None where it has none)."""
-    chosen = np.ones(len(x), dtype=bool) if chosen is None else chosen
-    fit = line(x[chosen], y[chosen])
+    """R_k and the regression line of the ``included`` targets, each with a 95 % interval or None."""
+    included = np.ones(len(x), dtype=bool) if included is None else included
+    fit = line(x[included], y[included])
     result: dict[str, Any] = {
-        "recovered": recovered(x[chosen], y[chosen]),
+        "recovered": recovered(x[included], y[included]),
         "interval": None,
         "slope": None if fit is None else fit[0],
         "slope_interval": None,
         "intercept": None if fit is None else fit[1],
     }
-    if resamples.weights is None or not chosen.any():
+    if resamples.weights is None or not included.any():
         return result
-    count, sx, sy, sxx, sxy = (resamples.sums(v, chosen) for v in (np.ones_like(x), x, y, x * x, x * y))
+    count, sx, sy, sxx, sxy = (resamples.sums(v, included) for v in (np.ones_like(x), x, y, x * x, x * y))
     if result["recovered"] is not None and (sy > 0).all():
         result["interval"] = interval(sx / sy)
     spread = count * sxx - sx * sx
@@ -82,7 +82,7 @@ def gains(
 
 
 def interval(values: Float[ndarray, " S"]) -> list[float]:
-    """The middle 95 %."""
+    """The 2.5 % and 97.5 % quantiles of S values."""
     return [float(edge) for edge in np.quantile(values, (0.025, 0.975))]
 
 
@@ -92,16 +92,16 @@ def by_k(
     y: Float[ndarray, " N"],
     ks: tuple[int, ...],
     resamples: Resamples,
-    chosen: Bool[ndarray, " N"] | None = None,
+    included: Bool[ndarray, " N"] | None = None,
 ) -> dict[str, Any]:
-    """`gains` for every k; ``losses`` with 1, 2, … tokens."""
-    return {str(k): gains(short - losses[:, k - 1], y, resamples, chosen) for k in ks}
+    """`gains` for every k, from ``losses`` with the first 1, …, m tokens visible."""
+    return {str(k): gains(short - losses[:, k - 1], y, resamples, included) for k in ks}
 
 
 def spans(order: Int[ndarray, "N m"], context: int, block: Int[ndarray, " n"], ks: tuple[int, ...]) -> dict[str, Any]:
-    """How far before the target the first k chosen tokens stand: counts per bin, and what a uniform choice expects.
+    """Distances from the target to the first k chosen tokens: counts per bin, and the shares of a uniform choice.
 
-    The token right before the target has distance 1. ``edges`` are inclusive on the left.
+    The token before the target has distance 1. Bins include their left edge.
     """
     nearest, farthest = context - int(block[-1]), context - int(block[0])
     edges = np.unique(np.linspace(nearest, farthest + 1, min(SPAN_BINS, farthest + 1 - nearest) + 1).round())
@@ -114,14 +114,14 @@ def spans(order: Int[ndarray, "N m"], context: int, block: Int[ndarray, " n"], k
     }
 
 
-def agreement(orders: dict[str, Int[ndarray, "N m"]], block: int, ks: tuple[int, ...]) -> dict[str, Any]:
-    """For every two selectors and k, the mean share of common tokens; ``chance`` is that of a uniform choice, k / n."""
+def overlap(orders: dict[str, Int[ndarray, "N m"]], block: int, ks: tuple[int, ...]) -> dict[str, Any]:
+    """For each pair of rules and each k, the mean share of common tokens; a uniform choice has ``chance`` k / n."""
     pairs = []
     for first, second in combinations(orders, 2):
         common = {
             str(k): float((orders[first][:, :k, None] == orders[second][:, None, :k]).any(axis=2).mean()) for k in ks
         }
-        pairs.append({"selectors": [first, second], "common": common})
+        pairs.append({"rules": [first, second], "common": common})
     return {"pairs": pairs, "chance": {str(k): k / block for k in ks}}
 
 
@@ -131,36 +131,36 @@ def extrapolation(
     gap: Float[ndarray, " N"],
     resamples: Resamples,
 ) -> dict[str, Any]:
-    """Do targets with sparse dependence extrapolate better? Spearman's correlation of x/y with ``gap``, per k.
+    """Spearman's correlation of the share x/y with ``gap``, over the targets that need the context, for each k.
 
-    ``gap`` is how much worse the model trained at short lengths is at the full one. Only targets that need the context
-    have a share x/y; it is cut to [0, 1], beyond which it says nothing on sparsity. A negative correlation is the
-    paper's expectation. The entry itself is that of the smallest k, ``by_k`` has all.
+    ``gap`` is the additional loss, in nats, of the model trained at a shorter context. Shares are clipped to [0, 1].
+    The paper expects a negative correlation: sparse dependence extrapolates better. The entry itself is that of the
+    smallest k; ``by_k`` holds all.
     """
-    chosen = y > NEEDS_CONTEXT
+    included = y > NEEDS_CONTEXT
     found: dict[str, Any] = {}
     for k, gained in x.items():
-        # Rounded, so that shares which differ by rounding only have the same rank.
-        share = np.clip(gained[chosen] / y[chosen], 0, 1).round(9)
+        # Shares that differ by rounding errors only get the same rank.
+        share = np.clip(gained[included] / y[included], 0, 1).round(9)
         found[str(k)] = {
-            "rank_correlation": _correlation(share, gap[chosen]),
-            "interval": _spearman_interval(share, gap[chosen], resamples, chosen),
+            "rank_correlation": _correlation(share, gap[included]),
+            "interval": _spearman_interval(share, gap[included], resamples, included),
         }
-    return {"targets": int(chosen.sum()), "k": min(x), **found[str(min(x))], "by_k": found}
+    return {"targets": int(included.sum()), "k": min(x), **found[str(min(x))], "by_k": found}
 
 
 def _correlation(a: Float[ndarray, " N"], b: Float[ndarray, " N"]) -> float | None:
-    """Spearman's ρ, or None where either does not vary."""
+    """Spearman's ρ; None if either does not vary."""
     value = float(spearman(a, b)) if len(a) > 1 else float("nan")
     return None if np.isnan(value) else value
 
 
 def _spearman_interval(
-    share: Float[ndarray, " M"], gap: Float[ndarray, " M"], resamples: Resamples, chosen: Bool[ndarray, " N"]
+    share: Float[ndarray, " M"], gap: Float[ndarray, " M"], resamples: Resamples, included: Bool[ndarray, " N"]
 ) -> list[float] | None:
     if resamples.weights is None:
         return None
-    repeats = resamples.weights[:, resamples.owner[chosen]].astype(int)
+    repeats = resamples.weights[:, resamples.owner[included]].astype(int)
     drawn = [_correlation(np.repeat(share, row), np.repeat(gap, row)) for row in repeats]
     known = [value for value in drawn if value is not None]
     return interval(np.array(known)) if known and len(known) == len(drawn) else None

@@ -1,4 +1,4 @@
-"""The Lasso for many small problems at once."""
+"""Solves many small Lasso problems at once."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from jaxtyping import Float
 from numpy import ndarray
 
 STEPS, TOLERANCE = 5000, 1e-7
-"""Most proximal steps, and the change of a coefficient below which they end."""
+"""Largest number of proximal steps, and the change of a coefficient below which they stop."""
 
 
 def lasso(
     inputs: Float[ndarray, "N m n"], outputs: Float[ndarray, "N m"], alpha: float
 ) -> tuple[Float[ndarray, "N n"], Float[ndarray, "N n"]]:
-    """Coefficients w that minimize |y − Xw|² / 2m + alpha·|w|₁ per problem, and the correlations of y with X.
+    """Coefficients w that minimize |y − Xw|² / 2m + alpha·|w|₁ for each of N problems, and the correlations of y and X.
 
-    Inputs and outputs are standardized first (a constant column stays 0), so coefficients have no unit. By accelerated
-    proximal gradient steps (Beck & Teboulle 2009) with restarts.
+    Inputs and outputs are standardized (a constant column becomes 0), so coefficients have no unit. The method is
+    accelerated proximal gradient descent (Beck & Teboulle 2009) with restarts.
     """
     x, y = _standardized(inputs), _standardized(outputs[:, :, None])
     gram = x.mT @ x / x.shape[1]
@@ -27,7 +27,7 @@ def lasso(
     for _ in range(STEPS):
         moved = ahead - step * ((gram @ ahead[:, :, None])[:, :, 0] - correlations)
         new = np.sign(moved) * np.maximum(np.abs(moved) - step * alpha, 0)
-        # Momentum that points uphill is dropped, problem by problem.
+        # A problem whose momentum increases its objective restarts.
         uphill = ((ahead - new) * (new - weights)).sum(axis=1, keepdims=True) > 0
         momentum = np.where(uphill, 1.0, momentum)
         larger = (1 + np.sqrt(1 + 4 * momentum**2)) / 2

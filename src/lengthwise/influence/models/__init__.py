@@ -1,1 +1,1 @@
-"""Language models as the measurement sees them: ours, those of `transformers`, and an exact reader of planted text."""
+"""Defines the `LanguageModel` interface for ours, those of `transformers`, and exact inference on planted text."""

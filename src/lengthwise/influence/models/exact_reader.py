@@ -1,7 +1,4 @@
-"""The exact probabilities of planted text as a language model: what a perfectly trained reader would say.
-
-With it, what a selector finds or misses is the selector's own doing and not the model's.
-"""
+"""Implements exact inference on planted text as a `LanguageModel`, to test selection rules without model error."""
 
 from __future__ import annotations
 
@@ -18,11 +15,10 @@ from lengthwise.influence.text.planted_text import NOISE, PlantedText
 
 
 class ExactReader:
-    """ln p(label | visible tokens), by counting the words of S* that hold the visible tokens of the asked topic.
+    """p(label | visible tokens), from counts of the words of S* that contain the visible tokens of the queried topic.
 
-    All words of S* and all places are equally likely, so nothing else in the text says anything. ``floor`` is the
-    least probability that is given to any label, so that losses stay finite. It has no vectors and no attention:
-    selectors that ask for these raise `LengthwiseError`.
+    All words of S* and all positions are equally likely, so other tokens carry no information. Probabilities below
+    ``floor`` are raised to it. Rules that need attention or gradients raise `LengthwiseError`.
     """
 
     def __init__(self, text: PlantedText, floor: float = 1e-9) -> None:
@@ -38,7 +34,7 @@ class ExactReader:
     def target_losses(
         self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
-        """−ln of each label's share among the words that agree with what is visible."""
+        """−ln of each label's share among the words that agree with the visible tokens."""
         del positions
         topics = tokens[:, -1:] - self.text.queries
         marked = tokens - topics * self.text.marks
@@ -54,22 +50,22 @@ class ExactReader:
     def masked_losses(
         self, tokens: Int[ndarray, "B Lbar"], visible: Bool[ndarray, "B Lbar"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
-        """The same, window by window."""
+        """Losses of `target_losses`, computed window by window."""
         rows = zip(tokens, visible, targets, strict=True)
         return np.array([self.target_losses(t[None, v], np.flatnonzero(v)[None], y[None])[0] for t, v, y in rows])
 
     def attention(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[ndarray, "B T"]:
-        """There is none."""
-        raise LengthwiseError(f"model {self.name} has no attention; leave out selector attention")
+        """Raise `LengthwiseError`, since this model has no attention."""
+        raise LengthwiseError(f"model {self.name} has no attention; leave out rule attention")
 
     def gradient_input(
         self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, "B T"]:
-        """There is none."""
-        raise LengthwiseError(f"model {self.name} has no vectors; leave out selector gradient-input")
+        """Raise `LengthwiseError`, since this model has no gradients."""
+        raise LengthwiseError(f"model {self.name} has no gradients; leave out rule gradient-input")
 
     def _count(self, seen: tuple[int, ...], label: int) -> float:
-        """Each word counts as often as the seen tokens can be chosen from its own."""
+        """A word counts once for every way to pick the visible tokens from it."""
         wanted = Counter(seen)
         shares = [prod(comb(word[token], times) for token, times in wanted.items()) for word in self._words]
         agreeing = sum(share for share, own in zip(shares, self._labels, strict=True) if own == label)

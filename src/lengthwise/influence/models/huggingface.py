@@ -1,7 +1,7 @@
-"""Any causal language model of Hugging Face's `transformers` as a `LanguageModel`: a local folder or a hub name.
+"""Adapts causal language models of Hugging Face's `transformers` to the `LanguageModel` interface.
 
-What it needs: full causal attention in every layer, position ids as an input, and an explicit attention mask. GPT-2,
-Llama and GPT-NeoX have all three. A model that lacks one is found out at loading, by masking and looking.
+A model needs full causal attention, position ids and an explicit attention mask, as GPT-2, Llama and GPT-NeoX have.
+Loading tests this by masking tokens, and refuses other models.
 """
 
 from __future__ import annotations
@@ -21,39 +21,45 @@ from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
-from lengthwise.influence.models.language_model import batch_tokens, captured_vectors, helpfulness, nats, tensor
+from lengthwise.influence.models.language_model import (
+    batch_tokens,
+    captured_vectors,
+    gradient_times_input,
+    nats,
+    tensor,
+)
 from lengthwise.influence.models.last_token import at_last_token, separable_mlp
 from lengthwise.models.device import chosen_device
 from lengthwise.training.memory import keep_memory
 
 SUITED = "use a causal model with full attention and position ids, such as GPT-2, Llama or GPT-NeoX"
 TOLERANCE = 1e-3
-"""Most nats between masked and compact losses that rounding explains; what a mask that is ignored does is larger."""
+"""Largest difference of masked and compact losses that rounding explains, relative to a loss of at least 1 nat."""
 PROBED = 16
-"""Tokens of the windows that are probed at loading."""
+"""Tokens of the windows that loading tests."""
 
 
 class HuggingFaceTokenizer:
-    """A `transformers` tokenizer; no special tokens are added."""
+    """A `transformers` tokenizer that adds no special tokens."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
         self.vocab_size = len(inner)
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text, however long."""
+        """Token ids of ``text``, without a limit on its length."""
         return self.inner(text, add_special_tokens=False, verbose=False)["input_ids"]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The text of each token by itself."""
+        """The text of each token, decoded separately."""
         return [self.inner.decode([int(token)]) for token in ids]
 
 
 class HuggingFaceModel:
     """A causal model of `transformers` in float32, on the device that LENGTHWISE_DEVICE names.
 
-    ``max_length`` overrides what the configuration states; with a sliding window it is at most the window, within
-    which attention is full. Raises `LengthwiseError` if neither is known, or if the model can't be masked.
+    ``max_length``, in tokens, overrides the model's configuration; a sliding window limits it, since attention is full
+    within the window. Raises `LengthwiseError` if no maximum is known, or the model can't be masked.
     """
 
     def __init__(self, name: str, inner: Any, max_length: int | None = None, *, source: str | None = None) -> None:
@@ -76,9 +82,9 @@ class HuggingFaceModel:
 
     @classmethod
     def load(cls, source: str | Path, max_length: int | None = None) -> HuggingFaceModel:
-        """A model from a folder (as ``save_pretrained`` writes it) or from the hub; safetensors only, no remote code.
+        """Load a model from a folder or the hub, from safetensors only and without remote code.
 
-        Raises `LengthwiseError` without the [lm] extra, if there is no such model, or if it can't be masked.
+        Raises `LengthwiseError` without the [lm] extra, if the model does not exist, or if it can't be masked.
         """
         auto = _transformers("AutoModelForCausalLM")
         source = str(source)
@@ -93,12 +99,12 @@ class HuggingFaceModel:
 
     @cached_property
     def tokenizer(self) -> HuggingFaceTokenizer:
-        """The tokenizer saved beside the model; raises `LengthwiseError` if there is none."""
+        """The tokenizer in the model's folder; raises `LengthwiseError` if it is missing."""
         require(self._source is not None, f"model {self.name} was not loaded from a folder and has no tokenizer")
         auto = _transformers("AutoTokenizer")
         what = f"no tokenizer beside model {self.name}; save one into the same folder"
         found = HuggingFaceTokenizer(_opened(lambda: auto.from_pretrained(self._source, trust_remote_code=False), what))
-        # Some classes are built without their files, and then know no text.
+        # Some classes load without their files and encode every text as nothing.
         require(bool(found.encode("a text")), what)
         return found
 
@@ -106,7 +112,7 @@ class HuggingFaceModel:
     def target_losses(
         self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
-        """Losses from the visible tokens alone; logits and the last block's MLP at the last only."""
+        """Losses from the visible tokens; logits and the last block's MLP are computed at the last token only."""
         with nullcontext() if self._last_mlp is None else at_last_token(self._last_mlp):
             return nats(self._last_logits(tokens, positions), targets)
 
@@ -114,7 +120,7 @@ class HuggingFaceModel:
     def masked_losses(
         self, tokens: Int[ndarray, "B Lbar"], visible: Bool[ndarray, "B Lbar"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
-        """The same with a 4-D mask [B, 1, query, key]; a masked token still sees itself."""
+        """Losses under a mask of shape [B, 1, query, key], in which a masked token attends to itself only."""
         length = tokens.shape[1]
         causal = torch.ones(length, length, dtype=torch.bool, device=self._device).tril()
         own = torch.eye(length, dtype=torch.bool, device=self._device)
@@ -125,19 +131,19 @@ class HuggingFaceModel:
 
     @torch.inference_mode()
     def attention(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[ndarray, "B T"]:
-        """Mean attention of the last token on each; raises `LengthwiseError` if the model does not give it."""
+        """Mean attention of the last token to each; raises `LengthwiseError` if the model does not return it."""
         with self._eager():
             found = self._forward(tokens, positions, output_attentions=True).attentions
         layers = [layer for layer in found or () if layer is not None]
-        require(bool(layers), f"model {self.name} does not give its attention; leave out selector attention")
+        require(bool(layers), f"model {self.name} does not return its attention; leave out rule attention")
         return torch.stack([layer[:, :, -1].double().mean(1) for layer in layers]).mean(0).cpu().numpy()
 
     def gradient_input(
         self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, "B T"]:
-        """How much each token's vector lowers the loss, to first order."""
+        """−gradient · input of each token's embedding."""
         with captured_vectors(self.inner.get_input_embeddings()) as vectors:
-            return helpfulness(self._last_logits(tokens, positions), targets, vectors)
+            return gradient_times_input(self._last_logits(tokens, positions), targets, vectors)
 
     @property
     def _device(self) -> torch.device:
@@ -150,20 +156,20 @@ class HuggingFaceModel:
     def _forward(
         self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], mask: Tensor | None = None, **more: Any
     ) -> Any:
-        # Without any mask, positions that jump would be read as several sequences packed into one.
+        # Without a mask, `transformers` treats gaps between positions as borders of packed sequences.
         mask = torch.ones(tokens.shape, dtype=torch.long, device=self._device) if mask is None else mask
-        ids, places = tensor(tokens, self._device), tensor(positions, self._device)
-        return self.inner(input_ids=ids, position_ids=places, attention_mask=mask, use_cache=False, **more)
+        ids, position_ids = tensor(tokens, self._device), tensor(positions, self._device)
+        return self.inner(input_ids=ids, position_ids=position_ids, attention_mask=mask, use_cache=False, **more)
 
     @contextmanager
     def _eager(self) -> Iterator[None]:
-        """Attention as plain products within the block: only these give their weights."""
+        """Use eager attention, which alone returns its weights, while the context is active."""
         before = self.inner.config._attn_implementation
         try:
             self.inner.set_attn_implementation("eager")
         except (AttributeError, ValueError):
             raise LengthwiseError(
-                f"model {self.name} does not give its attention; leave out selector attention"
+                f"model {self.name} does not return its attention; leave out rule attention"
             ) from None
         try:
             yield
@@ -171,7 +177,7 @@ class HuggingFaceModel:
             self.inner.set_attn_implementation(before)
 
     def _check_masks(self) -> None:
-        """Mask half of a random window: what is masked must not matter, and the two forms must agree."""
+        """Test that masked tokens do not change the loss, and that masked and compact losses agree."""
         length = min(PROBED, self.max_length or PROBED)
         rng = stream(0, "masks")
         tokens = rng.integers(self.vocab_size, size=(2, length))
@@ -181,8 +187,7 @@ class HuggingFaceModel:
         what = f"model {self.name} ({type(self.inner).__name__}) can't be masked"
         try:
             masked = self.masked_losses(tokens, np.stack([visible, visible]), targets)
-            places = np.flatnonzero(visible)[None]
-            compact = self.target_losses(tokens[:1, visible], places, targets[:1])
+            compact = self.target_losses(tokens[:1, visible], np.flatnonzero(visible)[None], targets[:1])
         except (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError) as error:
             raise LengthwiseError(f"{what} ({_first_line(error)}); {SUITED}") from None
         if not np.isfinite([*masked, *compact]).all():
@@ -239,7 +244,7 @@ def _check_folder(source: str) -> None:
 def _opened(load: Any, what: str) -> Any:
     try:
         return load()
-    # The package raises many kinds of errors for files that are missing or damaged.
+    # The package raises errors without a common type for missing and damaged files.
     except Exception as error:
         raise LengthwiseError(f"{what} ({type(error).__name__}: {_first_line(error)})") from None
 
@@ -251,7 +256,7 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Loading draws a bar per file; what fails is said by the error."""
+    """Hide the progress bars of loading while the context is active."""
     logging = _transformers("utils").logging
     logging.disable_progress_bar()
     try:

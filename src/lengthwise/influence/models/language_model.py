@@ -1,8 +1,7 @@
-"""What a measurement needs of a language model, and our own transformer as one.
+"""Defines the interface of a language model whose tokens can be masked, and adapts our transformer to it.
 
-A masked token is removed as a key of every later query in all layers; positions stay as they are. What remains of the
-visible tokens then depends on visible tokens only, so a forward pass over these alone, each at its own position, gives
-the same loss: the *compact* form. `LanguageModel.masked_losses` is the explicit form, the reference.
+A masked token is not a key of any later query in any layer; positions do not change. A forward pass over the visible
+tokens alone, each at its own position, therefore gives the same loss: this is the *compact* form.
 """
 
 from __future__ import annotations
@@ -25,71 +24,70 @@ from lengthwise.models.transformer import Transformer
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """A causal language model whose tokens can be masked one by one. Losses are −ln p(target), in nats, float64.
+    """A causal language model whose tokens can be masked; losses are −ln p(target) in nats, float64.
 
-    ``tokens`` and ``positions`` are the visible tokens and where they stand (increasing, from 0); the target follows
-    the last of them. ``visible`` marks the tokens of a whole window that are not masked; the last must be visible.
+    ``tokens`` are visible tokens and ``positions`` their increasing positions from 0; the target follows the last.
+    ``visible`` marks the unmasked tokens of a whole window, of which the last is one.
     """
 
     name: str
     max_length: int | None
-    """The most positions it can be given; None if any number."""
+    """Largest number of positions; None if there is no limit."""
     vocab_size: int
     parameters: int
-    """Number of trained numbers."""
     batch_tokens: int
-    """Tokens of one forward pass that it is fastest with."""
+    """Number of tokens per forward pass at which the model is fastest."""
 
     def target_losses(
         self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
-        """Losses of the targets, from the visible tokens alone."""
+        """Losses in the compact form, from the visible tokens alone."""
         ...
 
     def masked_losses(
         self, tokens: Int[ndarray, "B Lbar"], visible: Bool[ndarray, "B Lbar"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
-        """The same with an explicit mask over the whole window, one entry per query and key: slow and plain."""
+        """Losses under an explicit mask over the whole window; the slow reference for `target_losses`."""
         ...
 
     def attention(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[ndarray, "B T"]:
-        """Attention of the last token on each, mean over layers and heads."""
+        """Attention of the last token to each token, averaged over layers and heads."""
         ...
 
     def gradient_input(
         self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, "B T"]:
-        """−(gradient of the loss with respect to a token's vector) · vector; positive where the token helps."""
+        """−gradient · input of each token's embedding; positive where the token lowers the loss."""
         ...
 
 
 Losses = Callable[[Int[ndarray, " T"], Int[ndarray, " n"]], Float[ndarray, " n"]]
-"""Positions that are visible (increasing), and others: the losses when one of these is visible too, each in turn."""
+"""Maps visible positions (increasing) and n further ones to the losses with each of the n added separately."""
 
 
 @runtime_checkable
 class Sharing(Protocol):
-    """A `LanguageModel` that computes masks which differ in one token faster than one by one."""
+    """A `LanguageModel` that shares work between masks that differ in one token."""
 
     shares: bool
-    """Whether it can."""
+    """Whether the model supports this."""
 
     def share(self, tokens: Int[ndarray, " Lbar"], target: int) -> Losses:
-        """The losses of one window's target."""
+        """The losses of one window's target, as a function of the mask."""
         ...
 
 
 class OwnModel:
-    """`Transformer` as a `LanguageModel`; its position ids are the positions.
+    """Our `Transformer` as a `LanguageModel`; position ids are the positions.
 
-    ``max_length`` is the number of positions that the model may be given, None if any. Raises `LengthwiseError` when
-    its ids have several levels or ids must be predicted, which text has not.
+    ``max_length`` is the largest number of positions, None without a limit. Raises `LengthwiseError` if the model has
+    several levels of ids or predicts ids.
     """
 
     def __init__(self, name: str, transformer: Transformer, max_length: int | None) -> None:
         require(
             transformer.shape.kinds == ("coupled",) and transformer.position_head is None,
-            f"model {name} does not read plain position ids; train it with scheme sequential, randomized or pose",
+            f"model {name} does not take plain position ids; train it with scheme sequential, randomized or pose",
         )
         self.name, self.max_length = name, max_length
         self.transformer = transformer.eval()
@@ -103,13 +101,13 @@ class OwnModel:
     def target_losses(
         self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
-        """Losses from the visible tokens alone; the last layer and the head act at the last token only."""
+        """Losses from the visible tokens; the last layer and the head are computed at the last token only."""
         ids, at = self._ids(positions), last(tokens.shape[1])
         return nats(self.transformer(self._tensor(tokens), ids, at=at).logits[:, 0], targets)
 
     @torch.inference_mode()
     def share(self, tokens: Int[ndarray, " Lbar"], target: int) -> Losses:
-        """Losses under masks that differ in one token; for as long as the weights stay as they are."""
+        """Losses under masks that differ in one token, valid until the weights change."""
         window = SharedWindow(
             self.transformer, self._tensor(tokens), max(self.batch_tokens, CPU_SHARED_TOKENS), self._space
         )
@@ -124,25 +122,25 @@ class OwnModel:
     def masked_losses(
         self, tokens: Int[ndarray, "B Lbar"], visible: Bool[ndarray, "B Lbar"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
-        """The same with the transformer's key mask."""
+        """Losses under the transformer's key mask."""
         ids = self._ids(np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape))
         logits = self.transformer(self._tensor(tokens), ids, visible=self._tensor(visible)).logits
         return nats(logits[:, -1], targets)
 
     @torch.inference_mode()
     def attention(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[ndarray, "B T"]:
-        """Mean attention of the last token on each."""
+        """Attention of the last token to each token, averaged over layers and heads."""
         weights = self.transformer.attention(self._tensor(tokens), self._ids(positions), last(tokens.shape[1]))
         return weights[..., 0, :].double().mean(dim=(0, 2)).cpu().numpy()
 
     def gradient_input(
         self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, "B T"]:
-        """How much each token's vector lowers the loss, to first order."""
+        """−gradient · input of each token's embedding."""
         with captured_vectors(self.transformer.table) as vectors:
             ids, at = self._ids(positions), last(tokens.shape[1])
             logits = self.transformer(self._tensor(tokens), ids, at=at).logits[:, 0]
-            return helpfulness(logits, targets, vectors)
+            return gradient_times_input(logits, targets, vectors)
 
     def _ids(self, positions: Int[ndarray, "B T"]) -> Int[Tensor, "B T 1"]:
         return self._tensor(positions)[:, :, None]
@@ -155,36 +153,35 @@ CPU_TOKENS, CPU_SHARED_TOKENS, GPU_TOKENS = 1024, 4096, 1 << 16
 
 
 def batch_tokens(device: torch.device) -> int:
-    """Tokens of one forward pass: on a CPU, those whose activations stay in its caches.
+    """Tokens per forward pass; on a CPU their activations fit into its caches.
 
-    Passes that share work write over the same memory and take more: there, what a batch costs besides its tokens shows.
+    Passes that share work reuse their memory, so `CPU_SHARED_TOKENS` is larger.
     """
     return CPU_TOKENS if device.type == "cpu" else GPU_TOKENS
 
 
 def tensor(values: ndarray, device: torch.device) -> Tensor:
-    """A copy on ``device``, so that views that can't be written to are fine."""
+    """A copy on ``device``; ``values`` may be read-only."""
     return torch.from_numpy(np.array(values)).to(device)
 
 
 def last(length: int) -> slice:
-    """The last of ``length`` positions."""
+    """The slice of the last of ``length`` positions."""
     return slice(length - 1, length)
 
 
 def nats(logits: Float[Tensor, "B V"], targets: Int[ndarray, " B"]) -> Float[ndarray, " B"]:
     """−ln of each target's probability, in float64."""
     wanted = tensor(targets, logits.device)
-    # The sum over the vocabulary in float64; the logits themselves are as exact as the model is.
     largest = logits.amax(-1, keepdim=True)
-    # What is below e^-80 of the largest adds nothing, and exponentials that underflow take many times as long.
+    # Terms below e^-80 do not change the sum, and exponentials that underflow are slow.
     total = (logits - largest).clamp_(min=-80).exp_().sum(-1, dtype=torch.float64).log()
     return (total + (largest - logits.gather(1, wanted[:, None])).double()[:, 0]).detach().cpu().numpy()
 
 
 @contextmanager
 def captured_vectors(embedding: nn.Module) -> Iterator[list[Tensor]]:
-    """Within the block, the embedding's outputs ask for gradients and are listed; its own weights are left alone."""
+    """Collect the embedding's outputs as leaves that require gradients, while the context is active."""
     found: list[Tensor] = []
 
     def capture(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
@@ -200,10 +197,10 @@ def captured_vectors(embedding: nn.Module) -> Iterator[list[Tensor]]:
         handle.remove()
 
 
-def helpfulness(
+def gradient_times_input(
     logits: Float[Tensor, "B V"], targets: Int[ndarray, " B"], vectors: list[Tensor]
 ) -> Float[ndarray, "B T"]:
-    """−gradient · input of the summed losses with respect to the captured token vectors."""
+    """−gradient · input of the summed losses for the captured embeddings."""
     wanted = tensor(targets, logits.device)
     loss = nn.functional.cross_entropy(logits.float(), wanted, reduction="sum")
     (gradient,) = torch.autograd.grad(loss, vectors)

@@ -1,4 +1,4 @@
-"""Of the last block of a `transformers` model, its MLP at the last token only: nothing else reads what it gives."""
+"""Restricts the MLP of a `transformers` model's last block to the last token, whose output alone is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 
 def separable_mlp(inner: Any, losses: Callable[[], Float[ndarray, " N"]]) -> nn.Module | None:
-    """The MLP of the last block, if ``losses()`` of the model stay the same when it reads the last token only."""
+    """The MLP of the last block, if ``losses()`` does not change when it computes the last token only."""
     mlp = last_mlp(inner)
     if mlp is None:
         return None
@@ -21,14 +21,14 @@ def separable_mlp(inner: Any, losses: Callable[[], Float[ndarray, " N"]]) -> nn.
     try:
         with at_last_token(mlp):
             cut = losses()
-    # Blocks that do something else with what their MLP gives.
+    # Some blocks use the output of their MLP in another way.
     except (TypeError, ValueError, RuntimeError, IndexError):
         return None
     return mlp if np.allclose(cut, full, rtol=1e-5, atol=1e-5) else None
 
 
 def last_mlp(inner: Any) -> nn.Module | None:
-    """The MLP of the last block; None where blocks are not a list of their own, or their MLP has another name."""
+    """The attribute ``mlp`` of the last block; None if the model has no unique list of blocks or no such attribute."""
     layers = getattr(inner.config, "num_hidden_layers", None)
     stacks = [part for part in inner.modules() if isinstance(part, nn.ModuleList) and len(part) == layers]
     found = getattr(stacks[0][-1], "mlp", None) if len(stacks) == 1 else None
@@ -37,9 +37,9 @@ def last_mlp(inner: Any) -> nn.Module | None:
 
 @contextmanager
 def at_last_token(mlp: nn.Module) -> Iterator[None]:
-    """Within the block, ``mlp`` reads [B, T, D] and gives [B, 1, D], of the last token.
+    """Make ``mlp`` map [B, T, D] to [B, 1, D], computed from the last token, while the context is active.
 
-    Added to the residual stream it spreads over all tokens, so the stream is right at the last one only.
+    The sum with the residual stream broadcasts, so the stream is correct at the last token only.
     """
 
     def cut(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

@@ -1,9 +1,7 @@
-"""Forward passes of our transformer under masks that differ in one token, with all that they share computed once.
+"""Runs our transformer under masks that differ in one token and computes the shared part once, exact to rounding.
 
-Exact to rounding. In the first layer, queries, keys and values don't depend on the mask, and a new key changes a
-softmax by one weight: with w on it, attention gives (1 − w) · (what it gave) + w · (the new value). So what the layer's
-MLP reads is a sum of a few known vectors. All after it is computed for the visible tokens, and of the last layer only
-what its last query reads.
+In the first layer, queries, keys and values don't depend on the mask. A new key with weight w changes attention's
+output from a to (1 − w) · a + w · (new value), so the input of the MLP is a sum of known vectors.
 """
 
 from __future__ import annotations
@@ -15,33 +13,33 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.influence.models.shared_layer import Layer, Mask, Workspace, turns
+from lengthwise.influence.models.shared_layer import Layer, Mask, Workspace, rotations
 from lengthwise.models.transformer import Block, Transformer
 
 MOST = 60.0
-"""The largest attention logit whose exponential is taken as it is: e^60 and e^-60 are far from float32's ends."""
+"""Largest attention logit whose exponential is computed directly; e^±60 is within float32's range."""
 
 
 def covers(transformer: Transformer) -> bool:
-    """Whether `SharedWindow` can compute this transformer.
+    """Whether `SharedWindow` supports this transformer.
 
-    It needs two layers, RMSNorm, linear layers without biases, no factor that counts visible tokens, and positions that
-    rotate pairs of coordinates if they rotate anything.
+    It needs two layers or more, RMSNorm, linear layers without biases, no log-length factor, and an encoding whose
+    rotations, if any, act on pairs of coordinates.
     """
     config = transformer.config
     if config.layers < 2 or config.norm != "rms" or config.bias or config.log_length is not None:
         return False
     try:
-        turns(transformer, 8)
+        rotations(transformer, 8)
     except ValueError:
         return False
     return True
 
 
 class SharedWindow:
-    """A window of W tokens at positions 0, 1, …, whose last token predicts.
+    """A window of W tokens at positions 0, 1, …, whose last token predicts the target.
 
-    A batch has at most ``batch_tokens`` tokens, so that its activations stay in the processor's cache.
+    A batch has at most ``batch_tokens`` tokens, so that its activations fit into the processor's cache.
     """
 
     @torch.no_grad()
@@ -50,7 +48,7 @@ class SharedWindow:
     ) -> None:
         self.transformer, self.batch_tokens, self.space = transformer, batch_tokens, space
         self.layers = [Layer.of(block) for block in transformer.blocks if isinstance(block, Block)]
-        self.turns = turns(transformer, len(tokens))
+        self.rotations = rotations(transformer, len(tokens))
         ids = torch.arange(len(tokens), device=tokens.device)[None, :, None]
         x, embedded = transformer.table(tokens), transformer.encoding.embed(ids)
         self.x: Float[Tensor, "W D"] = x if embedded is None else x + embedded[0]
@@ -58,34 +56,34 @@ class SharedWindow:
         causal = torch.full((len(x), len(x)), -math.inf, dtype=x.dtype, device=x.device).triu(1)
         self.bias: Float[Tensor, "h W W"] = causal[None] if bias is None else bias[0] + causal
         largest = max(float(self.bias.max()), -float(self.bias.diagonal(dim1=1, dim2=2).min()))
-        self.factors = largest + max(layer.reach for layer in self.layers) <= MOST
+        self.factors = largest + max(layer.largest_logit for layer in self.layers) <= MOST
         self.mask = self.bias.exp() if self.factors else self.bias
         self._first_layer()
 
     def _first_layer(self) -> None:
-        """Everything in the first layer that is the same under all masks."""
+        """Compute the part of the first layer that does not depend on the mask."""
         first, width = self.layers[0], self.x.shape[1]
         projected = (self.x * first.inverse_size(self.x)) @ first.qkv.T
-        turned = None if self.turns is None else self.turns[None]
-        q, k = first.turned(projected[None, :, : 2 * width], first.gain, turned, Workspace())[:, 0]
+        rotated = None if self.rotations is None else self.rotations[None]
+        q, k = first.heads_of(projected[None, :, : 2 * width], first.gain, rotated, Workspace())[:, 0]
         v = projected[:, 2 * width :].unflatten(1, (first.heads, -1)).transpose(0, 1)
         self.logits: Float[Tensor, "H W W"] = q @ k.mT + self.bias
         self.values: Float[Tensor, "H W D"] = v @ first.out.unflatten(1, (first.heads, -1)).permute(1, 2, 0)
 
     @torch.no_grad()
     def scores(self, visible: Int[Tensor, " T"], added: Int[Tensor, " n"]) -> Float[Tensor, "n V"]:
-        """Logits behind the last token when the tokens ``visible`` (increasing) and one of ``added`` can be seen."""
+        """Logits of the last token for each of ``added``, visible together with ``visible`` (increasing positions)."""
         first = self.layers[0]
         common = self.logits[:, visible][:, :, visible]
         total = common.logsumexp(-1, keepdim=True)
         values = self.values[:, visible]
         mixed = (common - total).exp() @ values
-        # The new token itself sees those of the visible before it, and itself.
+        # The new token attends to itself and to the visible tokens before it.
         own = torch.cat([self.logits[:, added][:, :, visible], self.logits[:, added, added][..., None]], dim=-1)
         own = own.softmax(-1)
         news = self.x[added] + (own[..., :-1] @ values + own[..., -1:] * self.values[:, added]).sum(0)
         known = torch.cat([(self.x[visible] + mixed.sum(0))[None], -mixed]).transpose(0, 1)
-        # Slot 0 is the new token's.
+        # Slot 0 belongs to the new token.
         known = functional.pad(known, (0, 0, 0, 0, 1, 0))
         weights = torch.sigmoid(self.logits[:, visible][:, :, added] - total).permute(2, 1, 0)
         weights = functional.pad(weights, (0, 0, 1, 0))
@@ -103,14 +101,14 @@ class SharedWindow:
 
     def _later_layers(self, x: Float[Tensor, "B T D"], visible: Tensor, added: Tensor) -> Float[Tensor, "B D"]:
         slots = torch.cat([added[:, None], visible.expand(len(added), -1)], dim=1)
-        turned = None if self.turns is None else self.turns[slots]
+        rotated = None if self.rotations is None else self.rotations[slots]
         mask = self._mask(visible, added)
         for layer in self.layers[1:-1]:
-            x = layer.forward(x, turned, mask, self.space)
-        return self.layers[-1].last(x, turned, mask, self.space)
+            x = layer.forward(x, rotated, mask, self.space)
+        return self.layers[-1].last(x, rotated, mask, self.space)
 
     def _mask(self, visible: Tensor, added: Tensor) -> Mask:
-        """Of queries and keys in the order: new token, ``visible``."""
+        """The mask of queries and keys in the order: new token, ``visible``."""
         rows, tokens = len(added), len(visible) + 1
         mask = self.space.take("mask", rows, len(self.mask), tokens, tokens, like=self.mask)
         mask[:, :, 1:, 1:] = self.mask[:, visible][:, :, visible]

@@ -1,1 +1,1 @@
-"""Documents, tokenizers, windows of text, and planted text whose influential tokens are known."""
+"""Provides corpora, tokenizers, windows of tokens, and planted text whose influential tokens are known."""

@@ -1,6 +1,6 @@
-"""Text that is at hand: the standard library's, a file or folder of the user's, or a streamed data set.
+"""Loads a corpus: Python's standard library, a file or folder, or a streamed Hugging Face data set.
 
-`documents` says how each is split into a training and a held-out part.
+`documents` defines the split into a training part and a held-out part.
 """
 
 from __future__ import annotations
@@ -11,42 +11,28 @@ from pathlib import Path, PurePosixPath
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.influence.text.documents import Corpus, Document, split
-from lengthwise.influence.text.windows import Windows, windows
-
-__all__ = [
-    "Corpus",
-    "Document",
-    "Windows",
-    "from_dataset",
-    "from_path",
-    "load_corpus",
-    "split",
-    "standard_library",
-    "windows",
-]
 
 STREAMED = 4000
-"""Documents that are taken from a streamed data set."""
+"""Number of documents taken from a streamed data set."""
 
-NOT_EVERYWHERE = frozenset({"test", "tests", "idlelib", "tkinter", "turtledemo", "lib2to3", "ensurepip", "lib-dynload"})
-"""Folders of the standard library that distributions leave out or package apart."""
-NOT_TEXT = frozenset({"encodings", "site-packages", "dist-packages", "__pycache__", "pydoc_data"})
-"""Folders of tables, and of what is not the standard library."""
+OPTIONAL = frozenset({"test", "tests", "idlelib", "tkinter", "turtledemo", "lib2to3", "ensurepip", "lib-dynload"})
+"""Folders of the standard library that some distributions leave out or package separately."""
+EXCLUDED = frozenset({"encodings", "site-packages", "dist-packages", "__pycache__", "pydoc_data"})
+"""Folders that hold tables or packages outside the standard library."""
 TOPICS = PurePosixPath("pydoc_data/topics.py")
 
 
 def standard_library(root: Path | None = None) -> Corpus:
-    """The sources of this Python's standard library, documentation strings in place, and its help topics.
+    """The source files of this Python's standard library, docstrings included, and its help topics.
 
-    Left out are folders that not every installation has, and tables (codecs, build settings). The text differs a
-    little between Python versions; `Corpus.describe` has a fingerprint. Raises `LengthwiseError` where Python comes
-    without its sources.
+    `OPTIONAL` and `EXCLUDED` folders are left out. The text differs slightly between Python versions;
+    `Corpus.describe` gives a fingerprint. Raises `LengthwiseError` if this Python has no source files.
     """
     root = root or Path(sysconfig.get_path("stdlib"))
     documents = []
     for path in sorted(root.rglob("*.py")):
         name = PurePosixPath(path.relative_to(root).as_posix())
-        if (NOT_EVERYWHERE | NOT_TEXT).isdisjoint(name.parts) and not name.name.startswith("_sysconfigdata"):
+        if (OPTIONAL | EXCLUDED).isdisjoint(name.parts) and not name.name.startswith("_sysconfigdata"):
             documents.append(Document(str(name), _read(path)))
     if (root / TOPICS).is_file():
         documents += _topics(_read(root / TOPICS))
@@ -56,7 +42,7 @@ def standard_library(root: Path | None = None) -> Corpus:
 
 
 def _topics(source: str) -> list[Document]:
-    """The help texts of the language, which are one literal dictionary; read, never run."""
+    """The help texts of the language. They are one literal dictionary, which is parsed and not executed."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
             return [Document(f"topics/{key}.txt", text) for key, text in ast.literal_eval(node.value).items()]
@@ -64,10 +50,10 @@ def _topics(source: str) -> list[Document]:
 
 
 def from_path(path: Path) -> Corpus:
-    """A text file, or a folder of them with everything below; hidden files are left alone.
+    """The corpus of a text file, or of all text files in and below a folder, without hidden files.
 
-    Raises `LengthwiseError` if there is no such path, a named file is not UTF-8 text, or a folder holds no text. Files
-    in a folder that are not text are listed in `Corpus.skipped`.
+    Files of a folder that are not UTF-8 text are listed in `Corpus.skipped`. Raises `LengthwiseError` if the path does
+    not exist, a file given itself is not UTF-8 text, or a folder holds no text.
     """
     if path.is_file():
         return split(path.name, [Document(path.name, _read(path))])
@@ -105,9 +91,8 @@ def _read(path: Path) -> str:
 def from_dataset(name: str, *, documents: int = STREAMED) -> Corpus:
     """The first ``documents`` texts of a Hugging Face data set ``NAME`` or ``NAME:CONFIGURATION``, streamed.
 
-    Only as many are fetched. They come from the split ``train`` and are held out by number as files are by name.
-    Raises `LengthwiseError` without the package `datasets`, if the data set can't be opened, or if its entries have no
-    ``text``.
+    They come from the split ``train``; their numbers decide which are held out, as names do for files. Raises
+    `LengthwiseError` if the package `datasets` is missing, the data set can't be opened, or an entry has no ``text``.
     """
     try:
         from datasets import load_dataset  # type: ignore[import-not-found]
@@ -125,7 +110,7 @@ def from_dataset(name: str, *, documents: int = STREAMED) -> Corpus:
                 break
     except LengthwiseError:
         raise
-    # What a data set's code and its network raise has no common type.
+    # Data sets and network access raise has no common type.
     except Exception as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise LengthwiseError(f"cannot stream data set {name}: {first}; check the name and the network") from None
@@ -134,7 +119,7 @@ def from_dataset(name: str, *, documents: int = STREAMED) -> Corpus:
 
 
 def load_corpus(text: Path | None = None, dataset: str | None = None) -> Corpus:
-    """The corpus that a user names: a path, a data set, or else the standard library."""
+    """The corpus of a path or a data set, or the standard library without either; raises `LengthwiseError`."""
     require(text is None or dataset is None, "give --text or --dataset, not both")
     if text is not None:
         return from_path(text)

@@ -1,7 +1,7 @@
-"""Documents in two parts, one to train on and one to measure on, split by file.
+"""Defines a corpus: documents split by file into a training part and a held-out part.
 
-The split: a file is held out if the BLAKE2b hash of its name (8 bytes, big-endian) is 0 modulo 10, so about a tenth is,
-and a file stays on its side whatever else is added or removed.
+A file is held out if the BLAKE2b hash of its name (8 bytes, big-endian) is 0 modulo 10. The split of a file therefore
+does not depend on the other files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ONE_IN = 10
 
 @dataclass(frozen=True)
 class Document:
-    """A file, or one entry of a data set."""
+    """The text of a file or of one entry of a data set."""
 
     name: str
     text: str
@@ -27,7 +27,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents to train on and documents to measure on; ``skipped`` are files of a folder that are no text."""
+    """Training and held-out documents; ``skipped`` names the files of a folder that are not text."""
 
     name: str
     train: tuple[Document, ...]
@@ -35,7 +35,7 @@ class Corpus:
     skipped: tuple[str, ...] = ()
 
     def describe(self) -> dict[str, Any]:
-        """Name, size and a fingerprint of all text: equal fingerprints are equal corpora."""
+        """Name, sizes and a digest of all text as JSON values."""
         total = hashlib.blake2b(digest_size=8)
         for part in (self.train, self.held_out):
             for document in part:
@@ -54,7 +54,7 @@ def _bytes(documents: Iterable[Document]) -> int:
 
 
 def is_held_out(name: str) -> bool:
-    """Whether the file of this name is in the held-out part."""
+    """Whether a file of this name belongs to the held-out part."""
     return _hash(name) % ONE_IN == 0
 
 
@@ -63,10 +63,10 @@ def _hash(name: str) -> int:
 
 
 def split(name: str, documents: Iterable[Document], skipped: tuple[str, ...] = ()) -> Corpus:
-    """A corpus of ``documents``, split by name; with several, neither part is empty.
+    """A corpus of ``documents``, split by name so that neither part is empty.
 
-    Of a single document the last tenth of the lines is held out, under the name ``NAME (end)``.
-    Raises `LengthwiseError` if there is no text at all.
+    Of a single document, the last tenth of the lines is held out as ``NAME (end)``. Raises `LengthwiseError` if there
+    is no text, or a single document has one line.
     """
     ordered = sorted((d for d in documents if d.text.strip()), key=lambda document: document.name)
     require(bool(ordered), f"{name} holds no text; choose another --text")

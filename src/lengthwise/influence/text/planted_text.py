@@ -1,9 +1,8 @@
-"""Text whose influential tokens are known: planted correlations with a topic, before a query that names the topic.
+"""Samples planted text, whose influential tokens S* are known; a query at its end names the topic of S*.
 
-The strings are those of `lengthwise.sparsity.planted.planted` (Golowich et al. 2025, Definition 3.2), made fit for a
-measurement of influential tokens: S* lies in the block that is masked, and every string carries the k tokens of a
-second topic as a decoy, which the query does not ask for. So the block of another text holds nothing that the query
-wants, and what a selector gains from it is selection noise.
+The strings extend `lengthwise.sparsity.planted.planted` (Golowich et al. 2025, Definition 3.2): S* lies in the masked
+block, which also holds k tokens of a second topic as a decoy. A block of text on other topics therefore gives no
+information on the target, and what a selection rule gains from it is selection noise.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from lengthwise.sparsity.planted.placements import Uniform
 from lengthwise.sparsity.planted.planted import Planted, Words
 
 NOISE = 4
-"""Number of noise symbols."""
+"""Number of noise symbols in the alphabet."""
 
 
 @dataclass(frozen=True)
-class PlantedSample:
-    """``tokens`` are context and target; ``relevant`` is S*, in positions; ``topics`` are the asked and the decoy."""
+class PlantedWindows:
+    """Context and target ``tokens``, the positions S* in ``relevant``, and the queried and the decoy topic."""
 
     tokens: Int[ndarray, "N W"]
     relevant: Int[ndarray, "N k"]
@@ -38,10 +37,10 @@ class PlantedSample:
 
 @config
 class PlantedText:
-    """A block of noise with S* and a decoy in it, ``recent`` − 1 tokens of noise, the query; then g*(X_{S*}).
+    """A block of noise that holds S* and a decoy, ``recent`` − 1 tokens of noise, the query, and g*(X_{S*}).
 
-    ``label`` is g*. ``sum``: token i of S* (in any order in the text) adds v·2^i for its bit v, so that each token by
-    itself makes the label ln 2 nats more likely, whichever others are seen. ``majority`` and ``parity`` of k bits.
+    ``label`` is g*. ``sum``: token i of S* adds v·2^i for its bit v, so each visible token lowers the loss by ln 2
+    nats. ``majority`` and ``parity`` are those of k bits. Raises `ValueError` if the block can't hold 2k tokens.
     """
 
     label: Literal["sum", "majority", "parity"] = "sum"
@@ -65,7 +64,7 @@ class PlantedText:
 
     @cached_property
     def planted(self) -> Planted:
-        """One topic's strings: noise symbols, then marked tokens."""
+        """The distribution of one topic: noise symbols, then marked tokens."""
         bits = 2 * (self.k if self.label == "sum" else 1)
         digits = range(bits // 2)
         # Marked token 2i + v is bit v of digit i.
@@ -88,38 +87,38 @@ class PlantedText:
 
     @property
     def marks(self) -> int:
-        """Marked tokens of one topic."""
+        """Number of marked tokens of one topic."""
         return self.planted.alphabet - NOISE
 
     @property
     def queries(self) -> int:
-        """The first of the topics' query tokens, which follow noise and marked tokens."""
+        """The first query token; the order is noise, marked tokens, queries, labels."""
         return NOISE + self.topics * self.marks
 
     @property
     def vocab_size(self) -> int:
-        """Noise, marked tokens by topic, queries, labels."""
+        """Number of noise symbols, marked tokens, queries and labels."""
         return self.queries + self.topics + self.planted.classes
 
-    def sample(self, size: int, rng: Rng) -> PlantedSample:
-        """``size`` independent windows."""
+    def sample(self, size: int, rng: Rng) -> PlantedWindows:
+        """Draw ``size`` independent windows."""
         planted, marks = self.planted, self.marks
-        asked, decoy = (planted.sample(size, self.block, rng) for _ in range(2))
+        queried, decoy = (planted.sample(size, self.block, rng) for _ in range(2))
         first = rng.integers(self.topics, size=size)
         second = (first + rng.integers(1, self.topics, size=size)) % self.topics
-        block = np.where(asked.tokens >= NOISE, asked.tokens + (first * marks)[:, None], asked.tokens)
-        # The decoy's tokens, in their order, at random places that S* has left free.
+        block = np.where(queried.tokens >= NOISE, queried.tokens + (first * marks)[:, None], queried.tokens)
+        # The decoy's tokens keep their order and take random positions outside S*.
         keys = rng.random(block.shape)
-        np.put_along_axis(keys, asked.relevant, np.inf, axis=1)
-        places = np.sort(np.argsort(keys, axis=1)[:, : self.k], axis=1)
+        np.put_along_axis(keys, queried.relevant, np.inf, axis=1)
+        free = np.sort(np.argsort(keys, axis=1)[:, : self.k], axis=1)
         words = np.take_along_axis(decoy.tokens, decoy.relevant, axis=1) + (second * marks)[:, None]
-        np.put_along_axis(block, places, words, axis=1)
+        np.put_along_axis(block, free, words, axis=1)
         noise = rng.integers(NOISE, size=(size, self.recent - 1))
-        answers = asked.labels + self.queries + self.topics
+        answers = queried.labels + self.queries + self.topics
         tokens = np.concatenate([block, noise, (self.queries + first)[:, None], answers[:, None]], axis=1)
-        return PlantedSample(tokens, asked.relevant, np.stack([first, second], axis=1))
+        return PlantedWindows(tokens, queried.relevant, np.stack([first, second], axis=1))
 
 
 def strangers(topics: Int[ndarray, "N 2"], rng: Rng) -> Int[ndarray, " N"]:
-    """For each window a random one that has nothing on its asked topic."""
-    return np.array([rng.choice(np.flatnonzero((topics != asked).all(axis=1))) for asked in topics[:, 0]])
+    """For each of N windows, the index of a random window without tokens of its queried topic."""
+    return np.array([rng.choice(np.flatnonzero((topics != queried).all(axis=1))) for queried in topics[:, 0]])

@@ -1,4 +1,4 @@
-"""Text as a task: random windows of tokenized documents, every token but the first predicted. No structure is known."""
+"""Defines text as a task: random windows of tokenized documents in which every token but the first is predicted."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from lengthwise.tasks import Task
 
 
 class TextTask(Task):
-    """Length n: windows of n + 1 consecutive tokens of one document, all windows equally likely; no padding.
+    """Length n: windows of n + 1 consecutive tokens of one document, uniformly distributed and without padding.
 
-    All tokens lie in one array, so a draw is an index. Documents of n tokens or fewer have no window.
+    The task states no parents. Documents of n tokens or fewer have no window.
     """
 
     name = "text"
@@ -36,15 +36,15 @@ class TextTask(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """As many tokens as the tokenizer has; their names are their ids."""
+        """The tokenizer's vocabulary; tokens are named by their ids."""
         return Vocab.of(f"#{i}" for i in range(len(SPECIALS), self._vocab_size))
 
     def max_length(self) -> int:
-        """The longest document has one token more."""
+        """The number of tokens of the longest document, minus one."""
         return int(self.sizes.max(initial=1)) - 1
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """Windows at random."""
+        """Write ``seq.size`` random windows."""
         for t, column in enumerate(self.windows(layout.length, seq.size, rng).T):
             if t:
                 seq.predicted(column)
@@ -52,7 +52,7 @@ class TextTask(Task):
                 seq.given(column)
 
     def windows(self, length: int, size: int, rng: Rng) -> Int[ndarray, "size length+1"]:
-        """``size`` random windows of ``length`` + 1 tokens."""
+        """``size`` random windows of ``length`` + 1 token ids."""
         room = np.maximum(self.sizes - length, 0)
         ends = np.cumsum(room)
         drawn = rng.integers(ends[-1], size=size)
@@ -61,5 +61,5 @@ class TextTask(Task):
         return self.tokens[start[:, None] + np.arange(length + 1)].astype(np.int64)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Text has no right continuation: always raises `LengthwiseError`."""
+        """Raise `LengthwiseError`, since text has no single right continuation."""
         raise LengthwiseError("a text has no right answer; choose a task from `lengthwise list tasks`")

@@ -1,6 +1,6 @@
-"""Text to token ids and back: bytes, or byte pairs merged on a training text (BPE; Sennrich et al. 2016).
+"""Defines the tokenizers of our language models: bytes and byte-pair encoding (BPE; Sennrich et al. 2016).
 
-Ids 0 to 3 are the library's special tokens; no text is ever encoded as one of them.
+Ids 0 to 3 are the special tokens; no text is encoded as one of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE = "tokenizer.json"
 
 
 class Tokenizer(Protocol):
-    """What a language model needs to read text."""
+    """The interface between text and token ids."""
 
     @property
     def vocab_size(self) -> int:
@@ -36,7 +36,7 @@ class Tokenizer(Protocol):
         ...
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """What each token stands for, to be shown; bytes that are no whole character are written ``\\xNN``."""
+        """The text of each token for display; bytes of an incomplete character are written ``\\xNN``."""
         ...
 
 
@@ -47,31 +47,31 @@ class Bytes:
     vocab_size = len(SPECIALS) + BYTES
 
     def encode(self, text: str) -> list[int]:
-        """Bytes, behind the special tokens."""
+        """The bytes of ``text``, shifted by the number of special tokens."""
         return (np.frombuffer(text.encode(), dtype=np.uint8).astype(np.int64) + len(SPECIALS)).tolist()
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """ASCII as it is, other bytes as ``\\xNN``."""
+        """ASCII characters unchanged, other bytes as ``\\xNN``."""
         return [_shown(bytes([i - len(SPECIALS)])) if i >= len(SPECIALS) else SPECIALS[i] for i in ids]
 
     @cached_property
     def sizes(self) -> Int[ndarray, " V"]:
-        """1, and 0 of the special tokens."""
+        """Bytes of each token: 0 for special tokens, 1 for others."""
         return np.array([0] * len(SPECIALS) + [1] * BYTES)
 
     def to_json(self) -> str:
-        """The name only. Equal texts are equal tokenizers."""
+        """JSON text; equal texts describe equal tokenizers."""
         return json.dumps({"kind": self.kind})
 
 
 class BPE:
-    """A byte-level BPE of the `tokenizers` library: merges never cross words, and any text can be encoded."""
+    """A byte-level BPE of the `tokenizers` library; merges do not cross words, and every text can be encoded."""
 
     kind = "bpe"
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
-        # Otherwise a text in which "<pad>" is written would hold a special token. The file does not keep this.
+        # Without this setting, which the file does not store, the text "<pad>" becomes a special token.
         tokenizer.encode_special_tokens = True
 
     @property
@@ -84,12 +84,12 @@ class BPE:
         return self._tokenizer.encode(text, add_special_tokens=False).ids
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """What each token stands for."""
+        """The text of each token."""
         return [_shown(self._bytes[i]) if i >= len(SPECIALS) else SPECIALS[i] for i in ids]
 
     @cached_property
     def sizes(self) -> Int[ndarray, " V"]:
-        """Bytes of each token; 0 of the special ones."""
+        """Bytes of each token; 0 for special tokens."""
         return np.array([0] * len(SPECIALS) + [len(token) for token in self._bytes[len(SPECIALS) :]])
 
     @cached_property
@@ -99,12 +99,12 @@ class BPE:
         return [bytes(table.get(letter, 63) for letter in token) for token in tokens]
 
     def to_json(self) -> str:
-        """The `tokenizers` library's own format."""
+        """JSON text in the format of the `tokenizers` library."""
         return self._tokenizer.to_str(pretty=True)
 
 
 OwnTokenizer = Bytes | BPE
-"""The tokenizers that `save_tokenizer` writes; they know the `sizes` of their tokens."""
+"""The tokenizers that `save_tokenizer` writes."""
 
 
 def _shown(token: bytes) -> str:
@@ -112,16 +112,16 @@ def _shown(token: bytes) -> str:
 
 
 def _byte_letters() -> dict[str, int]:
-    """The byte that each letter of a byte-level BPE stands for: visible ones themselves, the others from U+0100 on."""
+    """Byte-level BPE writes visible bytes as the same character and the others as U+0100 and following."""
     visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = [byte for byte in range(BYTES) if byte not in set(visible)]
     return {chr(b): b for b in visible} | {chr(BYTES + i): b for i, b in enumerate(hidden)}
 
 
 def train_bpe(texts: Iterable[str], vocabulary: int) -> BPE:
-    """A BPE of at most ``vocabulary`` tokens (fewer if the texts offer no more pairs to merge).
+    """A BPE of at most ``vocabulary`` tokens, trained on ``texts``.
 
-    Raises `LengthwiseError` without the `tokenizers` library, or if ``vocabulary`` can't hold the bytes.
+    Raises `LengthwiseError` without the `tokenizers` library, or if ``vocabulary`` is below 260.
     """
     least = len(SPECIALS) + BYTES
     require(vocabulary >= least, f"a bpe vocabulary holds the 256 bytes: at least {least} tokens, got {vocabulary}")
@@ -167,7 +167,7 @@ def load_tokenizer(folder: Path) -> OwnTokenizer:
     tokenizers = _library()
     try:
         tokenizer = BPE(tokenizers.Tokenizer.from_str(json.dumps(values)))
-    # The library raises plain `Exception`.
+    # The library raises `Exception` itself.
     except Exception:
         raise LengthwiseError(f"tokenizer {path} is damaged or of another format; train the model again") from None
     tokens = [tokenizer._tokenizer.id_to_token(i) for i in range(len(SPECIALS))]

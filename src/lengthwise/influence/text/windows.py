@@ -1,4 +1,4 @@
-"""Windows of text: some tokens of context and the target behind them."""
+"""Cuts windows from tokenized documents; a window is a context and the target token that follows it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from lengthwise.influence.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Windows:
-    """N windows of ``context`` tokens and the target behind them.
+    """N windows of L̄ context tokens and one target token.
 
-    ``documents`` are indices into ``names``; ``offsets`` are the targets' positions among their documents' tokens.
+    ``documents`` are indices into ``names``; ``offsets`` are the positions of the targets in their documents.
     """
 
     tokens: Int[ndarray, "N Lbar+1"]
@@ -29,10 +29,10 @@ class Windows:
 
 
 def windows(documents: Sequence[Document], tokenizer: Tokenizer, context: int, count: int, rng: Rng) -> Windows:
-    """``count`` different targets with ``context`` tokens of their own document before them, ordered by document.
+    """``count`` different targets with ``context`` tokens of the same document before them, ordered by document.
 
-    Documents get equal shares as far as they are long enough (those that get one more are drawn), and within a
-    document targets are drawn uniformly. Raises `LengthwiseError` if the documents are too short for ``count``.
+    Documents get equal shares where they are long enough; within a document, targets are drawn uniformly. Raises
+    `LengthwiseError` if the documents are too short for ``count`` targets.
     """
     require(context >= 1 and count >= 1, f"needs a context and a count of at least 1, got {context} and {count}")
     texts = [np.array(tokenizer.encode(document.text), dtype=np.int64) for document in documents]
@@ -50,8 +50,8 @@ def windows(documents: Sequence[Document], tokenizer: Tokenizer, context: int, c
     )
     offsets, owners = [], []
     for index, share in enumerate(_shares(room, count, rng)):
-        chosen = np.sort(rng.choice(room[index], size=share, replace=False)) + context if share else []
-        offsets += [int(at) for at in chosen]
+        starts = np.sort(rng.choice(room[index], size=share, replace=False)) if share else []
+        offsets += [int(start) + context for start in starts]
         owners += [index] * share
     tokens = np.stack([texts[i][at - context : at + 1] for i, at in zip(owners, offsets, strict=True)])
     return Windows(tokens, np.array(owners), tuple(document.name for document in documents), np.array(offsets))

@@ -1,1 +1,1 @@
-"""Report pages of influential tokens."""
+"""Reads results on influential tokens and draws their figures and pages."""

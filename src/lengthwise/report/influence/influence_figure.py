@@ -127,7 +127,7 @@ def recovered_figure(result: InfluenceResult) -> str:
         plot.set_ylabel("fraction of the gain recovered, $R_k$")
         if plot.get_legend_handles_labels()[0]:
             plot.legend(frameon=False, fontsize=8.5, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return to_svg(figure, "Fraction of the long context's gain recovered, by number of tokens and selector")
+        return to_svg(figure, "Fraction of the long context's gain recovered, by number of tokens and selection rule")
 
 
 def spans_figure(result: InfluenceResult) -> str:

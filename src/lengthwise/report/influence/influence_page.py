@@ -1,4 +1,4 @@
-"""What a page says of influential tokens: findings, figures and tables from one result."""
+"""Prepares the section on influential tokens: findings, figures and tables of one result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lengthwise.report.influence.influence_figure import masks_figure, recovered
 from lengthwise.report.influence.influence_result import NAMES, Cell, InfluenceResult, Link
 
 ENOUGH = 0.9
-"""Share of the gain from which k tokens are said to explain the long context; a convention of ours."""
+"""Share of the gain at which k tokens count as sufficient; our own convention."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class InfluenceSection:
     spans: str
     masks: str
     tables: tuple[dict[str, Any], ...]
-    agreement: tuple[dict[str, Any], ...]
+    overlap: tuple[dict[str, Any], ...]
     settings: Mapping[str, Any]
     provenance: str
 
@@ -58,7 +58,7 @@ def influence_section(result: InfluenceResult) -> InfluenceSection:
         spans=spans_figure(result),
         masks=masks_figure(),
         tables=tuple(_tables(result)),
-        agreement=tuple(_agreement(result)),
+        overlap=tuple(_overlap(result)),
         settings={
             key: result.values.get(key)
             for key in ("model", "chooser", "extrapolator", "pair", "corpus", "config", "speed")
@@ -147,10 +147,10 @@ def _tables(result: InfluenceResult) -> list[dict[str, Any]]:
     return tables
 
 
-def _agreement(result: InfluenceResult) -> list[dict[str, Any]]:
-    """How many of the tokens that the best selector chose the others chose too, by k; chance last."""
+def _overlap(result: InfluenceResult) -> list[dict[str, Any]]:
+    """By k, the share of the best rule's tokens that each other rule chose too; the last row is chance."""
     rows = []
-    for first, second, common in result.agreement:
+    for first, second, common in result.overlap:
         if result.best in (first, second):
             other = second if first == result.best else first
             rows.append({"name": NAMES.get(other, other), "shares": [common.get(k) for k in result.ks]})

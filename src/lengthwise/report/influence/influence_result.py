@@ -1,4 +1,4 @@
-"""A result of ``lengthwise influence``, read without trust: what the figures use is checked here, once."""
+"""Reads and checks the result file of ``lengthwise influence``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy import ndarray
 from lengthwise.core.errors import LengthwiseError
 
 KIND, FORMAT = "influence", 1
-"""What tells these result files from those of training runs, and the version that this report reads."""
+"""The field ``kind`` of these result files, and the version of their format."""
 
 NAMES = {
     "greedy": "greedy",
@@ -27,12 +27,12 @@ NAMES = {
     "null": "null: block of another document",
     "beyond_null": "greedy, beyond the null",
 }
-"""How selectors and controls are called on the page."""
+"""Names of selection rules and controls on the page."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen positions of every target, ``orders[N, K]``, and the loss in nats with the first 1 … K of them."""
+    """The chosen positions ``orders[N, K]`` of N targets, and ``losses[N, K]`` in nats with the first 1 … K visible."""
 
     orders: ndarray
     losses: ndarray
@@ -40,7 +40,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Cell:
-    """Fraction R_k of the long context's gain that is recovered, its interval, and the slope of y on x."""
+    """The recovered fraction R_k of the long context's gain and the line of y on x, with intervals."""
 
     recovered: float | None
     low: float | None
@@ -52,18 +52,18 @@ class Cell:
 
 @dataclass(frozen=True)
 class Split:
-    """The targets whose loss the long context lowers by more than ``threshold`` nats, and their cells as in `all`."""
+    """The targets whose loss the long context lowers by more than ``threshold`` nats."""
 
     threshold: float
     targets: int
     share: float | None
-    """Of the whole gain."""
+    """Share of the whole gain."""
     cells: Mapping[str, Mapping[int, Cell]]
 
 
 @dataclass(frozen=True)
 class Link:
-    """Sparsity of dependence against extrapolation: Spearman's correlation of x/y at k with the short model's gap."""
+    """Spearman's correlation of the share x/y at k with the additional loss of the short-context model."""
 
     k: int
     targets: int
@@ -85,23 +85,24 @@ class InfluenceResult:
     long: ndarray
     short: ndarray
     chosen: Mapping[str, Choice]
-    """By selector; ``cross`` (chosen by the other model) and ``null`` beside them, where there are such."""
+    """By selection rule; ``cross`` (chosen by the other model) and ``null`` are further keys where they exist."""
     cells: Mapping[str, Mapping[int, Cell]]
-    """By the same names, then by k; ``beyond_null`` is what greedy's tokens gain beyond those of the null."""
+    """By the same keys, then by k; ``beyond_null`` is greedy's gain minus that of the null."""
     needing: Split | None
     link: Link | None
-    agreement: tuple[tuple[str, str, Mapping[int, float]], ...]
-    """Two selectors and, by k, the mean share of tokens that both chose."""
+    overlap: tuple[tuple[str, str, Mapping[int, float]], ...]
+    """Pairs of rules and, by k, the mean share of tokens that both chose."""
     passages: tuple[Mapping[str, Any], ...]
     values: Mapping[str, Any]
-    """The file as it is."""
+    """The contents of the file."""
 
     @classmethod
     def of(cls, values: Any, *, where: str = "result") -> InfluenceResult:
-        """From the contents of a result file; raises `LengthwiseError` naming ``where`` if anything is amiss."""
+        """From the contents of a result file; raises `LengthwiseError` that names ``where`` if they are damaged."""
         try:
             if values["format"] != FORMAT or values["kind"] != KIND:
                 raise LengthwiseError(f"{where} is of another format than {FORMAT}; run again")
+            values = _renamed(values) if "selectors" in values["summary"] else values
             config, targets, summary = values["config"], values["targets"], values["summary"]
             named = {name: [t["chosen"][name] for t in targets] for name in targets[0]["chosen"]}
             for control in ("cross", "null"):
@@ -121,12 +122,12 @@ class InfluenceResult:
                 cells=_cells(summary),
                 needing=_split(summary.get("needs_context")),
                 link=_link(summary.get("extrapolation")),
-                agreement=_agreement(summary.get("agreement")),
+                overlap=_overlap(summary.get("overlap")),
                 passages=tuple(values.get("passages") or ()),
                 values=values,
             )
             if not set(result.ks) or result.chosen.keys() - result.cells.keys():
-                raise ValueError("a selector without a summary")
+                raise ValueError("a rule without a summary")
             if any(max(result.ks) > choice.orders.shape[1] for choice in result.chosen.values()):
                 raise ValueError("fewer chosen tokens than the largest k")
             return result
@@ -135,27 +136,38 @@ class InfluenceResult:
 
     @property
     def title(self) -> str:
-        """Which model, on what, with how much context: what tells two results on a page apart."""
+        """The model, the text and the context."""
         sink = ", first token kept" if self.keep_first else ""
         return f"{self.model} on {self.corpus}, {self.context} tokens, {self.recent} recent{sink}"
 
     @property
     def block(self) -> int:
-        """Tokens that can be masked."""
+        """Number of tokens that can be masked."""
         return self.context - self.recent - int(self.keep_first)
 
     @property
     def best(self) -> str:
-        """The selector that the scatter and the spans show: greedy, or the first there is."""
+        """The rule that the scatter and the spans show: greedy, or else the first."""
         return "greedy" if "greedy" in self.chosen else next(iter(self.chosen))
 
     def gained(self, name: str, k: int) -> ndarray:
-        """x of the scatter, ``[N]``: what the first k chosen tokens give each target, in nats."""
+        """Gain of each target from its first k chosen tokens, ``[N]`` in nats."""
         return self.short - self.chosen[name].losses[:, k - 1]
 
     def spans(self, name: str, k: int) -> ndarray:
-        """Distances in tokens from the target to its first k chosen tokens, flat."""
+        """Distances ``[N · k]`` in tokens from each target to its first k chosen tokens."""
         return (self.context - self.chosen[name].orders[:, :k]).ravel()
+
+
+def _renamed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """An older file with the present keys: it calls the rules selectors and their overlap agreement."""
+    summary = dict(values["summary"])
+    summary["rules"] = summary.pop("selectors")
+    if summary.get("needs_context"):
+        summary["needs_context"] = {"rules": summary["needs_context"]["selectors"], **summary["needs_context"]}
+    if summary.get("agreement"):
+        summary["overlap"] = {"pairs": [{"rules": p["selectors"], **p} for p in summary["agreement"]["pairs"]]}
+    return {**values, "summary": summary}
 
 
 def _losses(values: Any) -> ndarray:
@@ -175,7 +187,7 @@ def _choice(choices: list[Mapping[str, Any]]) -> Choice:
 
 def _cells(summary: Mapping[str, Any]) -> dict[str, dict[int, Cell]]:
     more = {name: summary[name] for name in ("cross", "null", "beyond_null") if summary.get(name)}
-    rows = {**summary["selectors"], **more}
+    rows = {**summary["rules"], **more}
     return {str(name): {int(k): _cell(cell) for k, cell in row.items()} for name, row in rows.items()}
 
 
@@ -194,8 +206,8 @@ def _link(values: Mapping[str, Any] | None) -> Link | None:
     )
 
 
-def _agreement(values: Mapping[str, Any] | None) -> tuple[tuple[str, str, dict[int, float]], ...]:
-    rows = [(*pair["selectors"], pair["common"]) for pair in values["pairs"]] if values else []
+def _overlap(values: Mapping[str, Any] | None) -> tuple[tuple[str, str, dict[int, float]], ...]:
+    rows = [(*pair["rules"], pair["common"]) for pair in values["pairs"]] if values else []
     return tuple((str(a), str(b), {int(k): float(share) for k, share in common.items()}) for a, b, common in rows)
 
 

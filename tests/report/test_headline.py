@@ -7,14 +7,14 @@ from importlib.resources import files
 from pathlib import Path
 
 from lengthwise.prediction.measured import measured as lines
-from lengthwise.report.measured import measured
+from lengthwise.report.headline import headline_numbers
 
 RESULTS = Path(__file__).parents[2] / "results"
 
 
 def test_shipped_file_is_made_from_the_results():
     shipped = json.loads(files("lengthwise.prediction").joinpath("measured.json").read_text(encoding="utf-8"))
-    assert shipped == measured(RESULTS)
+    assert shipped == headline_numbers(RESULTS)
 
 
 def test_lines_name_system_fit_and_median():

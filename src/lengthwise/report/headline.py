@@ -1,7 +1,7 @@
-"""The committed results in a few lines per system, which `lengthwise predict` shows beside its verdicts.
+"""Condenses the committed results to a few numbers per system, which `lengthwise predict` shows beside its verdicts.
 
-``python -m lengthwise.report.measured results src/lengthwise/prediction/measured.json`` writes them anew; a test holds
-the file against ``results/``.
+``python -m lengthwise.report.headline results src/lengthwise/prediction/measured.json`` writes them; a test compares
+the file with ``results/``.
 """
 
 from __future__ import annotations
@@ -15,27 +15,26 @@ from lengthwise.report.result import load
 from lengthwise.report.summary import SystemSummary, summarize
 
 RECIPES = ("variable-assignment", "parity-scratchpad", "sparse-parity", "addition")
-"""Their systems are shown; ablations and searches speak of settings, not of tasks."""
+"""The recipes whose systems are shown; ablations and searches are left out."""
 
 
-def measured(results: Path) -> dict[str, Any]:
-    """Per system: task, seeds, how many fitted, the median exact match at the longest test.
+def headline_numbers(results: Path) -> dict[str, Any]:
+    """Per system: task, seeds, fitted seeds, and the median exact match at the longest test, as JSON values.
 
-    Where a system was run in several configurations (presets), the one that was tested farthest is shown. Of sparse
-    parity with balanced tests, these are shown, for k up to K_train.
+    Of several configurations of a system, the one with the longest test counts. Of sparse parity, balanced tests count
+    where they exist, for k up to K_train. Raises `LengthwiseError` as `load` does.
     """
     farthest: dict[tuple[str, str], SystemSummary] = {}
     for system in summarize(load([results])):
         key = system.recipe, system.results[0].system
         if system.recipe in RECIPES and (key not in farthest or _reach(system) > _reach(farthest[key])):
             farthest[key] = system
-    # Folders are in no order that means anything; a sort that is stable leaves systems without a k as they come.
     in_order = sorted(farthest.values(), key=lambda system: int(system.experiment["task"].get("k_max", 0)))
     return {"systems": [_row(system) for system in in_order]}
 
 
 def _reach(system: SystemSummary) -> tuple[int, int]:
-    """The longest test; of equals, the one with more kinds of tests says more."""
+    """The longest test, then the number of tests."""
     return max((cell.length for cell in system.cells), default=0), len(system.cells)
 
 
@@ -62,4 +61,4 @@ def _row(system: SystemSummary) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    write_json(Path(sys.argv[2]), measured(Path(sys.argv[1])))
+    write_json(Path(sys.argv[2]), headline_numbers(Path(sys.argv[1])))
