@@ -25,7 +25,7 @@ from lengthwise.influence.models.language_model import LanguageModel, OwnModel, 
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingShape
-from lengthwise.positions.encodings.specs import RoPE
+from lengthwise.positions.encodings.rope import RoPE
 
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Tokens [1, L̄], visible [1, L̄], target [1] to a loss [1]."""

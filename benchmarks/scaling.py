@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.specs import Learned
+from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig

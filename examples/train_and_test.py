@@ -6,7 +6,7 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.run import run_seed
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.specs import Learned
+from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig

@@ -12,6 +12,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 CHECKED_PACKAGES = (
     "lengthwise.core.batch",
+    "lengthwise.nn",
     "lengthwise.tasks",
     "lengthwise.positions",
     "lengthwise.models",

@@ -18,7 +18,7 @@ from lengthwise.experiments.run import Report, run_directory, run_seed
 from lengthwise.experiments.stack import run_seeds, train_seeds
 from lengthwise.experiments.sweep import Event, sweep
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.specs import NoPE
+from lengthwise.positions.encodings.nope import NoPE
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig

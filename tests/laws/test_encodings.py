@@ -81,11 +81,11 @@ def test_later_tokens_and_ids_change_nothing_earlier(encoding: str, task: Task):
         ids[:, t:] = 1 + (ids[:, t:] + 6) % 14
         after = model(tokens, ids).logits
         assert torch.allclose(before[:, :t], after[:, :t], atol=1e-5)
-        assert not torch.allclose(before[:, t], after[:, t], atol=1e-3), "the token itself is heard"
+        assert not torch.allclose(before[:, t], after[:, t], atol=1e-3), "the token itself counts"
 
 
 @encodings
-def test_ids_are_heard_by_all_but_nope(encoding: str):
+def test_ids_matter_to_all_but_nope(encoding: str):
     scheme = Coupled(max_position=60)
     model = rough_model("addition", scheme, encoding)
     inputs = some_inputs("addition", scheme)
@@ -107,7 +107,7 @@ def test_translation_invariance_holds_exactly_where_it_is_claimed(encoding: str)
     if ENCODINGS.get(encoding).translation_invariant:
         assert all(same)
     else:
-        # FIRE is invariant below its threshold, so only the farthest shift has to be heard.
+        # FIRE is invariant below its threshold, so only the farthest shift has to change the logits.
         assert not same[-1]
 
 

@@ -16,7 +16,8 @@ from lengthwise.models.regularizer.table import regularizer_table
 from lengthwise.models.theory.finite import finite_version
 from lengthwise.models.theory.limit_parts import LimitHead
 from lengthwise.models.theory.parity_networks import parity_by_counting, parity_by_looking_back
-from lengthwise.positions.encodings.specs import Learned, NoPE
+from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.nope import NoPE
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.regularizer import positional_regularizer

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings.base import EncodingShape
-from lengthwise.positions.encodings.specs import NoPE
+from lengthwise.positions.encodings import EncodingShape
+from lengthwise.positions.encodings.nope import NoPE
 
 WIDTH = 8
 BOS, A, B = range(3)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.models.layers import with_taken
-from lengthwise.positions.encodings.modules import Table
+from lengthwise.nn.parameters import Table
 
 
 @pytest.mark.parametrize("at", [slice(1, 4), slice(-2, None), torch.tensor([4, 0, 2])])

@@ -11,11 +11,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lengthwise import nn
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.nn.alibi import alibi_slopes
+from lengthwise.nn.t5 import log_bucket
 from lengthwise.positions.encodings import ENCODINGS, EncodingShape
-from lengthwise.positions.encodings.fire import Fire
-from lengthwise.positions.encodings.relative import alibi_slopes, log_bucket
-from lengthwise.positions.encodings.specs import FIRE, T5, RoPE
+from lengthwise.positions.encodings.rope import RoPE
 
 ONE_LEVEL = EncodingShape(width=16, heads=4, head_width=4, kinds=("coupled",), max_position=500)
 THREE_LEVELS = EncodingShape(width=24, heads=3, head_width=8, kinds=("coupled", "fixed", "coupled"), max_position=500)
@@ -141,28 +142,28 @@ fire_settings = st.tuples(st.floats(1, 200), st.floats(1e-3, 10))
 def test_fire_argument_stays_in_its_trained_range(setting: tuple[float, float], ids: list[int]):
     """The required test: the normalizer is the maximum, so the argument is in [0, 1] and 1 (up to ε) at key id 0."""
     threshold, scale = setting
-    module = Fire(FIRE(threshold=threshold, scale=scale), ONE_LEVEL)
-    rising = torch.tensor(sorted([0, *ids]))[None, :, None]
-    argument = module.argument(rising, rising, 0)[0]
+    module = nn.FIRE(4, threshold=threshold, scale=scale)
+    rising = torch.tensor(sorted([0, *ids]))[None]
+    argument = module.argument(rising, rising)[0]
     visible = argument.tril()
     assert visible.min() >= 0
     assert visible.max() <= 1 + 1e-6
-    for i, position in enumerate(rising[0, :, 0].tolist()):
+    for i, position in enumerate(rising[0].tolist()):
         if position >= threshold:
             # ε = 1e-6 in the denominator costs ε / ψ(p).
             assert argument[i, 0].item() == pytest.approx(1, abs=1e-5 + 2e-6 / math.log1p(scale * position))
     falling = rising.flip(1)
-    assert module.argument(falling, falling, 0).max() <= 1 + 1e-6
-    shuffled = torch.tensor(ids)[None, :, None]
-    assert module.argument(shuffled, shuffled, 0).max() <= 1 + 1e-6
+    assert module.argument(falling, falling).max() <= 1 + 1e-6
+    shuffled = torch.tensor(ids)[None]
+    assert module.argument(shuffled, shuffled).max() <= 1 + 1e-6
 
 
 def test_fire_normalizes_far_queries_by_their_own_position():
     """With the minimum (a bug that is in circulation) the argument would pass 1 and grow without bound."""
-    module = Fire(FIRE(threshold=8.0), ONE_LEVEL)
+    module = nn.FIRE(4, threshold=8.0)
     for position in (8, 80, 400):
-        query, key = torch.tensor([[[position]]]), torch.tensor([[[0]]])
-        assert module.argument(query, key, 0).item() == pytest.approx(1, abs=1e-4)
+        query, key = torch.tensor([[position]]), torch.tensor([[0]])
+        assert module.argument(query, key).item() == pytest.approx(1, abs=1e-4)
 
 
 def test_fire_without_gradients_works_in_pieces(monkeypatch):
@@ -170,14 +171,14 @@ def test_fire_without_gradients_works_in_pieces(monkeypatch):
     module = build("fire", ONE_LEVEL)
     queries, keys = some_ids(ONE_LEVEL), some_ids(ONE_LEVEL)
     whole = module.bias(queries, keys)
-    monkeypatch.setattr("lengthwise.positions.encodings.fire.PAIRS", 40)
+    monkeypatch.setattr("lengthwise.nn.fire.PAIRS", 40)
     with torch.no_grad():
         pieces = module.bias(queries, keys)
     assert torch.allclose(whole, pieces, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["alibi", "t5"])
-def test_biases_hear_differences_only(name: str):
+def test_biases_depend_on_differences_only(name: str):
     ids = some_ids(ONE_LEVEL)
     module = build(name, ONE_LEVEL)
     assert torch.equal(module.bias(ids, ids), module.bias(ids + 77, ids + 77))
@@ -195,10 +196,10 @@ def rope_by_complex_numbers(x: np.ndarray, ids: np.ndarray, levels: list[int], b
         for t in range(half):
             # Levels own contiguous blocks of frequencies, as equal as they can be.
             level = levels[t * len(levels) // half]
-            turned = complex(x[(*index, t)], x[(*index, t + half)]) * cmath.exp(
+            rotated = complex(x[(*index, t)], x[(*index, t + half)]) * cmath.exp(
                 1j * float(ids[b, token, level]) * base ** (-2 * t / (2 * half))
             )
-            result[(*index, t)], result[(*index, t + half)] = turned.real, turned.imag
+            result[(*index, t)], result[(*index, t + half)] = rotated.real, rotated.imag
     return result
 
 
@@ -212,7 +213,7 @@ def test_rope_equals_complex_multiplication(shape: EncodingShape):
 
 
 @given(shift=st.integers(0, 100))
-def test_rope_scores_hear_differences_only(shift: int):
+def test_rope_scores_depend_on_differences_only(shift: int):
     module = build("rope", ONE_LEVEL)
     generator = torch.Generator().manual_seed(2)
     q, k = torch.randn(2, 2, 4, 7, 4, generator=generator)
@@ -222,10 +223,10 @@ def test_rope_scores_hear_differences_only(shift: int):
     assert torch.allclose(before, after, atol=1e-3)
 
 
-def test_rope_turns_keep_lengths():
+def test_rotations_keep_lengths():
     x = torch.randn(2, 4, 7, 4, generator=torch.Generator().manual_seed(3))
-    turned = build("rope", ONE_LEVEL).rotate(x, some_ids(ONE_LEVEL))
-    assert torch.allclose(turned.norm(dim=-1), x.norm(dim=-1), atol=1e-5)
+    rotated = build("rope", ONE_LEVEL).rotate(x, some_ids(ONE_LEVEL))
+    assert torch.allclose(rotated.norm(dim=-1), x.norm(dim=-1), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -235,8 +236,10 @@ def test_rope_turns_keep_lengths():
         EncodingShape(width=4, heads=2, head_width=2, kinds=("coupled", "coupled"), max_position=10),
     ],
 )
-def test_rope_refuses_heads_that_it_cannot_turn(shape: EncodingShape):
-    with pytest.raises(LengthwiseError, match=r"rope needs an even head width of at least \d+, got \d+; change model"):
+def test_rope_refuses_heads_that_it_cannot_rotate(shape: EncodingShape):
+    with pytest.raises(
+        LengthwiseError, match=r"rope needs an even head width of at least \d+, got \d+; change the width"
+    ):
         RoPE().build(shape)
 
 
@@ -276,7 +279,7 @@ def test_learned_rows_have_the_configured_size():
     assert module.tables[0].weight.std().item() == pytest.approx(0.3, rel=0.05)
 
 
-def test_nope_adds_turns_and_biases_nothing():
+def test_nope_has_no_effect():
     module = build("nope", ONE_LEVEL)
     ids, x = some_ids(ONE_LEVEL), torch.randn(2, 4, 7, 4)
     assert module.embed(ids) is None
@@ -304,7 +307,7 @@ def test_settings_without_meaning_are_refused(name: str, fields: dict, message: 
 
 
 def test_whole_numbers_may_stand_for_real_ones():
-    assert Fire(ENCODINGS.build("fire", threshold=8), ONE_LEVEL).argument(  # type: ignore[arg-type]
-        torch.tensor([[[4]]]), torch.tensor([[[0]]]), 0
-    ).item() == pytest.approx(math.log1p(0.4) / math.log1p(0.8), abs=1e-5)
-    assert T5().buckets == 32
+    module = ENCODINGS.build("fire", threshold=8).build(ONE_LEVEL)
+    assert isinstance(module, nn.FIRE)
+    found = module.argument(torch.tensor([[4]]), torch.tensor([[0]])).item()
+    assert found == pytest.approx(math.log1p(0.4) / math.log1p(0.8), abs=1e-5)

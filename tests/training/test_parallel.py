@@ -14,7 +14,13 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.specs import FIRE, T5, ALiBi, Learned, NoPE, RoPE, Sinusoidal
+from lengthwise.positions.encodings.alibi import ALiBi
+from lengthwise.positions.encodings.fire import FIRE
+from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.sinusoidal import Sinusoidal
+from lengthwise.positions.encodings.t5 import T5
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
 from lengthwise.positions.schemes.index_schemes import Sequential

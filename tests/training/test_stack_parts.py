@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.specs import FIRE, Learned
+from lengthwise.positions.encodings.fire import FIRE
+from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
 from lengthwise.tasks.addition import Addition
 from lengthwise.training import parallel, stack_parts

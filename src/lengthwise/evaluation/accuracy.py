@@ -21,7 +21,6 @@ from lengthwise.evaluation.score import LengthScore
 from lengthwise.models.generate import END, generate
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings.modules import PositionEncoding
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.tasks import Task
 
@@ -78,8 +77,7 @@ def score_layout(
 
 def chunk_rows(model: Transformer, tokens: int) -> int:
     """How many strings of ``tokens`` tokens go through one forward pass."""
-    biased = type(model.encoding).bias is not PositionEncoding.bias
-    return max(1, min(CHUNK_TOKENS // tokens, CHUNK_PAIRS // tokens**2 if biased else CHUNK_TOKENS))
+    return max(1, min(CHUNK_TOKENS // tokens, CHUNK_PAIRS // tokens**2 if model.encoding.has_bias else CHUNK_TOKENS))
 
 
 def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: bool = True) -> LengthScore:

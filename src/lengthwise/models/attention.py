@@ -14,7 +14,8 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.layers import Linear, by_head, product
 from lengthwise.models.norms import rms_norm
 from lengthwise.models.sight import BatchSight, Sight
-from lengthwise.positions.encodings.modules import PositionEncoding, Scalars
+from lengthwise.nn.base import PositionEncoding
+from lengthwise.nn.parameters import Scalars
 
 
 class Attention(nn.Module):
@@ -41,7 +42,7 @@ class Attention(nn.Module):
         if cache is None and not dropout and self._few(sight):
             return self.out(self._of_inputs(asked, x, encoding, sight))
         projected = self.qkv(x) if sight.at is None else None
-        if projected is not None and cache is None and not dropout and sight.scale is None and not turns(encoding):
+        if projected is not None and cache is None and not dropout and sight.scale is None and not encoding.is_rotary:
             split = projected.unflatten(2, (3, self.heads, self.head_width))
             mixed = sight.attend_projected(split, None if self.gain is None else self.gain(split[:, :, 0]))
             if mixed is not None:
@@ -93,7 +94,7 @@ class Attention(nn.Module):
     def _of_inputs(
         self, asked: Float[Tensor, "B A D"], x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight
     ) -> Float[Tensor, "B A D"]:
-        """What the queries take from the values, without values of all tokens (nor keys, if nothing turns them).
+        """What the queries take from the values, without values of all tokens (nor keys, if nothing rotates them).
 
         A query mixes the tokens' vectors, and the mixture is multiplied by the value matrix; q·(Kx) is (Kᵀq)·x. A key's
         bias adds the same to all logits of a query, so that it does not count; weights sum to 1, so that a value's
@@ -104,7 +105,7 @@ class Attention(nn.Module):
         (q,) = self._heads(product(asked, *query), 1)
         x = x.to(q.dtype)
         vectors = x[:, None]
-        if self.gain is None and not turns(encoding):
+        if self.gain is None and not encoding.is_rotary:
             q = q * math.sqrt(self.heads) if sight.scale is None else q * (sight.scale * math.sqrt(self.heads))
             q, k = by_head(q, key.unflatten(1, split)), vectors
         else:
@@ -120,11 +121,6 @@ class Attention(nn.Module):
         """Split into ``parts`` tensors of shape [B, heads, Q, head width]."""
         split = x.unflatten(2, (parts, self.heads, self.head_width))
         return _Unbound.apply(split) if x.requires_grad else split.permute(2, 0, 3, 1, 4).unbind(0)  # type: ignore[return-value]
-
-
-def turns(encoding: PositionEncoding) -> bool:
-    """Whether the encoding rotates queries and keys."""
-    return type(encoding).rotate is not PositionEncoding.rotate
 
 
 class _Unbound(torch.autograd.Function):

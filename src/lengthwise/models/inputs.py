@@ -13,10 +13,10 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from lengthwise.core.batch import Batch
+from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.models.ragged import Segment, flat_positions
 from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.base import LevelKind
 
 
 @dataclass(frozen=True)

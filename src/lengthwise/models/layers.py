@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lengthwise.models.fixed_shapes import linear
-from lengthwise.positions.encodings.modules import Table
+from lengthwise.nn.parameters import Table
 
 Part = tuple[Float[Tensor, "R E D"], Float[Tensor, "R E"] | None]
 """Some outputs of a linear layer: matrix and bias, with the run as their first axis."""

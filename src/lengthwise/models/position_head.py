@@ -12,13 +12,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lengthwise.core.levels import FIXED_LEVEL_IDS
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.layers import take
 from lengthwise.models.ragged import Segment
+from lengthwise.nn.parameters import Scalars
 from lengthwise.positions.encodings import EncodingShape
-from lengthwise.positions.encodings.base import FIXED_LEVEL_IDS
-from lengthwise.positions.encodings.modules import Scalars
 
 
 class IdPrediction(ABC):

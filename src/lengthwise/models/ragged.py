@@ -22,7 +22,7 @@ from lengthwise.models.projected_attention import attend_projected, serves_proje
 from lengthwise.models.segment_attention import Piece, attend, serves
 from lengthwise.models.sight import Sight
 from lengthwise.models.softmax import causal_mask, mix
-from lengthwise.positions.encodings.modules import PositionEncoding
+from lengthwise.nn.base import PositionEncoding
 
 
 @dataclass(frozen=True)

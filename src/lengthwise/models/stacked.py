@@ -19,7 +19,7 @@ from lengthwise.models.layers import Part, product
 from lengthwise.models.norms import rms_norm
 from lengthwise.models.ragged import Segment
 from lengthwise.models.transformer import Transformer, TransformerOutput
-from lengthwise.positions.encodings.modules import Scalars, gathered
+from lengthwise.nn.parameters import Scalars, gathered
 
 
 class TransformerStack(nn.Module):

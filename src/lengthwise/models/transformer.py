@@ -27,9 +27,9 @@ from lengthwise.models.position_head import IdPrediction, PositionHead
 from lengthwise.models.ragged import RaggedSight, Segment
 from lengthwise.models.sight import BatchSight, Sight
 from lengthwise.models.softmax import causal_mask, hide
+from lengthwise.nn.base import PositionEncoding
+from lengthwise.nn.module_list import Modules
 from lengthwise.positions.encodings import EncodingShape, EncodingSpec
-from lengthwise.positions.encodings.module_list import Modules
-from lengthwise.positions.encodings.modules import PositionEncoding
 
 
 @dataclass

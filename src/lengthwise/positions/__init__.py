@@ -1,1 +1,1 @@
-"""Positions: *which* ids the tokens get (`schemes`) and *how* attention hears them (`encodings`), kept apart."""
+"""Positions: which ids the tokens get (`schemes`), and how attention uses the ids (`encodings`)."""

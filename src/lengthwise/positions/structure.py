@@ -1,4 +1,4 @@
-"""What a task's structure means under a scheme: its sparsity k, and its span in position ids."""
+"""The structure of a task under a scheme: its sparsity k, and its span in position ids."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from lengthwise.core.batch import Batch
+from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.base import LevelKind
 
 
 @runtime_checkable
 class Structured(Protocol):
-    """What this page needs of a task; positions and tasks don't import each other."""
+    """The part of a task that is needed here; positions and tasks do not import each other."""
 
     @property
     def levels(self) -> tuple[LevelKind, ...]:
@@ -29,7 +29,7 @@ class Structured(Protocol):
 
 @dataclass(frozen=True)
 class Structure:
-    """``sparsity``: the most parents of a scored token; ``span``: the farthest of them, in position ids."""
+    """Sparsity and span at one length: the largest number of parents, and the largest distance to one in ids."""
 
     length: int
     sparsity: int
@@ -42,14 +42,14 @@ def sparsity(batch: Batch) -> int:
 
 
 def span(batch: Batch, ids: np.ndarray) -> int:
-    """Largest |id of the predicting token − id of a parent| over scored tokens, on the first level of ``ids``.
+    """The largest |id of the predicting token − id of a parent| over scored tokens, on the first level of ``ids``.
 
-    The predicting token of position t is the one at t − 1, whose output the token is.
+    The token at position t is predicted from position t − 1.
     """
     target = np.flatnonzero(batch.scored)
     parents = batch.parents[:, target]
     rows = np.arange(batch.size)[:, None, None]
-    # Where there is no parent, the predicting token stands in for itself: distance 0.
+    # A missing parent is replaced by the predicting token, at distance 0.
     predicting = np.broadcast_to((target - 1)[None, :, None], parents.shape)
     parents = np.where(parents < 0, predicting, parents)
     first = ids[:, :, 0]
@@ -59,8 +59,7 @@ def span(batch: Batch, ids: np.ndarray) -> int:
 def structure(task: Structured, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64) -> Structure:
     """Sparsity and span of a sampled batch, under the ids that the scheme gives at test time.
 
-    Drawn ids are compared in their smallest form (contiguous blocks from 1): a random subset stretches every span
-    alike and says nothing of the task.
+    Coupled ids are compared as blocks from 1, since a random subset stretches all spans alike.
     """
     batch = task.batch(length, size, rng)
     plain = batch.places if scheme.uses_places else scheme.for_evaluation().assign(batch.places, task.levels, rng)

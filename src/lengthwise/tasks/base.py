@@ -5,25 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar, Literal, final
+from typing import ClassVar, final
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import Vocab
 from lengthwise.tasks.string_set import ROWS, StringSet, chunks, shares
 from lengthwise.tasks.user_file import load_class
-
-LevelKind = Literal["coupled", "fixed"]
-"""``coupled``: ids are redrawn per sequence; ``fixed``: the id is the place (such as the child/parent slot)."""
-PlaceRule = Literal["earlier", "next"]
-"""How the place of a predicted token follows from the prefix on ``coupled`` levels.
-
-``earlier``: the place of some earlier token, or 0 ("no place"). Any drawing of ids keeps this. ``next``: the place of
-the token just before, or that plus one. A model can then predict ids only if the scheme draws neighbouring places next
-to each other.
-"""
 
 LAYOUT_ROWS = 8
 """Test strings that share one drawn layout."""

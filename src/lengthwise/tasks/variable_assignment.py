@@ -13,9 +13,10 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
+from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
-from lengthwise.tasks.base import TASKS, LevelKind, Task
+from lengthwise.tasks.base import TASKS, Task
 from lengthwise.tasks.sampling import distinct, inverse, shuffles
 
 QUERY, LINE_END = "?", ";"

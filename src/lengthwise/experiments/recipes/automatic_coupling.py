@@ -12,7 +12,7 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.specs import Learned
+from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition

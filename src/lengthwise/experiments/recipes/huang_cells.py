@@ -9,8 +9,11 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.base import EncodingSpec
-from lengthwise.positions.encodings.specs import ALiBi, Learned, NoPE, RoPE
+from lengthwise.positions.encodings import EncodingSpec
+from lengthwise.positions.encodings.alibi import ALiBi
+from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.rope import RoPE
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.huang import HUANG

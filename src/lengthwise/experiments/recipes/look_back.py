@@ -10,7 +10,8 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.specs import Learned, NoPE
+from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.nope import NoPE
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.look_back import LookBack
 from lengthwise.training.config import TrainingConfig

@@ -8,7 +8,9 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.specs import Learned, NoPE, RoPE
+from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.rope import RoPE
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
 from lengthwise.positions.schemes.index_schemes import PoSE, Sequential
 from lengthwise.tasks.parity import Parity

@@ -8,7 +8,7 @@ from typing import Any
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
 from lengthwise.experiments.recipes.variable_assignment import variable_assignment
-from lengthwise.positions.encodings.specs import RoPE
+from lengthwise.positions.encodings.rope import RoPE
 
 SUMMARY = "predictive position coupling with one part changed at a time: drawing, head, slots, scaling, depth, encoding"
 

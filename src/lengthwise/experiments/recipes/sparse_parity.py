@@ -7,7 +7,8 @@ from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.specs import NoPE, RoPE
+from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.rope import RoPE
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.sparse_parity import SparseParity
 from lengthwise.training.config import TrainingConfig

@@ -8,7 +8,8 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.specs import Learned, RoPE
+from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.rope import RoPE
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
 from lengthwise.positions.schemes.index_schemes import PoSE, Sequential
 from lengthwise.tasks.variable_assignment import VariableAssignment

@@ -20,7 +20,7 @@ from lengthwise.influence.text.windows import Windows
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingShape
-from lengthwise.positions.encodings.specs import RoPE
+from lengthwise.positions.encodings.rope import RoPE
 
 
 @config

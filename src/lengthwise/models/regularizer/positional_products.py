@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings.absolute import LearnedTable
+from lengthwise.nn.learned import LearnedEmbedding
 
 
 def positional_products(model: Transformer) -> Float[Tensor, "layers *runs heads N N"]:
@@ -17,7 +17,7 @@ def positional_products(model: Transformer) -> Float[Tensor, "layers *runs heads
     Raises `LengthwiseError` without a table.
     """
     encoding = model.encoding
-    if not isinstance(encoding, LearnedTable):
+    if not isinstance(encoding, LearnedEmbedding):
         raise LengthwiseError(
             "the positional regularizer is not defined for this encoding; use encoding 'learned' "
             "or set training.regularizer to 0"

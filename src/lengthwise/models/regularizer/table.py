@@ -20,7 +20,7 @@ from lengthwise.models.theory.finite import FiniteTransformer
 from lengthwise.models.theory.limit import TheoryTransformer
 from lengthwise.models.theory.limit_parts import LimitHead
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings.absolute import LearnedTable
+from lengthwise.nn.learned import LearnedEmbedding
 
 _FRACTIONAL_BITS = 52
 
@@ -134,7 +134,7 @@ def _trained_terms(model: Transformer) -> Iterator[Term]:
 def position_table(model: Transformer) -> Float[Tensor, "N D"] | None:
     """The learned position vectors (levels summed), or None for encodings without a table."""
     encoding = model.encoding
-    if not isinstance(encoding, LearnedTable) or not len(encoding.tables):
+    if not isinstance(encoding, LearnedEmbedding) or not len(encoding.tables):
         return None
     return encoding.table().detach()
 

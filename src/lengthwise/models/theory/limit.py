@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.models.theory.limit_parts import LimitLayer, check_finite, check_shape
 from lengthwise.models.transformer import TransformerOutput
-from lengthwise.positions.encodings.module_list import Modules
+from lengthwise.nn.module_list import Modules
 
 _ELEMENTS = 1 << 21
 """Numbers of the residual stream that are held at once; longer batches are cut into pieces."""

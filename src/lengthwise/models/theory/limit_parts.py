@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.models.theory.limit_attention import attend
-from lengthwise.positions.encodings.module_list import Modules
+from lengthwise.nn.module_list import Modules
 
 
 class LimitHead(nn.Module):

@@ -1,6 +1,14 @@
-"""How attention hears an id. Importing this page imports no torch: modules are built from specifications, lazily."""
+"""Position encodings: how attention uses the ids of tokens. One file per encoding; importing them imports no torch.
 
-from lengthwise.positions.encodings import specs as specs
+Every file of this folder is imported here, so that a new encoding is a new file and nothing else.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
 from lengthwise.positions.encodings.base import ENCODINGS as ENCODINGS
-from lengthwise.positions.encodings.base import EncodingShape as EncodingShape
 from lengthwise.positions.encodings.base import EncodingSpec as EncodingSpec
+from lengthwise.positions.encodings.shape import EncodingShape as EncodingShape
+
+for _file in iter_modules(__path__):
+    import_module(f"{__name__}.{_file.name}")

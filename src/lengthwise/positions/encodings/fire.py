@@ -1,52 +1,49 @@
-"""FIRE (Li et al. 2024): a learned function of distance, made progressive by the query's position."""
+"""The specification of `lengthwise.nn.FIRE`."""
 
 from __future__ import annotations
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor, nn
-from torch.nn import functional
+import math
+from typing import TYPE_CHECKING
 
-from lengthwise.positions.encodings.base import EncodingShape
-from lengthwise.positions.encodings.modules import Scalars, SlottedEncoding, add, distances
-from lengthwise.positions.encodings.specs import FIRE
+from lengthwise.core.config import config
+from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
+from lengthwise.positions.encodings.shape import EncodingShape
 
-PAIRS = 1 << 20
-"""Pairs of tokens whose hidden layer is in memory at a time when nothing is trained."""
+if TYPE_CHECKING:
+    from lengthwise.nn import PositionEncoding
 
 
-class Fire(SlottedEncoding):
-    """f(ψ(|distance|) / ψ(max(threshold, ids))) with ψ(x) = ln(c·x + 1), summed over the coupled levels."""
+@ENCODINGS.register("fire")
+@config
+class FIRE(EncodingSpec):
+    """A small MLP on the distance relative to the query's position, both on a log scale (Li et al. 2024).
 
-    def __init__(self, spec: FIRE, shape: EncodingShape) -> None:
-        super().__init__(shape)
-        self.threshold = Scalars(torch.tensor(spec.threshold))
-        self.log_scale = Scalars(torch.tensor(spec.scale).log())
-        self.hidden = nn.Linear(1, spec.width)
-        self.out = nn.Linear(spec.width, shape.heads)
+    The normalizer is the maximum of the learned threshold and the ids of query and key. One bias serves all layers.
+    """
 
-    def argument(self, queries: Int[Tensor, "B Q L"], keys: Int[Tensor, "B T L"], level: int) -> Float[Tensor, "B Q T"]:
-        """The normalized distance: in [0, 1] for keys at or before the query, 1 at key id 0 past the threshold."""
-        distance = distances(queries, keys, level).abs().float()
-        # The maximum, never the minimum: dividing far queries by a constant would leave the trained range. Ids that
-        # fall (coupled ids) put keys above the query; then the key's id bounds the distance.
-        at_least = torch.maximum(queries[:, :, None, level], keys[:, None, :, level]).float()
-        normalizer = torch.maximum(self.threshold(at_least).abs(), at_least)
-        scale = self.log_scale(distance).exp()
-        return torch.log1p(scale * distance) / (torch.log1p(scale * normalizer) + 1e-6)
+    summary = "a learned function of relative distance, normalized by the query's position"
+    translation_invariant = False
 
-    def bias(self, queries: Int[Tensor, "B Q L"], keys: Int[Tensor, "B T L"]) -> Float[Tensor, "B H Q T"] | None:
-        """The MLP's output, per head."""
-        if torch.is_grad_enabled() or not self.coupled:
-            return self._bias(queries, keys)
-        # The hidden layer holds `width` numbers per pair of tokens: gigabytes at 2,000 tokens, were it made at once.
-        rows = max(1, PAIRS // (keys.shape[0] * keys.shape[1]))
-        pieces = [self._bias(piece, keys) for piece in queries.split(rows, dim=1)]
-        return torch.cat(pieces, dim=2)  # type: ignore[arg-type]
+    threshold: float = 32.0
+    """Initial value of the learned length threshold; about the training length."""
+    width: int = 32
+    scale: float = 0.1
+    """Initial value of c in ln(c·x + 1)."""
 
-    def _bias(self, queries: Int[Tensor, "B Q L"], keys: Int[Tensor, "B T L"]) -> Float[Tensor, "B H Q T"] | None:
-        total = None
-        for level in self.coupled:
-            hidden = functional.relu(self.hidden(self.argument(queries, keys, level)[..., None]))
-            total = add(total, self.out(hidden).movedim(-1, 1))
-        return total
+    def __post_init__(self) -> None:
+        for name in ("threshold", "width", "scale"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"fire needs a finite {name} > 0, got {getattr(self, name)}")
+
+    def build(self, shape: EncodingShape) -> PositionEncoding:
+        """The MLP 1 → width → heads and its two learned numbers."""
+        from lengthwise import nn
+
+        return nn.FIRE(
+            shape.heads,
+            shape.coupled,
+            threshold=self.threshold,
+            width=self.width,
+            scale=self.scale,
+            slots=self.slots(shape),
+        )

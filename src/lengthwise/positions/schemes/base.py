@@ -1,26 +1,24 @@
-"""What a position scheme is: a rule that gives every token its position ids, from places only."""
+"""`PositionScheme`: a rule that gives every token its position ids, from the places that the task states."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 
-LevelKind = Literal["coupled", "fixed"]
-PlaceRule = Literal["earlier", "next"]
-
 
 class PositionScheme(ABC):
-    """Gives each token its position ids; sees places and a random stream, never tokens.
+    """Gives each token its position ids, as a function of the places and a random stream; tokens play no part.
 
-    Ids lie in ``0..max_position``; 0 is the id of "no place" in the coupled schemes.
+    Ids lie in ``0..max_position``. In the coupled schemes, tokens without a place have id 0.
     """
 
     name: ClassVar[str]
@@ -28,7 +26,7 @@ class PositionScheme(ABC):
     predicted: ClassVar[bool] = False
     """Whether the model has to predict the ids of the tokens that it generates."""
     uses_places: ClassVar[bool] = False
-    """Whether ids follow the task's places, or simply number the tokens."""
+    """Whether ids follow the task's places; otherwise they number the tokens."""
     max_position: int
 
     def __post_init__(self) -> None:
@@ -37,9 +35,10 @@ class PositionScheme(ABC):
 
     @abstractmethod
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T L"]:
-        """Position ids of a batch: L = K levels where places are used, otherwise 1.
+        """Position ids of a batch, from its places and their kinds of levels.
 
-        Raises `LengthwiseError` when more ids are needed than there are.
+        There are L = K levels of ids where places are used, otherwise one. Raises `LengthwiseError` when more ids are
+        needed than ``max_position`` allows.
         """
 
     def for_evaluation(self) -> PositionScheme:
@@ -51,11 +50,11 @@ class PositionScheme(ABC):
         return kinds if self.uses_places else ("coupled",)
 
     def check_rule(self, rule: PlaceRule) -> None:
-        """Raise a `LengthwiseError` if ids have to be predicted that no rule on the prefix gives."""
+        """Raises `LengthwiseError` if the ids that the model has to predict do not follow from the prefix."""
         del rule
 
     def check_fits(self, largest: int) -> None:
-        """Raise a `LengthwiseError` unless ids up to ``largest`` exist."""
+        """Raises `LengthwiseError` if ``largest`` is above ``max_position``."""
         if largest > self.max_position:
             raise LengthwiseError(
                 f"needs {largest} position ids, but max_position is {self.max_position}; raise scheme.max_position"

@@ -1,6 +1,6 @@
 """Position coupling: tokens that share a place share an id (Cho et al. 2024; Golowich et al. 2025, Def. 4.1).
 
-*Predictive* position coupling differs in one thing only: the ids of generated tokens are outputs of the model.
+Under *predictive* position coupling the model also predicts the ids of the tokens that it generates.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from numpy import ndarray
 
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.rng import Rng
-from lengthwise.positions.schemes.base import SCHEMES, LevelKind, PlaceRule, PositionScheme, sorted_subsets
+from lengthwise.positions.schemes.base import SCHEMES, PositionScheme, sorted_subsets
 
 Draw = Literal["sorted", "contiguous", "pose", "permuted"]
 
@@ -23,11 +24,11 @@ Draw = Literal["sorted", "contiguous", "pose", "permuted"]
 @SCHEMES.register("coupled")
 @config
 class Coupled(PositionScheme):
-    """Place p gets the id table[p]; the table of a ``coupled`` level is redrawn for every sequence.
+    """Place p gets the id table[p]; the table of a ``coupled`` level is drawn anew for every sequence.
 
-    ``draw`` says how: ``sorted``, a sorted random subset of ``1..max_position``; ``permuted``, the same in random
-    order; ``contiguous``, a block with a random offset (offset 1 at test); ``pose``, a block with one random jump.
-    A ``fixed`` level keeps id = place, and place 0 ("no place") keeps id 0.
+    ``draw`` says how. ``sorted``: a sorted random subset of ``1..max_position``. ``permuted``: the same in random
+    order. ``contiguous``: a block with a random offset. ``pose``: a block with one random jump. Blocks start at 1 at
+    test. On a ``fixed`` level the id is the place. Place 0 ("no place") keeps id 0.
     """
 
     summary = "tokens that belong together share an id, redrawn per sequence"
@@ -36,10 +37,10 @@ class Coupled(PositionScheme):
     max_position: int = 512
     draw: Draw = "sorted"
     start_at_one: bool = False
-    """No random offset: what evaluation uses for the contiguous drawings."""
+    """Whether blocks start at 1, as they do at test."""
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T K"]:
-        """One table per row and coupled level."""
+        """The ids; every row and coupled level has a table of its own."""
         ids = places.copy()
         for level, kind in enumerate(kinds):
             count = int(places[:, :, level].max(initial=0))
@@ -61,13 +62,13 @@ class Coupled(PositionScheme):
         room = self.max_position - count + 1
         if self.draw == "contiguous":
             return block + rng.integers(room, size=(rows, 1))
-        # PoSE-like: the offset before the jump and the one after it, uniform over their ordered pairs' sorted values.
+        # As in PoSE: one offset before the jump and one after it, drawn uniformly and independently, then sorted.
         offsets = np.sort(rng.integers(room, size=(rows, 2)), axis=1)
         cut = rng.integers(1, count + 1, size=(rows, 1))
         return block + np.where(np.arange(count) < cut, offsets[:, :1], offsets[:, 1:])
 
     def for_evaluation(self) -> Coupled:
-        """The same drawing where it covers the whole range; the block from 1 where it has an offset or a jump."""
+        """The same scheme for random subsets; the block that starts at 1 for ``contiguous`` and ``pose``."""
         if self.draw in ("sorted", "permuted"):
             return self
         return dataclasses.replace(self, draw="contiguous", start_at_one=True)
@@ -82,7 +83,7 @@ class PredictiveCoupling(Coupled):
     predicted = True
 
     def check_rule(self, rule: PlaceRule) -> None:
-        """A new place's id follows from the prefix only where ids are consecutive."""
+        """Raises `LengthwiseError` if the task goes on to new places while ids are not consecutive."""
         if rule == "next" and self.draw in ("sorted", "permuted"):
             raise LengthwiseError(
                 f"predictive-coupling with draw {self.draw!r} can't predict the id of a new place, and this task goes "

@@ -1,4 +1,4 @@
-"""Schemes that ignore places and number all tokens, ``<bos>`` included: sequential, randomized, PoSE."""
+"""Schemes that number all tokens, ``<bos>`` included, and ignore places: sequential, randomized, PoSE."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.config import config
+from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
-from lengthwise.positions.schemes.base import SCHEMES, LevelKind, PositionScheme, sorted_subsets
+from lengthwise.positions.schemes.base import SCHEMES, PositionScheme, sorted_subsets
 
 
 @SCHEMES.register("sequential")
 @config
 class Sequential(PositionScheme):
-    """Ids o, o + 1, …; with ``random_start`` the offset o is uniform in training and 0 at test ("absolute shift")."""
+    """Consecutive ids from 0; with ``random_start``, from a uniform random offset in training ("absolute shift")."""
 
     summary = "0, 1, 2, …; with a random start in training on request (absolute shift)"
 
@@ -24,14 +25,14 @@ class Sequential(PositionScheme):
     random_start: bool = False
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        """Consecutive ids, one start per row."""
+        """Consecutive ids; each row has a start of its own."""
         rows, tokens, _ = places.shape
         self.check_fits(tokens - 1)
         start = rng.integers(self.max_position - tokens + 2, size=(rows, 1)) if self.random_start else 0
         return np.broadcast_to(start + np.arange(tokens), (rows, tokens))[:, :, None].copy()
 
     def for_evaluation(self) -> Sequential:
-        """The same ids from 0."""
+        """The same scheme without a random start."""
         return Sequential(max_position=self.max_position)
 
 
@@ -45,7 +46,7 @@ class Randomized(PositionScheme):
     max_position: int = 2047
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        """One subset per row."""
+        """Sorted ids; each row has a subset of its own."""
         rows, tokens, _ = places.shape
         self.check_fits(tokens - 1)
         return sorted_subsets(rng, rows, tokens, 0, self.max_position)[:, :, None]
@@ -72,7 +73,7 @@ class PoSE(PositionScheme):
             raise ValueError(f"chunks must be at least 1, got {self.chunks}")
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        """Own cuts and skips per row."""
+        """Ids with jumps; each row has cuts and skips of its own."""
         rows, tokens, _ = places.shape
         self.check_fits(tokens - 1)
         jumps = min(self.chunks, tokens) - 1
@@ -88,5 +89,5 @@ class PoSE(PositionScheme):
         return ids[:, :, None]
 
     def for_evaluation(self) -> Sequential:
-        """Plain ids from 0."""
+        """Consecutive ids from 0."""
         return Sequential(max_position=self.max_position)

@@ -13,8 +13,8 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.generate import END, generate
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Block, Transformer
-from lengthwise.positions.encodings.absolute import LearnedTable
-from lengthwise.positions.encodings.specs import Learned
+from lengthwise.nn.learned import LearnedEmbedding
+from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
 from lengthwise.positions.schemes.index_schemes import Sequential
@@ -104,7 +104,7 @@ def as_gpt2(model: Transformer) -> Any:
     assert config.bias
     assert not config.qk_norm
     assert config.log_length is None
-    assert isinstance(encoding, LearnedTable)
+    assert isinstance(encoding, LearnedEmbedding)
     other = gpt2.gpt2(config, model.table.num_embeddings, model.shape.max_position + 1, same_gelu=True)
     state = {
         "transformer.wte.weight": model.table.weight,

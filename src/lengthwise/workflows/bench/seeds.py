@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.specs import Learned
+from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig

@@ -11,7 +11,7 @@ import torch
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
-from lengthwise.positions.encodings.specs import Learned
+from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition

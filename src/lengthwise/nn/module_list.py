@@ -1,4 +1,4 @@
-"""A list of modules that knows their class, which torch's own forgets."""
+"""`Modules`, a list of torch modules of one class, so that types are known when it is iterated."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ class Modules(nn.ModuleList, Generic[M]):
         return cast("Iterator[M]", super().__iter__())
 
     def __getitem__(self, index: int) -> M:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """One module; slices are not needed here."""
+        """One module (no slices)."""
         return cast(M, super().__getitem__(index))

@@ -1,0 +1,18 @@
+"""Position encodings as torch modules with plain arguments; each works in any model, without the rest of this package.
+
+Ids are whole-number tensors of shape ``[B, T]``, or ``[B, T, L]`` where a token has an id on each of L levels. B is
+the batch, T the number of tokens (Q that of the queries), D the width of the model, H the number of heads and d the
+width of a head. Calling a module does the one thing that it is for; beside that, every module has the same three hooks
+(`PositionEncoding.embed`, `rotate` and `bias`), so that one model can be written for all of them.
+"""
+
+from lengthwise.nn.alibi import ALiBi as ALiBi
+from lengthwise.nn.base import PositionEncoding as PositionEncoding
+from lengthwise.nn.coupled import CoupledEmbedding as CoupledEmbedding
+from lengthwise.nn.fire import FIRE as FIRE
+from lengthwise.nn.learned import LearnedEmbedding as LearnedEmbedding
+from lengthwise.nn.nope import NoPE as NoPE
+from lengthwise.nn.rope import Rotary as Rotary
+from lengthwise.nn.sinusoidal import Sinusoidal as Sinusoidal
+from lengthwise.nn.slots import Slots as Slots
+from lengthwise.nn.t5 import T5Bias as T5Bias

@@ -1,0 +1,49 @@
+"""The specification of a `lengthwise.nn.LearnedEmbedding` that changes slowly."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from lengthwise.core.config import config
+from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
+from lengthwise.positions.encodings.shape import EncodingShape
+
+if TYPE_CHECKING:
+    from lengthwise.nn import PositionEncoding
+
+
+@ENCODINGS.register("learned-slow")
+@config
+class SlowLearned(EncodingSpec):
+    """A learned table that is multiplied by ``scale`` on use, so that Adam changes it ``scale`` times as fast.
+
+    Adam's steps have the size of the learning rate even where the loss hardly depends on a number; in a slow table,
+    rows that are not needed stay small. ``init_std`` is that of the product. This choice is ours, from no paper.
+    """
+
+    summary = "a learned table at a share of the learning rate, added to the token embedding"
+    has_table = True
+    translation_invariant = False
+
+    init_std: float = 0.002
+    scale: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.init_std < math.inf:
+            raise ValueError(f"learned-slow needs a finite init_std >= 0, got {self.init_std}")
+        if not 0 < self.scale <= 1:
+            raise ValueError(f"learned-slow needs a scale above 0 and at most 1, got {self.scale}")
+
+    def build(self, shape: EncodingShape) -> PositionEncoding:
+        """Tables of ``max_position + 1`` rows."""
+        from lengthwise import nn
+
+        return nn.LearnedEmbedding(
+            shape.max_position,
+            shape.width,
+            shape.coupled,
+            init_std=self.init_std,
+            scale=self.scale,
+            slots=self.slots(shape),
+        )

@@ -1,0 +1,30 @@
+"""The specification of `lengthwise.nn.NoPE`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lengthwise.core.config import config
+from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
+from lengthwise.positions.encodings.shape import EncodingShape
+
+if TYPE_CHECKING:
+    from lengthwise.nn import PositionEncoding
+
+
+@ENCODINGS.register("nope")
+@config
+class NoPE(EncodingSpec):
+    """No position encoding; only the causal mask distinguishes positions (Haviv et al. 2022).
+
+    Labels on ``fixed`` levels are ignored as well.
+    """
+
+    summary = "nothing is added; only the causal mask distinguishes positions"
+
+    def build(self, shape: EncodingShape) -> PositionEncoding:
+        """A module whose hooks have no effect."""
+        from lengthwise import nn
+
+        del shape
+        return nn.NoPE()

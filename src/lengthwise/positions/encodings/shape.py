@@ -1,0 +1,28 @@
+"""`EncodingShape`: the sizes of a model and of its ids that an encoding is built for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lengthwise.core.levels import LevelKind
+
+
+@dataclass(frozen=True)
+class EncodingShape:
+    """Width of the model, number and width of its heads, kinds of the id levels, and the largest id."""
+
+    width: int
+    heads: int
+    head_width: int
+    kinds: tuple[LevelKind, ...]
+    max_position: int
+
+    @property
+    def coupled(self) -> tuple[int, ...]:
+        """The levels whose ids are positions."""
+        return tuple(level for level, kind in enumerate(self.kinds) if kind == "coupled")
+
+    @property
+    def fixed(self) -> tuple[int, ...]:
+        """The levels whose ids are labels (slots): the places themselves."""
+        return tuple(level for level, kind in enumerate(self.kinds) if kind == "fixed")

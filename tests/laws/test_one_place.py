@@ -1,0 +1,83 @@
+"""A new encoding or scheme is a new file: the folders are read, and nothing else lists their members."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lengthwise
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES
+
+SOURCE = Path(lengthwise.__file__).parent
+
+NEW_ENCODING = """
+from lengthwise.core.config import config
+from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
+
+@ENCODINGS.register("brand-new")
+@config
+class BrandNew(EncodingSpec):
+    summary = "an encoding of this test"
+    def build(self, shape):
+        from lengthwise import nn
+        return nn.ALiBi(shape.heads)
+"""
+NEW_SCHEME = """
+from lengthwise.core.config import config
+from lengthwise.positions.schemes.base import SCHEMES
+from lengthwise.positions.schemes.index_schemes import Sequential
+
+@SCHEMES.register("brand-new")
+@config
+class BrandNew(Sequential):
+    summary = "a scheme of this test"
+"""
+
+
+@pytest.mark.parametrize(("room", "text"), [("encodings", NEW_ENCODING), ("schemes", NEW_SCHEME)])
+def test_a_new_file_is_enough(room: str, text: str, tmp_path: Path):
+    """One file in the folder, and the component trains by name and is listed."""
+    (tmp_path / "brand_new.py").write_text(text, encoding="utf-8")
+    kind = room.removesuffix("s")
+    code = (
+        "import sys, pkgutil\n"
+        "listed = pkgutil.iter_modules\n"
+        "def with_one_more(path):\n"
+        f"    if str(path[0]).endswith({room!r}):\n"
+        f"        path.append({str(tmp_path)!r})\n"
+        "    return listed(path)\n"
+        "pkgutil.iter_modules = with_one_more\n"
+        "from lengthwise.experiments.experiment import Experiment\n"
+        f"values = {{'task': 'addition', 'scheme': 'sequential', 'encoding': 'nope', {kind!r}: 'brand-new'}}\n"
+        f"assert Experiment.from_json(values).{kind}.name == 'brand-new'\n"
+        "assert 'torch' not in sys.modules\n"
+        "from lengthwise.cli.main import app\n"
+        "app(['list'], standalone_mode=False)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert "brand-new" in run.stdout
+
+
+@pytest.mark.parametrize(("registry", "room"), [(ENCODINGS, "encodings"), (SCHEMES, "schemes")])
+def test_the_rest_of_the_source_lists_no_members(registry, room: str):
+    """A list or a set that names most members would be a second place to edit."""
+    names = set(registry)
+    for path in SOURCE.rglob("*.py"):
+        if path.parent == SOURCE / "positions" / room or "recipes" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
+                children = node.keys if isinstance(node, ast.Dict) else node.elts
+                found = {child.value for child in children if isinstance(child, ast.Constant)} & names
+                assert len(found) <= len(names) // 2, f"{path}:{node.lineno} lists {sorted(found)}"
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_file_of_specifications_is_named_after_its_encoding(name: str):
+    assert ENCODINGS.get(name).__module__ == f"lengthwise.positions.encodings.{name.replace('-', '_')}"
