@@ -6,12 +6,19 @@ Each picture is one function, named after its file in ``docs/img``.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
+
+from tables import runs, score
 
 from lengthwise.experiments.agreement import CUT
 from lengthwise.experiments.recipes.huang_review import seeds_at_the_end
-from lengthwise.report.figures.svg import INK, QUIET, new_figure, page_style, to_svg
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.report.example import example
+from lengthwise.report.figures.svg import COLOURS, INK, LINE, MARKERS, QUIET, new_figure, page_style, to_svg
+from lengthwise.report.result import Result
+from lengthwise.tasks import TASKS
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, IMAGES = ROOT / "results", ROOT / "docs" / "img"
@@ -46,7 +53,7 @@ def huang_seeds() -> str:
         return to_svg(figure, "Accuracy on lengths 101 to 150 by verdict and encoding, one dot per seed")
 
 
-def spread(values: list[float], line: int) -> list[tuple[float, float]]:
+def spread(values: list[float], line: float) -> list[tuple[float, float]]:
     """Points of one line of dots; dots that would cover each other move up and down in turns."""
     points: list[tuple[float, float]] = []
     near: list[float] = []
@@ -59,7 +66,142 @@ def spread(values: list[float], line: int) -> list[tuple[float, float]]:
     return points
 
 
-PICTURES: tuple[Callable[[], str], ...] = (huang_seeds,)
+def ppc_length() -> str:
+    """Variable assignment with 4 chains: exact match against lines for PPC and what it is compared with."""
+    name = "variable-assignment"
+    systems = {
+        "PPC": runs(name, "scratchpad + PPC", width=256),
+        "RoPE + PoSE": runs(name, "scratchpad + RoPE + PoSE", steps=10000),
+        "absolute, shifted": runs(name, "scratchpad + absolute shift", steps=6000),
+    }
+    return against_length(systems, lambda n: {"chains": 4, "depth": n // 4}, 8, "lines in the prompt")
+
+
+def parity_length() -> str:
+    """Parity with a scratchpad: exact match against bits."""
+    name = "parity-scratchpad"
+    systems = {
+        "PPC": runs(name, "scratchpad + PPC"),
+        "given coupled ids": runs(name, "scratchpad + given ids"),
+        "RoPE + PoSE": runs(name, "scratchpad + RoPE + PoSE"),
+        "no scratchpad, NoPE": runs(name, "no scratchpad (control)"),
+    }
+    return against_length(systems, lambda n: {}, 20, "bits")
+
+
+def coupling_seeds() -> str:
+    """Found and hand-made places at 100 symbols, one dot per seed."""
+    recipe = "automatic-coupling"
+    names = {
+        "copy": "copy", "reverse": "reverse", "parity, same id": "parity-scratchpad",
+        "parity, offset one": "parity-scratchpad, hand-made, offset one", "addition": "addition",
+    }  # fmt: skip
+    with page_style(recipe):
+        figure = new_figure(8, 3)
+        plot = figure.subplots()
+        for line, (_, system) in enumerate(names.items()):
+            hand = system if "hand-made" in system else f"{system}, hand-made"
+            found = f"{system.split(', hand')[0]}, found"
+            for shift, label, colour in ((-0.16, hand, COLOURS[0]), (0.16, found, COLOURS[1])):
+                values = sorted(s.rate() or 0.0 for r in runs(recipe, label) if (s := score(r, 100)))
+                for value, height in spread(values, line + shift):
+                    plot.plot(value, height, "o", ms=4.5, color=colour, alpha=0.8, mew=0, clip_on=False)
+        plot.set_yticks(range(len(names)), list(names))
+        plot.tick_params(axis="y", labelcolor=INK)
+        plot.set_ylim(len(names) - 0.5, -0.7)
+        plot.set_xlim(-0.02, 1.02)
+        plot.grid(axis="y", visible=False)
+        plot.text(0, -0.55, "hand-made places", color=COLOURS[0], fontsize=9, fontweight="bold")
+        plot.text(0.22, -0.55, "found places", color=COLOURS[1], fontsize=9, fontweight="bold")
+        plot.set_xlabel("share of strings of 100 symbols that are right, one dot per seed")
+        return to_svg(figure, "Exact match at 100 symbols with hand-made and found places")
+
+
+def arcs() -> str:
+    """Addition of two 3-digit numbers: what one digit of the sum depends on, under plain and under coupled ids."""
+    shown = example(TASKS.build("addition"), SCHEMES.build("coupled"), 3, 0)
+    focus = max(shown.scored, key=lambda token: (len(token.parents), token.position))
+    picked = {focus.position, *focus.parents}
+    places = [token.places[0] for token in shown.tokens]
+    rows: dict[int, int] = {}
+    coupled = []
+    for place in places:
+        rows[place] = rows.get(place, 0) + 1
+        coupled.append((float(place), -float(rows[place])))
+    plain = [(float(token.position), 0.0) for token in shown.tokens]
+    with page_style("arcs of addition"):
+        figure = new_figure(7, 3.9)
+        top, bottom = figure.subplots(2, 1, height_ratios=[1, 1.15])
+        for plot, points, title in (
+            (top, plain, f"plain ids: the farthest is {shown.reach(focus)} ids away"),
+            (bottom, coupled, f"coupled ids (a column): the farthest is {shown.reach(focus, places=True)} id away"),
+        ):
+            for parent in focus.parents:
+                bend = 0.42 if plot is top else 0.1
+                arrow = {"arrowstyle": "-", "color": NO, "lw": 1.6, "connectionstyle": f"arc3,rad={bend}"}
+                plot.annotate(
+                    "", points[parent], points[focus.position], arrowprops={**arrow, "shrinkA": 9, "shrinkB": 9}
+                )
+            for token, (x, y) in zip(shown.tokens, points, strict=True):
+                own, marked = token is focus, token.position in picked
+                box = {"boxstyle": "round,pad=0.3", "fc": NO if own else "white", "ec": NO if marked else LINE}
+                colour = "white" if own else INK if marked else QUIET
+                plot.text(x, y, token.text.strip("<>"), ha="center", va="center", fontsize=12, color=colour, bbox=box)
+            plot.set_title(title, loc="left", fontsize=12, color=INK)
+            plot.grid(False)
+            plot.set_yticks([])
+            for side in ("left", "bottom"):
+                plot.spines[side].set_visible(False)
+            low, high = min(y for _, y in points), max(y for _, y in points)
+            plot.set_ylim(low - 0.5, high + (3.4 if plot is top else 0.6))
+            plot.set_xlim(-0.7, max(x for x, _ in points) + 0.7)
+            plot.set_xticks(range(int(max(x for x, _ in points)) + 1))
+            plot.tick_params(labelsize=10)
+        bottom.set_xlabel("position id", fontsize=11)
+        return to_svg(figure, "One digit of a sum and the five tokens that it depends on, under plain and coupled ids")
+
+
+def against_length(
+    systems: Mapping[str, Sequence[Result]], axes: Callable[[int], dict[str, int]], trained: int, unit: str
+) -> str:
+    """Exact match against length on a logarithmic axis: thin lines are seeds, thick ones medians."""
+    with page_style(unit + "".join(systems)):
+        figure = new_figure(7, 3.9)
+        plot = figure.subplots()
+        lengths = sorted(
+            {s.length for found in systems.values() for r in found for s in r.scores if s.length >= trained}
+        )
+        ends: list[float] = []
+        for index, (name, found) in enumerate(systems.items()):
+            colour, fitted = COLOURS[index], [result for result in found if result.fitted]
+            curves = [
+                [(n, s.rate() or 0.0) for n in lengths if (s := score(result, n, **axes(n)))] for result in fitted
+            ]
+            for curve in curves:
+                plot.plot(*zip(*curve, strict=True), color=colour, lw=0.8, alpha=0.5)
+            middle = [(points[0][0], median(value for _, value in points)) for points in zip(*curves, strict=False)]
+            at, values = zip(*middle, strict=True)
+            plot.plot(at, values, color=colour, lw=2.2, marker=MARKERS[index], ms=5, clip_on=False)
+            height = values[-1]
+            while any(abs(height - other) < 0.09 for other in ends):
+                height -= 0.095
+            ends.append(height)
+            text = name if len(fitted) == len(found) else f"{name} ({len(fitted)} of {len(found)} seeds fitted)"
+            where = plot.get_yaxis_transform()
+            plot.text(1.03, height, text, color=colour, fontsize=11, fontweight="bold", va="center", transform=where)
+        plot.set_xscale("log")
+        plot.set_xlim(lengths[0] / 1.3, lengths[-1])
+        plot.set_xticks(lengths, [str(n) for n in lengths])
+        plot.minorticks_off()
+        plot.axvspan(lengths[0] / 1.3, trained, color="#eef2f6", zorder=0, lw=0)
+        plot.text(trained, 1.1, f" ◂ trained up to {trained}", color=QUIET, fontsize=9)
+        plot.set_ylim(-0.03, 1.05)
+        plot.set_ylabel("share of strings right")
+        plot.set_xlabel(f"{unit} (logarithmic axis)")
+        return to_svg(figure, f"Share of right strings against {unit}, by system")
+
+
+PICTURES: tuple[Callable[[], str], ...] = (huang_seeds, ppc_length, parity_length, coupling_seeds, arcs)
 
 
 def as_file(svg: str) -> str:

@@ -1,0 +1,250 @@
+"""Compute the tables of the results pages from committed result files: ``python docs/tables.py [PAGE]`` prints them.
+
+`PAGES` maps a page's name to a function that returns its tables as Markdown. ``tests/test_docs_tables.py`` compares.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from math import comb
+from pathlib import Path
+
+from lengthwise.core.files import read_json
+from lengthwise.core.result_file import result_files
+from lengthwise.report.result import Result, Score, load
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+
+
+def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in (heads, ["---"] * len(heads), *rows))
+
+
+def runs(recipe: str, system: str, **wanted: object) -> list[Result]:
+    """The results of a system by seed, those with these values in their model, training or task only."""
+
+    def fits(result: Result) -> bool:
+        parts = [result.experiment[name] for name in ("model", "training", "task", "scheme")]
+        return all(any(part.get(key) == value for part in parts) for key, value in wanted.items())
+
+    found = [result for result in load([RESULTS / recipe]) if result.system == system and fits(result)]
+    assert found, (recipe, system, wanted)
+    return sorted(found, key=lambda result: result.seed)
+
+
+def score(result: Result, length: int, **axes: int) -> Score | None:
+    """The score at a length and axes, if it was measured."""
+    return next((s for s in result.scores if s.length == length and dict(s.axes) == axes), None)
+
+
+def seeds(results: Sequence[Result], length: int, metric: str = "exact_match", digits: int = 3, **axes: int) -> str:
+    """The share of right strings of each seed; a dash where a seed was not measured."""
+    found = [score(result, length, **axes) for result in results]
+    return " ".join(f"{s.correct[metric] / s.n:.{digits}f}" if s else "–" for s in found)
+
+
+def fitted(results: Sequence[Result]) -> str:
+    """How many seeds fitted."""
+    return f"{sum(result.fitted for result in results)} of {len(results)}"
+
+
+def inside(results: Sequence[Result]) -> str:
+    """Each seed's share in distribution."""
+    return " ".join(f"{result.in_distribution.rate():.3f}" for result in results)
+
+
+def variable_assignment() -> dict[str, str]:
+    """Predictive position coupling against lines, its error per step, replacements and ablations."""
+    name, ppc = "variable-assignment", "scratchpad + PPC"
+    big, lines = runs(name, ppc, width=256), (8, 16, 32, 80, 160, 400)
+    main = [
+        (str(n), f"{n // 8}×", seeds(big, n, chains=4, depth=n // 4), seeds(big, n, chains=1, depth=n)) for n in lines
+    ]
+    systems = [
+        ("PPC, quick setting (width 128)", runs(name, ppc, width=128)),
+        ("absolute shift", runs(name, "scratchpad + absolute shift", steps=6000)),
+        ("absolute shift, quick setting", runs(name, "scratchpad + absolute shift", steps=3500)),
+        ("RoPE + PoSE, separators, ids to 964", runs(name, "scratchpad + RoPE + PoSE", steps=10000)),
+        ("RoPE + PoSE, separators, ids to 204", runs(name, "scratchpad + RoPE + PoSE", steps=12000)),
+        ("RoPE + PoSE, no separators", runs(name, "scratchpad + RoPE + PoSE", steps=1200)),
+        ("RoPE + PoSE, no scratchpad", runs(name, "RoPE + PoSE, no scratchpad", steps=2600)),
+    ]
+    shown = (16, 32, 160)
+    replacements = [
+        (title, fitted(found), inside(found), *(seeds(found, n, chains=4, depth=n // 4) for n in shown))
+        for title, found in systems
+    ]
+    replacements_one = [
+        (title, *(seeds(found, n, chains=1, depth=n) for n in shown)) for title, found in systems if found[0].fitted
+    ]
+    several = [f"{n} lines ({n // 8}×)" for n in shown]
+    return {
+        "main": markdown(("lines", "multiple", "4 chains, each seed", "one chain, each seed"), main),
+        "error per step": _error_per_step(),
+        "oracle ids": _oracle(big),
+        "replacements": markdown(("system", "fitted", "in distribution", *several), replacements),
+        "replacements, one chain": markdown(("system", *several), replacements_one),
+        "ablations": _ablations(),
+    }
+
+
+def _at_risk(length: int) -> tuple[int, int]:
+    """Generated steps up to and with the first error, and first errors, over all strings of all seeds of one length."""
+    steps = errors = 0
+    for path in result_files(RESULTS / "variable-assignment"):
+        values = read_json(path)
+        if values["system"] == "scratchpad + PPC" and values["experiment"]["model"]["width"] == 256:
+            for found in values["scores"]:
+                if found["length"] == length:
+                    at = found["first_error_at"]
+                    steps += (found["n"] - len(at)) * (found["tokens_total"] // found["n"]) + sum(at) + len(at)
+                    errors += len(at)
+    return steps, errors
+
+
+def _error_per_step() -> str:
+    """First errors per generated step, by length, both kinds of prompts together, with exact 95 % intervals."""
+    counted = {length: _at_risk(length) for length in (80, 160, 400)}
+    rows = [
+        (str(length), f"{steps:,}", str(errors), f"{1e5 * errors / steps:.1f}")
+        for length, (steps, errors) in counted.items()
+    ]
+    steps, errors = counted[400]
+    for title, others in (("400 against 80", (80,)), ("400 against 80 and 160", (80, 160))):
+        before, wrong = (sum(counted[length][part] for length in others) for part in (0, 1))
+        low, high = (p / (1 - p) * before / steps for p in share_interval(errors, errors + wrong))
+        rows.append((title, "", "", f"ratio {errors * before / (steps * wrong):.1f} [{low:.1f}, {high:.1f}]"))
+    return markdown(("lines", "generated steps", "first errors", "errors per 100,000 steps"), rows)
+
+
+def share_interval(count: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Clopper and Pearson's exact interval of a share, by bisection."""
+
+    def at_most(k: int, p: float) -> float:
+        return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1))
+
+    def solve(holds: Callable[[float], bool]) -> float:
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return (low + high) / 2
+
+    tail = (1 - level) / 2
+    lowest = 0.0 if count == 0 else solve(lambda p: 1 - at_most(count - 1, p) < tail)
+    highest = 1.0 if count == n else solve(lambda p: at_most(count, p) > tail)
+    return lowest, highest
+
+
+def _oracle(results: Sequence[Result]) -> str:
+    rows = []
+    for chains, name in ((4, "4 chains"), (1, "one chain")):
+        found = [score(result, 400, chains=chains, depth=400 // chains) for result in results]
+        own, given = ([str(s.correct[key]) for s in found if s] for key in ("exact_match", "oracle_ids"))
+        rows.append((name, " ".join(own), " ".join(given)))
+    return markdown(("400 lines", "predicted ids: right of 200, each seed", "right ids given"), rows)
+
+
+def _ablations() -> str:
+    same = ("no slot level", "no log-length scaling", "no QK-norm", "2 layers", "3 layers", "4 layers")
+    names = {
+        "as it is": "nothing",
+        "ids with one jump": "ids drawn with one jump (PoSE-like)",
+        "permuted ids": "ids permuted",
+        "contiguous ids": "ids contiguous with offset",
+        "pointer head": "pointer id head",
+        **{name: name for name in same},
+        "no QK-norm, no log-length": "no QK-norm, no log-length scaling",
+        "RoPE on coupled ids": "RoPE on coupled ids",
+        "RoPE on coupled ids, pointer head": "RoPE on coupled ids, pointer head",
+    }
+    rows = []
+    for system, title in names.items():
+        found = runs("ppc-ablations", system)
+        both = (seeds(found, 160, chains=4, depth=40), seeds(found, 160, chains=1, depth=160))
+        rows.append((title, fitted(found), inside(found), *both))
+    return markdown(("changed", "fitted", "in distribution", "4 chains", "one chain"), rows)
+
+
+def parity_scratchpad() -> dict[str, str]:
+    """Parity with a scratchpad by system and length."""
+    systems = {
+        "scratchpad + PPC": {}, "scratchpad + given ids": {}, "scratchpad + RoPE + PoSE": {},
+        "scratchpad + absolute shift": {"max_position": 165}, "scratchpad + NoPE": {}, "no scratchpad (control)": {},
+    }  # fmt: skip
+    lengths = (30, 40, 60, 80, 100, 150, 200)
+    rows = []
+    for system, wanted in systems.items():
+        found = runs("parity-scratchpad", system, **wanted)
+        cells = [seeds(found, n, digits=2) for n in lengths]
+        rows.append((system, fitted(found), inside(found), *(c if set(c) - set("– ") else "–" for c in cells)))
+    return {"main": markdown(("system", "fitted", "in distribution", *(f"{n} bits" for n in lengths)), rows)}
+
+
+def automatic_coupling() -> dict[str, str]:
+    """Found and hand-made places, every seed."""
+    systems = [
+        ("copy, hand-made", "copy, hand-made"), ("copy, **found**", "copy, found"),
+        ("reverse, hand-made", "reverse, hand-made"), ("reverse, **found**", "reverse, found"),
+        ("parity with scratchpad, hand-made, same id", "parity-scratchpad, hand-made"),
+        ("parity with scratchpad, hand-made, offset one", "parity-scratchpad, hand-made, offset one"),
+        ("parity with scratchpad, **found**", "parity-scratchpad, found"),
+        ("addition, hand-made", "addition, hand-made"), ("addition, **found**", "addition, found"),
+    ]  # fmt: skip
+    rows = []
+    for title, system in systems:
+        found = runs("automatic-coupling", system)
+        numbers = ", ".join(str(result.seed) for result in found)
+        rows.append((title, numbers, fitted(found), *(seeds(found, n) for n in (20, 40, 100))))
+    return {"main": markdown(("task, places", "seeds", "fitted", "20 (2×)", "40 (4×)", "100 (10×)"), rows)}
+
+
+def sparse_parity() -> dict[str, str]:
+    """Sparse parity on balanced numbers of ones."""
+    ape = {"steps": 3000}
+    rows = []
+    for trained in (4, 6, 8, 10, 12):
+        for place in ("", ", marked within 16"):
+            found = runs("sparse-parity", f"K_train = {trained}{place}", **ape)
+            for k in range(2, trained + 1, 2):
+                both = [seeds(found, n, k=k, min_ones=0) for n in (50, 500)]
+                if both != ["1.000 1.000 1.000"] * 2:
+                    rows.append((str(trained), "within 16" if place else "anywhere", str(k), *both))
+    upto = markdown(("K_train", "marks", "k", "50 bits", "500 bits"), rows)
+    rows = []
+    for place in ("", ", marked within 16"):
+        found = runs("sparse-parity", f"K_train = 8{place}, RoPE", **ape)
+        for n in (50, 100, 200, 500):
+            cells = [seeds(found, n, k=k, min_ones=0, digits=2) for k in (2, 4, 6, 8)]
+            rows.append(("within 16" if place else "anywhere", str(n), *cells))
+    rope = markdown(("marks", "bits", "k = 2", "4", "6", "8"), rows)
+    rows = []
+    for trained in (4, 6, 8, 10):
+        for place in ("", ", marked within 16"):
+            found = runs("sparse-parity", f"K_train = {trained}{place}", **ape)
+            more = trained + (1 if trained % 2 == 0 else 2)
+            cells = [seeds(found, n, k=trained + 2, min_ones=more) for n in (50, 500)]
+            rows.append((str(trained), "within 16" if place else "anywhere", f"{more} to {trained + 2}", *cells))
+    beyond = markdown(("K_train", "marks", "ones", "50 bits", "500 bits"), rows)
+    return {"up to K_train": upto, "RoPE": rope, "more ones than in training": beyond}
+
+
+PAGES: dict[str, Callable[[], dict[str, str]]] = {
+    "variable-assignment": variable_assignment,
+    "parity-scratchpad": parity_scratchpad,
+    "automatic-coupling": automatic_coupling,
+    "sparse-parity": sparse_parity,
+}
+
+
+def main(names: list[str]) -> None:
+    """Print the tables of these pages, or of all."""
+    for name in names or PAGES:
+        for title, table in PAGES[name]().items():
+            print(f"## {name}: {title}\n\n{table}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,73 @@
+"""The tables and counts of the results pages are those of the committed result files."""
+
+from __future__ import annotations
+
+import re
+import sys
+from itertools import combinations
+from math import comb
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+
+import tables  # noqa: E402
+
+COMPUTED = {name: page() for name, page in tables.PAGES.items()}
+
+
+def _page(name: str) -> str:
+    return (ROOT / "docs" / "results" / f"{name}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "title"), [(name, title) for name, found in COMPUTED.items() for title in found])
+def test_every_table_is_on_its_page(name: str, title: str) -> None:
+    table = COMPUTED[name][title]
+    assert len(table.splitlines()) > 2
+    assert table in _page(name), f"copy it from `python docs/tables.py {name}`"
+
+
+def test_kinds_of_first_errors() -> None:
+    found = tables.runs("variable-assignment", "scratchpad + PPC", width=256)
+    kinds = [score.first_error for run in found if (score := tables.score(run, 400, chains=1, depth=400))]
+    token, identity = (sum(kind.get(name, 0) for kind in kinds) for name in ("token", "id"))
+    text = " ".join(_page("variable-assignment").split())
+    assert f"{token} of the {token + identity} first errors are a wrong token" in text
+    assert f"and {identity} a wrong id" in text
+
+
+def test_permutation_tests_of_automatic_coupling() -> None:
+    text = _page("automatic-coupling")
+    for first, second in (
+        ("addition, hand-made", "addition, found"),
+        ("parity-scratchpad, hand-made", "parity-scratchpad, found"),
+    ):
+        both = [[s.rate() or 0.0 for r in tables.runs("automatic-coupling", name) if (s := tables.score(r, 100))]
+                for name in (first, second)]  # fmt: skip
+        pooled, size = both[0] + both[1], len(both[0])
+        seen = abs(mean(both[0]) - mean(both[1]))
+        as_far = sum(
+            abs(mean(chosen) - (sum(pooled) - sum(chosen)) / (len(pooled) - size)) >= seen - 1e-12
+            for chosen in combinations(pooled, size)
+        )
+        p = as_far / comb(len(pooled), size)
+        assert f"p = {p:.2g}" in text, p
+
+
+def test_intervals_of_shares() -> None:
+    """Clopper and Pearson's interval: at 0 of n and n of n in closed form, and symmetric."""
+    low, high = tables.share_interval(0, 20)
+    assert low == 0.0
+    assert high == pytest.approx(1 - 0.025 ** (1 / 20))
+    assert tables.share_interval(20, 20) == pytest.approx((1 - high, 1.0))
+    below, above = tables.share_interval(7, 30)
+    assert tables.share_interval(23, 30) == pytest.approx((1 - above, 1 - below))
+
+
+def test_pictures_of_the_pages_exist() -> None:
+    for path in (ROOT / "docs").rglob("*.md"):
+        for target in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path}: {target}"
