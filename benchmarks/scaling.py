@@ -14,7 +14,8 @@ from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.parallel import ParallelTrainer
+from lengthwise.training.setup import TaskSetup
+from lengthwise.training.trainer import Trainer
 from lengthwise.workflows.bench.measure import Effort
 
 SWEEPS = {"length": (16, 64, 256), "width": (16, 64, 256), "batch": (16, 64, 256), "seeds": (1, 4, 16)}
@@ -26,9 +27,8 @@ def step(length: int, width: int, batch: int, seeds: int) -> tuple[Callable[[int
     task = Majority(letters=2)
     config = TrainingConfig(min_length=length, max_length=length, batch_size=batch)
     model = ModelConfig(2, 1, width)
-    trainer = ParallelTrainer(task, Sequential(max_position=512), Learned(), model, config, list(range(seeds)))
-    trainer.stack.train()
-    return trainer.step, (length + 4) * batch * seeds
+    setup = TaskSetup(task, Sequential(max_position=512), Learned(), model)
+    return Trainer(setup, config, range(seeds)).step, (length + 4) * batch * seeds
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
+from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 from oracle import END, rough_model
 from small import Echo
@@ -50,7 +51,7 @@ def trained(system: str) -> dict[int, Transformer]:
     task, scheme, encoding, head = SYSTEMS[system]
     config = ModelConfig(layers=1, heads=2, width=32, mlp_ratio=2, id_head=head)  # type: ignore[arg-type]
     training = TrainingConfig(min_length=2, max_length=4, steps=STAGES[-1], batch_size=32, groups=2, lr=5e-3, warmup=10)
-    trainer = Trainer(task, scheme, ENCODINGS.build(encoding), config, training, seed=0)
+    trainer = Trainer(TaskSetup(task, scheme, ENCODINGS.build(encoding), config), training, [0])
     models = {}
     for step in range(STAGES[-1] + 1):
         if step in STAGES:

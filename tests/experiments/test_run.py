@@ -40,8 +40,8 @@ def everything(folder: Path) -> dict[str, Any]:
     del result["time"], result["seconds"]
     with safe_open(folder / "checkpoint.safetensors", framework="np") as file:
         tensors = {name: file.get_tensor(name).tobytes() for name in file.keys()}  # noqa: SIM118
-        progress = json.loads(file.metadata()["progress"])
-    del progress["seconds"]
+        progress = json.loads(file.metadata()["about"])
+    del progress["seconds"], progress["progress"][0]["seconds"]
     config = (folder / "config.json").read_text()
     return {"result": result, "log": (folder / "log.jsonl").read_text(), "config": config, **tensors, **progress}
 

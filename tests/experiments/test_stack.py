@@ -145,9 +145,9 @@ def test_seeds_without_a_common_schedule_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_seed_that_diverges_is_named_and_the_others_are_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lengthwise.training import parallel
+    from lengthwise.training import trainer
 
-    original = parallel.run_losses
+    original = trainer.run_losses
 
     def diverging(output, inputs, runs):  # type: ignore[no-untyped-def]
         loss = original(output, inputs, runs)
@@ -155,7 +155,7 @@ def test_a_seed_that_diverges_is_named_and_the_others_are_safe(tmp_path: Path, m
             loss.token[1] *= float("nan")
         return loss
 
-    monkeypatch.setattr(parallel, "run_losses", diverging)
+    monkeypatch.setattr(trainer, "run_losses", diverging)
     found = train_seeds(TINY, [0, 7], tmp_path, recipe="r")
     assert list(found) == [7]
     assert found[7].startswith("training diverged: loss is nan at step 2")

@@ -15,6 +15,7 @@ from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
+from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 from oracle import SMALL, rough_model, slow_logits, some_inputs
 from small import ENCODING_NAMES, SCHEME_VARIANTS, Echo, fitting_scheme
@@ -36,7 +37,7 @@ COMBINATIONS = [
 def test_every_scheme_with_every_encoding_trains_and_generates(task: Task, scheme, encoding: str):
     scheme = fitting_scheme(scheme, task)
     training = TrainingConfig(max_length=4, steps=1, batch_size=8, warmup=1)
-    trainer = Trainer(task, scheme, ENCODINGS.build(encoding), TINY, training, seed=0)
+    trainer = Trainer(TaskSetup(task, scheme, ENCODINGS.build(encoding), TINY), training, [0])
     before = {name: value.clone() for name, value in trainer.model.state_dict().items()}
     loss = trainer.step(0)
     assert np.isfinite(loss.item())
@@ -140,7 +141,7 @@ def test_half_precision_stays_near(encoding: str):
     losses = []
     for precision in ("float32", "bf16"):
         config = TrainingConfig(**{**vars_of(training), "precision": precision})
-        trainer = Trainer(TASKS.build("addition"), scheme, ENCODINGS.build(encoding), SMALL, config, seed=0)
+        trainer = Trainer(TaskSetup(TASKS.build("addition"), scheme, ENCODINGS.build(encoding), SMALL), config, [0])
         losses.append([trainer.step(step).item() for step in range(3)])
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
     assert losses[1] != losses[0], "without autocast the two are equal"

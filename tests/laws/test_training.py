@@ -13,6 +13,7 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import training_groups, training_lengths
+from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 from small import SCHEME_VARIANTS, Echo, fitting_scheme
 
@@ -51,7 +52,8 @@ def test_a_range_without_instances_is_refused():
 
 def new_trainer(folder: Path | None, scheme, steps: int = 8) -> Trainer:
     model = ModelConfig(layers=1, heads=2, width=16, mlp_ratio=1, dropout=0.2)
-    return Trainer(TASK, fitting_scheme(scheme, TASK), ENCODINGS.build("learned"), model, CONFIG, 0, folder=folder)
+    setup = TaskSetup(TASK, fitting_scheme(scheme, TASK), ENCODINGS.build("learned"), model)
+    return Trainer(setup, CONFIG, [0], folder=folder)
 
 
 class Stop(Exception):

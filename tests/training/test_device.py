@@ -22,7 +22,7 @@ from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.device import READ_EVERY, reads_loss
-from lengthwise.training.parallel import ParallelTrainer
+from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 from small import ENCODING_NAMES, SCHEME_VARIANTS, Echo, fitting_scheme
 
@@ -50,11 +50,11 @@ class Gaps(Echo):
 def assert_no_waiting(
     task: Task, scheme: PositionScheme, encoding: str, model: ModelConfig = BARE, config: TrainingConfig = CONFIG
 ) -> None:
-    system = task, fitting_scheme(scheme, task), ENCODINGS.build(encoding), model, config
-    stack = ParallelTrainer(*system, [0, 1], device="meta")
+    setup = TaskSetup(task, fitting_scheme(scheme, task), ENCODINGS.build(encoding), model)
+    stack = Trainer(setup, config, [0, 1], device="meta")
     assert [stack.step(step).shape for step in (0, 1)] == [(2,), (2,)]
     assert all(parameter.device.type == "meta" for parameter in stack.stack.parameters())
-    assert Trainer(*system, 0, device="meta").step(0).shape == ()
+    assert Trainer(setup, config, [0], device="meta").step(0).shape == (1,)
 
 
 @pytest.mark.parametrize("encoding", ENCODING_NAMES)
@@ -89,8 +89,8 @@ def test_a_group_with_gaps_is_no_slice() -> None:
 def test_the_loss_is_read_at_every_step_on_a_cpu() -> None:
     told: list[int] = []
     trainer = Trainer(
-        Echo(), Sequential(max_position=20), ENCODINGS.build("nope"), BARE,
-        dataclasses.replace(CONFIG, steps=3), 0, on_step=lambda step, loss: told.append(step),
+        TaskSetup(Echo(), Sequential(max_position=20), ENCODINGS.build("nope"), BARE),
+        dataclasses.replace(CONFIG, steps=3), [0], on_step=lambda step, loss: told.append(step),
     )  # fmt: skip
     trainer.run()
     assert told == [1, 2, 3]

@@ -30,12 +30,12 @@ def replacing(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         os.close(handle)
+        temporary = Path(name)
+        yield temporary
         # A temporary file is private; the finished one gets the permissions that any new file of the user's gets.
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        temporary = Path(name)
-        yield temporary
+        os.chmod(temporary, 0o666 & ~mask)
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)

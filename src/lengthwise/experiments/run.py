@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,7 @@ def _run_seed(
     # Torch is loaded only when something has to be trained.
     from lengthwise.evaluation import accuracy
     from lengthwise.models.device import chosen_device
+    from lengthwise.training.setup import TaskSetup
     from lengthwise.training.trainer import Trainer
 
     device = chosen_device()
@@ -83,18 +85,11 @@ def _run_seed(
             report("train", step, training.steps, loss)
 
     trainer = Trainer(
-        task,
-        experiment.scheme,
-        experiment.encoding,
-        experiment.model,
-        training,
-        seed,
-        probe=lambda model, step: probe(experiment, model, step, seed),
-        folder=folder,
-        device=device,
-        on_step=on_step,
-    )
-    progress = trainer.run()
+        TaskSetup(task, experiment.scheme, experiment.encoding, experiment.model), training, [seed],
+        probe=partial(probe, experiment), folder=folder, device=device, on_step=on_step,
+    )  # fmt: skip
+    trainer.run()
+    progress = trainer.progress
     in_distribution = fit(experiment, trainer.model, evaluation.fit_samples, seed, "fit")
     fitted = in_distribution.rate() >= evaluation.fit_threshold
     # An unfitted model proves nothing about long lengths, so it is not measured there.

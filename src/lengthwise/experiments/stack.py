@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +51,8 @@ def _train(experiment: Experiment, run_folders: dict[int, Path], folder: Path, r
     """Train a stack of the seeds with these run folders to its end; returns what to say of those that diverged."""
     # Torch is loaded only when something has to be trained.
     from lengthwise.models.device import chosen_device
-    from lengthwise.training.parallel import ParallelTrainer
-
-    def measure(model: Any, step: int, seed: int) -> dict[str, Any]:
-        return probe(experiment, model, step, seed)
+    from lengthwise.training.setup import TaskSetup
+    from lengthwise.training.trainer import Trainer
 
     def on_step(step: int, loss: float) -> None:
         if report is not None:
@@ -62,10 +61,10 @@ def _train(experiment: Experiment, run_folders: dict[int, Path], folder: Path, r
     device = chosen_device()
     folder.mkdir(exist_ok=True)
     with held(folder):
-        states = ParallelTrainer(
-            experiment.task, experiment.scheme, experiment.encoding, experiment.model, experiment.training,
-            list(run_folders), probe=measure, folder=folder, run_folders=list(run_folders.values()),
-            device=device, on_step=on_step,
+        states = Trainer(
+            TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model), experiment.training,
+            list(run_folders), probe=partial(probe, experiment), folder=folder,
+            run_folders=list(run_folders.values()), device=device, on_step=on_step,
         ).run()  # fmt: skip
         shutil.rmtree(folder)
     return {state.run.seed: state.failure for state in states if state.failure is not None}
@@ -78,17 +77,12 @@ def _stack(experiment: Experiment, fresh: Sequence[int], root: Path) -> tuple[Pa
     from lengthwise.training import checkpoint
 
     name = f"stack-{digest({'format': RESULT_FORMAT, 'experiment': experiment.to_json()})}"
-    for path in sorted(root.glob(f"{name}-*/{checkpoint.FILE}")):
-        try:
-            _, values = checkpoint.read(path)
-            ended = {
-                int(run["seed"]): progress["done"] is True
-                for run, progress in zip(values["runs"], values["progress"], strict=True)
-            }
-        except (KeyError, TypeError, ValueError):
-            raise checkpoint.damage(path) from None
+    for folder in sorted(root.glob(f"{name}-*/")):
+        if (found := checkpoint.read(folder)) is None:
+            continue
+        ended = {run.seed: own.done for run, own in zip(found[1].runs, found[1].progress, strict=True)}
         if set(ended) & set(fresh):
-            return path.parent, ended
+            return folder, ended
     return root / f"{name}-{min(fresh)}", dict.fromkeys(fresh, False)
 
 

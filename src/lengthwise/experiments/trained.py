@@ -23,6 +23,6 @@ def load_trained(folder: Path) -> tuple[Experiment, Transformer]:
     except (KeyError, TypeError, ValueError):
         raise LengthwiseError(f"{folder / 'config.json'} is not a run configuration; choose a run directory") from None
     model = build_model(experiment.task, experiment.scheme, experiment.encoding, experiment.model, seed=seed)
-    if checkpoint.load(folder, model, None) is None:
+    if checkpoint.load_model(folder, model) is None:
         raise LengthwiseError(f"{folder} holds no checkpoint; run the recipe again")
     return experiment, model.eval()

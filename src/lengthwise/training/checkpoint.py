@@ -1,106 +1,112 @@
-"""Checkpoints: tensors in safetensors, everything else in JSON, written whole or not at all."""
+"""Checkpoints of a stack of runs: tensors in safetensors, all else in its metadata, written whole or not at all.
+
+A digest covers both. It guards against accidents (flipped bits, files cut short), not against anyone who means to
+change a file. The checkpoint before the newest is kept and takes its place where that is damaged.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import dataclass, field
+import os
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
+from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.core.files import replacing
+from lengthwise.training.runs import Progress, Run, StackProgress
 
-FILE = "checkpoint.safetensors"
-
-
-@dataclass
-class Progress:
-    """How far a run is: steps done, seconds spent, probes so far."""
-
-    step: int = 0
-    seconds: float = 0.0
-    probes: list[dict[str, Any]] = field(default_factory=list)
-    done: bool = False
+FILE, PREVIOUS = "checkpoint.safetensors", "checkpoint.previous.safetensors"
+WEIGHTS, AVERAGES, SQUARES, COUNTS = "stack.", "average.", "square.", "count."
+"""How names of tensors begin: parameters of the stack, and the state of its optimizer by parameter."""
+UNKNOWN_SEED = -1
+"""The seed in a checkpoint of the oldest format, which does not say."""
 
 
-def save(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-    """Write the run's state; one file, so parameters and progress can't disagree after a crash.
+class CheckpointWarning(UserWarning):
+    """The newest checkpoint is damaged, and the one before it is used."""
 
-    Raises `LengthwiseError` as `write` does.
+
+_PROGRESS, _STACK = TypeAdapter(Progress), TypeAdapter(StackProgress)
+
+
+def write(folder: Path, tensors: Mapping[str, Tensor], progress: StackProgress) -> None:
+    """Write the newest checkpoint of a folder; the one that was there becomes the previous one.
+
+    Raises `LengthwiseError` as `save_tensors` does; the checkpoints then stay as they are.
     """
-    tensors: dict[str, Tensor] = {f"model.{name}": value.detach() for name, value in model.state_dict().items()}
-    for index, parameter in enumerate(_parameters(optimizer)):
-        for key, value in optimizer.state.get(parameter, {}).items():
-            tensors[f"optimizer.{index}.{key}"] = value
-    write(folder / FILE, tensors, vars(progress))
+    text = _STACK.dump_json(progress).decode()
+    save_tensors(folder / FILE, tensors, text, step=progress.step, previous=folder / PREVIOUS)
 
 
-def write(path: Path, tensors: dict[str, Tensor], progress: dict[str, Any]) -> None:
-    """Write tensors and progress (which has a ``step``), whole or not at all.
+def save_tensors(
+    path: Path, tensors: Mapping[str, Tensor], about: str, *, step: int, previous: Path | None = None
+) -> None:
+    """Write tensors and a text about them; what was there is kept as ``previous``.
 
-    Raises `LengthwiseError` when the disk is full, the folder can't be written, or the weights are not finite: the
-    last good checkpoint then stays as it is.
+    Raises `LengthwiseError` when the disk is full, the folder can't be written, or the tensors of this ``step`` are not
+    finite: nothing is changed then.
     """
-    tensors = {name: value.detach().contiguous().cpu() for name, value in tensors.items()}
-    if not _finite(tensors):
-        step = progress["step"]
+    held = {name: value.detach().contiguous().cpu() for name, value in tensors.items()}
+    if not _finite(held):
         raise TrainingDivergedError(f"training diverged: weights are not finite at step {step}; lower training.lr")
-    metadata = {"progress": json.dumps(progress), "digest": _digest(tensors)}
     with replacing(path) as temporary:
         try:
-            save_file(tensors, temporary, metadata=metadata)
+            save_file(held, temporary, metadata={"about": about, "digest": _digest(held, about)})
         except SafetensorError as error:
             # It wraps the system's error as text; `replacing` knows what to say about those.
             raise OSError(str(error)) from None
+        if previous is not None and path.exists():
+            os.replace(path, previous)
 
 
-def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer | None) -> Progress | None:
-    """Restore the run's state into ``model`` and ``optimizer``; None if there is no checkpoint.
+def read(folder: Path, names: Sequence[str] = ()) -> tuple[dict[str, Tensor], StackProgress] | None:
+    """Tensors and progress of the newest good checkpoint of a folder; None if there is none at all.
+
+    ``names`` are the model's parameters in order; files of older formats have optimizer states only with them. Warns
+    where it has to be the previous one, and raises `LengthwiseError` if that is damaged, too.
+    """
+    newest, previous = folder / FILE, folder / PREVIOUS
+    if not newest.exists() and not previous.exists():
+        return None
+    try:
+        return _read(newest, names)
+    except LengthwiseError as error:
+        if not previous.exists():
+            raise
+        try:
+            tensors, progress = _read(previous, names)
+        except LengthwiseError:
+            raise error from None
+        if newest.exists():
+            what = f"checkpoint {newest} is damaged; going on from the one before it, at step {progress.step}"
+            warnings.warn(what, CheckpointWarning, stacklevel=2)
+        return tensors, progress
+
+
+def load_model(folder: Path, model: nn.Module) -> Progress | None:
+    """Restore the only run of a checkpoint into ``model``; None if there is no checkpoint.
 
     Raises `LengthwiseError` if the file is damaged or belongs to another model.
     """
-    path = folder / FILE
-    if not path.exists():
+    found = read(folder, list(model.state_dict()))
+    if found is None:
         return None
-    tensors, values = read(path)
-    damaged = damage(path)
+    tensors, progress = found
+    weights = {name.removeprefix(WEIGHTS): value for name, value in tensors.items() if name.startswith(WEIGHTS)}
+    if len(progress.members) != 1:
+        raise damage(folder / FILE)
     try:
-        progress = Progress(**values)
-        model.load_state_dict({k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")})
-    except (KeyError, TypeError, ValueError, RuntimeError):
-        raise damaged from None
-    if optimizer is not None:
-        for index, parameter in enumerate(_parameters(optimizer)):
-            prefix = f"optimizer.{index}."
-            state = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-            if not state and progress.step > 0:
-                raise damaged
-            if state:
-                # The step counter stays on the CPU unless the optimizer is fused on a GPU.
-                optimizer.state[parameter] = {key: value.to(parameter.device) for key, value in state.items()}
-    return progress
-
-
-def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors and progress, as `write` got them; raises `LengthwiseError` if the file is damaged or not finite."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            progress = json.loads(metadata["progress"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if metadata["digest"] != _digest(tensors) or not isinstance(progress, dict):
-            raise damage(path)
-    except (SafetensorError, KeyError, ValueError, RuntimeError, OSError):
-        raise damage(path) from None
-    if not _finite(tensors):
-        raise LengthwiseError(f"checkpoint {path} holds NaN or infinite weights; delete it and run again")
-    return tensors, progress
+        model.load_state_dict({name: value[0] for name, value in weights.items()})
+    except (RuntimeError, IndexError):
+        raise damage(folder / FILE) from None
+    return progress.progress[progress.members[0]]
 
 
 def damage(path: Path) -> LengthwiseError:
@@ -108,18 +114,72 @@ def damage(path: Path) -> LengthwiseError:
     return LengthwiseError(f"checkpoint {path} is damaged or of another model; delete it and run again")
 
 
-def _finite(tensors: dict[str, Tensor]) -> bool:
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """What `save_tensors` wrote: the tensors and the metadata, ``about`` (``progress`` in files of older formats).
+
+    Raises `LengthwiseError` if the file is damaged or not finite.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        # The digests of older formats cover no text.
+        sound = metadata["digest"] == _digest(tensors, metadata.get("about", ""))
+    except (SafetensorError, KeyError, ValueError, RuntimeError, OSError):
+        raise damage(path) from None
+    if not sound:
+        raise damage(path)
+    if not _finite(tensors):
+        raise LengthwiseError(f"checkpoint {path} holds NaN or infinite weights; delete it and run again")
+    return tensors, metadata
+
+
+def _finite(tensors: Mapping[str, Tensor]) -> bool:
     return all(bool(torch.isfinite(value).all()) for value in tensors.values())
 
 
-def _digest(tensors: dict[str, Tensor]) -> str:
-    """A fingerprint of names and bytes: safetensors itself would read a flipped bit without a word."""
-    total = hashlib.blake2b(digest_size=16)
+def _read(path: Path, names: Sequence[str]) -> tuple[dict[str, Tensor], StackProgress]:
+    tensors, metadata = load_tensors(path)
+    try:
+        if "about" in metadata:
+            return tensors, _STACK.validate_json(metadata["about"])
+        return _of_old_format(tensors, metadata["progress"], names)
+    except (KeyError, ValueError):
+        raise damage(path) from None
+
+
+def _of_old_format(
+    tensors: dict[str, Tensor], text: str, names: Sequence[str]
+) -> tuple[dict[str, Tensor], StackProgress]:
+    """The formats before this one: of a single run and of a stack; their digests cover no text."""
+    single = not any(name.startswith(WEIGHTS) for name in tensors)
+    if single:
+        run = _PROGRESS.validate_json(text)
+        progress = StackProgress(run.step, run.seconds, [Run(UNKNOWN_SEED)], [0], [run], [None])
+        # The optimizer's parameters were numbered, the matrices first.
+        order = sorted(names, key=lambda name: tensors[f"model.{name}"].ndim < 2)
+        found = {f"{WEIGHTS}{name}": tensors[f"model.{name}"][None] for name in names}
+    else:
+        progress, order = _STACK.validate_json(text), list(names)
+        found = {name: value for name, value in tensors.items() if name.startswith(WEIGHTS)}
+    for index, name in enumerate(order):
+        if single:
+            old = f"optimizer.{index}."
+            found[COUNTS + name] = tensors[f"{old}step"]
+            found |= {
+                AVERAGES + name: tensors[f"{old}exp_avg"][None],
+                SQUARES + name: tensors[f"{old}exp_avg_sq"][None],
+            }
+        else:
+            found[COUNTS + name] = torch.tensor(float(progress.step))
+            found |= {AVERAGES + name: tensors[f"average.{index}"], SQUARES + name: tensors[f"square.{index}"]}
+    return found, progress
+
+
+def _digest(tensors: Mapping[str, Tensor], text: str = "") -> str:
+    """A fingerprint of names, bytes and text: safetensors itself would read a flipped bit without a word."""
+    total = hashlib.blake2b(text.encode(), digest_size=16)
     for name in sorted(tensors):
         total.update(name.encode())
         total.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy().tobytes())
     return total.hexdigest()
-
-
-def _parameters(optimizer: torch.optim.Optimizer) -> list[Tensor]:
-    return [parameter for group in optimizer.param_groups for parameter in group["params"]]

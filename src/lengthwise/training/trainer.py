@@ -1,149 +1,275 @@
-"""The training loop. A step is a pure function of (seed, step), so a resumed run ends in the same bits."""
+"""The training loop: one run or many runs as one batched computation; a single training is a stack of one.
+
+Every run has its own weights, sequences, gradient norm and probes; what the runs share is the schedule of lengths, so
+that their groups line up, and the cost of each operation. Each equals its separate run up to floating-point rounding.
+A step is a pure function of seeds and step, so a resumed training ends in the same bits.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lengthwise.core.errors import TrainingDivergedError
+from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, require
 from lengthwise.core.files import write_text
 from lengthwise.core.rng import stream
-from lengthwise.models.build import build_model
-from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
+from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.schemes import PositionScheme
-from lengthwise.tasks import Task
 from lengthwise.training import checkpoint
-from lengthwise.training.checkpoint import Progress
+from lengthwise.training.adamw import StackedAdamW
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.data import training_groups, training_lengths
 from lengthwise.training.device import autocast, reads_loss
-from lengthwise.training.loss import next_token_loss
-from lengthwise.training.memory import keep_memory
+from lengthwise.training.loss import run_losses
+from lengthwise.training.parts import StackParts, runs_at_once
 from lengthwise.training.regularizer import positional_regularizer
+from lengthwise.training.runs import Progress, Run, RunState, StackProgress
 from lengthwise.training.schedule import learning_rate
+from lengthwise.training.setup import Setup
 
-Probe = Callable[[Transformer, int], dict[str, Any]]
-"""Measures the model in distribution; ``{"fitted": bool, …}``."""
+JOINED = 1 << 22
+"""Numbers of the residual stream up to which a stack takes all groups of a step at once; beyond, memory counts."""
+
+Probe = Callable[[Transformer, int, int], dict[str, Any]]
+"""Measures one run's model in distribution, given the step and its seed; ``{"fitted": bool, …}``."""
 
 
 @dataclass
 class Trainer:
-    """Trains one model; with a ``folder``, writes checkpoints and a log there and resumes from them."""
+    """Trains ``runs`` (seeds, or `Run`s of a grid); with a ``folder``, resumes bit-identically from it.
 
-    task: Task
-    scheme: PositionScheme
-    encoding: EncodingSpec
-    model_config: ModelConfig
+    ``states`` has one entry per run, in order. A run that is fitted (with ``stop_when_fitted``) or diverges leaves the
+    stack, and the others go on faster. Dropout masks, where used, are the stack's and not those of separate runs.
+    Several runs always train as if ``config.stacked``.
+
+    Raises `LengthwiseError` when the task has no such lengths, or the folder holds the checkpoint of other runs.
+    """
+
+    setup: Setup
     config: TrainingConfig
-    seed: int
+    runs: Sequence[int | Run]
     probe: Probe | None = None
     folder: Path | None = None
+    run_folders: Sequence[Path] | None = None
+    """Where each run leaves its log and, when it ends, a checkpoint of its own; default: ``folder`` itself for one run,
+    folders inside of it for several."""
     device: str = "cpu"
     on_step: Callable[[int, float], None] | None = None
-    """Called with the number of steps done and the loss in nats per scored token: every step, on a GPU every tenth."""
-    model: Transformer = field(init=False)
+    """Called with the number of steps done and the mean loss of the runs in nats per scored token: every step, on a GPU
+    every tenth."""
+    states: list[RunState] = field(init=False)
 
     def __post_init__(self) -> None:
-        training_lengths(self.task, self.config)
-        keep_memory()
-        self.model = build_model(self.task, self.scheme, self.encoding, self.model_config, seed=self.seed).to(
-            self.device
-        )
-        self.optimizer = make_optimizer(self.model, self.config)
-        self.progress = Progress()
+        require(len(self.runs) > 0, "a training needs at least one run, got 0; give one or more seeds")
+        if len(self.runs) > 1 and not self.config.stacked:
+            self.config = dataclasses.replace(self.config, stacked=True)
+        self.states = [RunState(run if isinstance(run, Run) else Run(run)) for run in self.runs]
+        self.step_count, self.seconds = 0, 0.0
+        self.members = list(range(len(self.states)))
+        self.stack = TransformerStack([self.setup.build(state.run.seed) for state in self.states]).to(self.device)
+        self.stack.train()
+        self.parts = StackParts(self.stack)
+        decays = [self.settings(state.run).weight_decay for state in self.states]
+        self.optimizer = StackedAdamW(list(self.stack.parameters()), self.config, decays)
 
-    def run(self) -> Progress:
-        """Train to the end (or until fitted, if asked), from the last checkpoint if there is one."""
-        if self.folder is not None:
-            self.progress = checkpoint.load(self.folder, self.model, self.optimizer) or self.progress
-        started = time.perf_counter() - self.progress.seconds
-        self.model.train()
-        while not self.progress.done:
-            reported = self.step(self.progress.step)
-            self.progress.step += 1
-            last = self.progress.step >= self.config.steps
-            if self.on_step is not None and (last or reads_loss(self.device, self.progress.step)):
-                self.on_step(self.progress.step, reported.item())
-            if last or self.progress.step % self.config.probe_every == 0:
-                loss = reported.item()
-                # A NaN would be saved and loaded for ever; say so while the cause is at hand.
-                if not np.isfinite(loss):
-                    raise TrainingDivergedError(
-                        f"training diverged: loss is {loss} at step {self.progress.step}; lower training.lr"
-                    )
-                self._probe(loss, last)
-                self.progress.seconds = time.perf_counter() - started
-                if self.folder is not None:
-                    checkpoint.save(self.folder, self.model, self.optimizer, self.progress)
-        self.model.eval()
-        return self.progress
+    @property
+    def model(self) -> Transformer:
+        """The model of the only run; what is trained itself, not a copy."""
+        (state,) = self.states
+        return state.model or self._model(0)
 
-    def _probe(self, loss: float, last: bool) -> None:
-        record: dict[str, Any] = {"step": self.progress.step, "loss": loss}
-        if self.probe is not None:
-            self.model.eval()
-            record |= self.probe(self.model, self.progress.step)
-            self.model.train()
-        self.progress.probes.append(record)
-        self.progress.done = last or (self.config.stop_when_fitted and bool(record.get("fitted")))
-        if self.folder is not None:
-            write_log(self.folder, self.progress)
+    @property
+    def progress(self) -> Progress:
+        """How far the only run is."""
+        (state,) = self.states
+        return state.progress
+
+    def settings(self, run: Run) -> TrainingConfig:
+        """The training configuration of one run."""
+        changes = {"lr": run.lr, "weight_decay": run.weight_decay}
+        return dataclasses.replace(self.config, **{name: value for name, value in changes.items() if value is not None})
+
+    def run(self) -> list[RunState]:
+        """Train until every run has ended, from the last checkpoint if there is one; their models are in ``states``.
+
+        Raises `TrainingDivergedError` if there is only one run and it diverges.
+        """
+        self._resume()
+        started = time.perf_counter() - self.seconds
+        while not all(state.ended for state in self.states):
+            losses = self.step(self.step_count)
+            self.step_count += 1
+            last = self.step_count >= self.config.steps
+            if self.on_step is not None and (last or reads_loss(self.device, self.step_count)):
+                self.on_step(self.step_count, float(losses.mean()))
+            if last or self.step_count % self.config.probe_every == 0:
+                self._probe(losses.tolist())
+                before, self.seconds = self.seconds, time.perf_counter() - started
+                for index in self.members:
+                    self.states[index].progress.seconds += (self.seconds - before) / len(self.members)
+                self._leave()
+                self._save()
+        return self.states
 
     def groups(self, step: int) -> list[Inputs]:
-        """The data of one step, in host memory."""
-        return training_groups(self.task, self.scheme, self.config, self.seed, step)
+        """The data of one step of all runs in the stack, in host memory."""
+        return self.setup.groups(self.config, [self.states[index].run.seed for index in self.members], step)
 
-    def step(self, step: int) -> Float[Tensor, ""]:
-        """One optimizer step; returns the loss in nats per scored token, which a GPU may still be at work on."""
-        config = self.config
-        inputs = Inputs.join(self.groups(step)).to(self.device)
-        if self.model_config.dropout:
-            torch.manual_seed(int(stream(self.seed, "train", "dropout", step).integers(2**62)))
-        self.optimizer.zero_grad(set_to_none=True)
-        with autocast(self.device, config.precision):
-            output = self.model(inputs.input_ids, inputs.position_ids, at=inputs.at, segments=inputs.segments)
-            loss = next_token_loss(output, inputs)
-        scaled = (loss.token + config.id_loss * loss.position) / inputs.scored
-        scaled.backward()
+    def step(self, step: int) -> Float[Tensor, " S"]:
+        """One optimizer step; returns each run's loss in nats per scored token, which a GPU may still be working on."""
+        config, count = self.config, len(self.members)
+        groups = self.groups(step)
+        total = sum(group.scored for group in groups) // count
+        if self.setup.model.dropout:
+            first = self.states[self.members[0]].run.seed
+            torch.manual_seed(int(stream(first, "train", "dropout", step).integers(2**62)))
+        self.optimizer.zero_grad()
+        reported = torch.zeros(count, device=self.device)
+        tokens, width = sum(group.input_ids.numel() for group in groups) // count, self.setup.model.width
+        size = runs_at_once(count, tokens, width, self.device)
+        together = count == 1 or tokens * width * size <= JOINED
+        for inputs in (
+            Inputs.join(part, count).to(self.device) for part in ([groups] if together else [[g] for g in groups])
+        ):
+            for part, model in self.parts.of(size):
+                mine = inputs if size == count else inputs.of_runs(part)
+                with autocast(self.device, config.precision):
+                    output = model(mine.input_ids, mine.position_ids, at=mine.at, segments=mine.segments)
+                    loss = run_losses(output, mine, len(mine.input_ids))
+                scaled = (loss.token + config.id_loss * loss.position) / total
+                # A run's loss reaches its own weights only, so the sum has every run's gradient.
+                scaled.sum().backward()
+                reported[part] += scaled.detach()
         if config.regularizer:
-            (config.regularizer * positional_regularizer(self.model)).backward()
-        clip(list(self.model.parameters()), config.clip)
-        for parameters in self.optimizer.param_groups:
-            parameters["lr"] = learning_rate(config, step)
-        self.optimizer.step()
-        return scaled.detach()
+            for _, model in self.parts.of(size):
+                (config.regularizer * positional_regularizer(model)).backward()
+        self.parts.gather(size)
+        self.optimizer.clip(config.clip)
+        self.optimizer.step([learning_rate(self.settings(self.states[index].run), step) for index in self.members])
+        return reported
 
+    def _model(self, place: int) -> Transformer:
+        """The model of one run in the stack, which sees its weights; a copy where there are several."""
+        return self.stack.unstack(place) if self.stack.runs > 1 else self.parts.of(1)[0][1]
 
-def write_log(folder: Path, progress: Progress) -> None:
-    """Write ``log.jsonl``: all probes in full each time, so a killed run can't leave a gap or a double line."""
-    write_text(folder / "log.jsonl", "".join(json.dumps(probe) + "\n" for probe in progress.probes))
+    def _probe(self, losses: list[float]) -> None:
+        """Measure every run in the stack."""
+        last = self.step_count >= self.config.steps
+        for place, (index, loss, finite) in enumerate(zip(self.members, losses, self.stack.finite(), strict=True)):
+            state = self.states[index]
+            state.progress.step = self.step_count
+            # A NaN would be saved and loaded for ever; say so while the cause is known.
+            if not (finite and math.isfinite(loss)):
+                what = "weights are not finite" if math.isfinite(loss) else f"loss is {loss}"
+                state.failure = f"training diverged: {what} at step {self.step_count}; lower training.lr"
+                if len(self.states) == 1:
+                    raise TrainingDivergedError(state.failure)
+                continue
+            record: dict[str, Any] = {"step": self.step_count, "loss": loss}
+            if self.probe is not None:
+                model = self._model(place)
+                record |= self.probe(model.eval(), self.step_count, state.run.seed)
+                model.train()
+            state.progress.probes.append(record)
+            state.progress.done = last or (self.config.stop_when_fitted and bool(record.get("fitted")))
+            if (folder := self._run_folder(index)) is not None:
+                # All probes in full each time, so a killed run can't leave a gap or a double line.
+                lines = (json.dumps(probe) + "\n" for probe in state.progress.probes)
+                write_text(folder / "log.jsonl", "".join(lines))
 
+    def _leave(self) -> None:
+        """Give the runs that have ended their models, and drop them from the stack unless it would be empty."""
+        for place, index in enumerate(self.members):
+            state, folder = self.states[index], self._run_folder(index)
+            if state.progress.done:
+                state.model = self._model(place).eval()
+                if folder is not None and folder != self.folder:
+                    alone = self._tensors(slice(place, place + 1))
+                    checkpoint.write(folder, alone, self._described([index], [index]))
+        kept = [place for place, index in enumerate(self.members) if not self.states[index].ended]
+        if len(kept) < len(self.members) and (kept or len(self.states) > 1):
+            self._keep(kept)
 
-def clip(parameters: list[torch.nn.Parameter], limit: float) -> None:
-    """`torch.nn.utils.clip_grad_norm_`, in the same bits; on a CPU no pass over gradients that need no scaling."""
-    norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
-    # The factor is limit / (norm + 1e-6), at most 1. Elsewhere to look at the norm would make the device wait.
-    if norm.device.type != "cpu" or not bool(norm + 1e-6 <= limit):
-        torch.nn.utils.clip_grads_with_norm_(parameters, limit, norm)
+    def _keep(self, kept: list[int]) -> None:
+        """Drop all runs of the stack but ``kept``."""
+        self.members = [self.members[place] for place in kept]
+        self.stack.select(kept)
+        self.parts = StackParts(self.stack)
+        self.optimizer.select(list(self.stack.parameters()), kept)
 
+    def _run_folder(self, index: int) -> Path | None:
+        if self.run_folders is not None:
+            return self.run_folders[index]
+        return self.folder / f"run-{index}" if self.folder is not None and len(self.states) > 1 else self.folder
 
-def make_optimizer(model: torch.nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW, decay on matrices only, one fused kernel."""
-    matrices = [p for p in model.parameters() if p.ndim >= 2]
-    others = [p for p in model.parameters() if p.ndim < 2]
-    groups = [{"params": matrices, "weight_decay": config.weight_decay}]
-    if others:
-        groups.append({"params": others, "weight_decay": 0.0})
-    return torch.optim.AdamW(groups, lr=config.lr, betas=config.betas, fused=True)
+    def _state_tensors(self) -> dict[str, Tensor]:
+        """By name: parameters and the optimizer's state, as they are."""
+        optimizer = self.optimizer
+        found: dict[str, Tensor] = {}
+        for (name, parameter), *state in zip(
+            self.stack.model.named_parameters(), optimizer.averages, optimizer.squares, optimizer.counts, strict=True
+        ):
+            kinds = (checkpoint.WEIGHTS, checkpoint.AVERAGES, checkpoint.SQUARES, checkpoint.COUNTS)
+            found |= {kind + name: value.detach() for kind, value in zip(kinds, (parameter, *state), strict=True)}
+        return found
+
+    def _tensors(self, runs: slice) -> dict[str, Tensor]:
+        """What a checkpoint of some runs of the stack holds."""
+        return {name: value[runs] if value.ndim else value for name, value in self._state_tensors().items()}
+
+    def _described(self, runs: Sequence[int], members: Sequence[int]) -> StackProgress:
+        states = [self.states[index] for index in runs]
+        return StackProgress(
+            self.step_count, self.seconds if len(runs) > 1 else states[0].progress.seconds,
+            [state.run for state in states], [list(runs).index(member) for member in members],
+            [state.progress for state in states], [state.failure for state in states],
+        )  # fmt: skip
+
+    def _save(self) -> None:
+        """Write the checkpoint of the stack; a run that has left it has one of its own."""
+        if self.folder is not None:
+            everyone = range(len(self.states))
+            checkpoint.write(self.folder, self._state_tensors(), self._described(everyone, self.members))
+
+    def _resume(self) -> None:
+        """Go on from the checkpoint, if there is one."""
+        names = [name for name, _ in self.stack.model.named_parameters()]
+        found = None if self.folder is None else checkpoint.read(self.folder, names)
+        if self.folder is None or found is None:
+            return
+        tensors, progress = found
+        path = self.folder / checkpoint.FILE
+        runs = [state.run for state in self.states]
+        unknown = len(runs) == 1 and progress.runs == [Run(checkpoint.UNKNOWN_SEED)]
+        if progress.runs != runs and not unknown:
+            raise LengthwiseError(f"checkpoint {path} is of other runs; choose another folder")
+        self.step_count, self.seconds = progress.step, progress.seconds
+        for state, own, failure in zip(self.states, progress.progress, progress.failures, strict=True):
+            state.progress, state.failure = own, failure
+        if progress.members != self.members:
+            self._keep(progress.members)
+        mine = self._state_tensors()
+        if {name: value.shape for name, value in mine.items()} != {name: t.shape for name, t in tensors.items()}:
+            raise checkpoint.damage(path)
+        for name, value in mine.items():
+            value.copy_(tensors[name])
+        for index, state in enumerate(self.states):
+            folder = self._run_folder(index)
+            if not state.progress.done or folder is None:
+                continue
+            if index in self.members:
+                state.model = self._model(self.members.index(index)).eval()
+                continue
+            state.model = self.setup.build(state.run.seed).to(self.device).eval()
+            if checkpoint.load_model(folder, state.model) is None:
+                raise LengthwiseError(f"no checkpoint in {folder}, which {path} says has ended; delete {path}")

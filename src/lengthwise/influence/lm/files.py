@@ -62,7 +62,7 @@ def save_lm(
 
     write_json(folder / CONFIG, description(config, corpus))
     save_tokenizer(tokenizer, folder)
-    checkpoint.write(folder / MODEL, dict(transformer.state_dict()), {"step": config.steps})
+    checkpoint.save_tensors(folder / MODEL, transformer.state_dict(), "model", step=config.steps)
 
 
 def read_config(folder: Path) -> tuple[LMConfig, dict[str, Any]]:
@@ -101,7 +101,7 @@ def load_lm(folder: Path) -> tuple[OwnModel, OwnTokenizer]:
     path = folder / MODEL
     require(path.exists(), f"the training of {folder} has not ended; give `lengthwise lm train` again to go on")
     tokenizer = load_tokenizer(folder)
-    tensors, _ = checkpoint.read(path)
+    tensors, _ = checkpoint.load_tensors(path)
     with torch.random.fork_rng(devices=[]):
         transformer = new_transformer(config, tokenizer.vocab_size)
     try:

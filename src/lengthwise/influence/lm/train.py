@@ -17,6 +17,7 @@ from lengthwise.influence.text.text_task import TextTask
 from lengthwise.influence.text.tokenizer import FILE, Bytes, OwnTokenizer, load_tokenizer, save_tokenizer, train_bpe
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 
 __all__ = ["LM_PRESETS", "LMConfig", "Report", "lm_config", "pair", "train_lm"]
@@ -65,24 +66,18 @@ def train_lm(
 
     probed = drawn(PROBED, "probe")
 
-    def probe(model: Transformer, step: int) -> dict[str, Any]:
+    def probe(model: Transformer, step: int, seed: int) -> dict[str, Any]:
         windows = probed.windows[:, : config.context + 1]
         nats = lm_loss.losses(model, windows)
         tell("held-out", step, config.steps, float(nats.mean()))
         return {"held_out": float(nats.mean()), "far_half": lm_loss.far_half(model, windows, nats)["gain"]}
 
     trainer = Trainer(
-        train,
-        config.positions(),
-        ENCODINGS.build("rope"),
-        config.model(),
-        config.training(),
-        config.seed,
-        probe=probe,
-        folder=folder,
-        on_step=lambda step, loss: tell("train", step, config.steps, loss),
-    )
-    progress = trainer.run()
+        TaskSetup(train, config.positions(), ENCODINGS.build("rope"), config.model()), config.training(), [config.seed],
+        probe=probe, folder=folder, on_step=lambda step, loss: tell("train", step, config.steps, loss),
+    )  # fmt: skip
+    trainer.run()
+    progress = trainer.progress
     save_lm(folder, trainer.model, tokenizer, config, described)
     measured = drawn(MEASURED, "final")
     result = {

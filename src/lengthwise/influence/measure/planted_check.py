@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from torch.nn import functional
 
 from lengthwise.core.config import config
-from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
 from lengthwise.influence.measure.config import MeasureConfig
 from lengthwise.influence.measure.measure import OnProgress, measure
@@ -18,9 +17,12 @@ from lengthwise.influence.models.language_model import LanguageModel, OwnModel, 
 from lengthwise.influence.text.planted_text import PlantedText, strangers
 from lengthwise.influence.text.windows import Windows
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingShape
 from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.training.config import TrainingConfig
+from lengthwise.training.trainer import Trainer
 
 
 @config
@@ -40,54 +42,73 @@ class PlantedTraining:
     warmup: int = 50
     whole: float = 0.5
 
+    def config(self) -> TrainingConfig:
+        """The same for a `Trainer`: linear warm-up, then half a cosine to zero."""
+        return TrainingConfig(
+            steps=self.steps, batch_size=self.batch, groups=1, lr=self.lr, betas=(0.9, 0.999), warmup=self.warmup,
+            final_lr=0.0, probe_every=min(500, self.steps),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PlantedSetup:
+    """A transformer that predicts the targets of ``text`` from blocks with random gaps.
+
+    Masked tokens are left out, and the others keep their positions: what a key mask comes to for the target.
+    """
+
+    text: PlantedText
+    training: PlantedTraining
+
+    @property
+    def model(self) -> ModelConfig:
+        """Layers, heads and width of the training's configuration."""
+        training = self.training
+        return ModelConfig(layers=training.layers, heads=training.heads, width=training.width, init="fan_in")
+
+    def build(self, seed: int) -> Transformer:
+        """The model of one seed before its first step."""
+        config, text = self.model, self.text
+        shape = EncodingShape(config.width, config.heads, config.head_width, ("coupled",), text.context - 1)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(stream(seed, "planted", "init").integers(2**62)))
+            return Transformer(config, RoPE(), text.vocab_size, shape, predicts_ids=False)
+
+    def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
+        """One group of windows with equally many visible tokens each."""
+        (seed,) = seeds
+        text, size = self.text, config.batch_size
+        rng = stream(seed, "planted", "train", step)
+        tokens = text.sample(size, rng).tokens
+        kept = text.block if rng.random() < self._whole(step) else int(rng.integers(text.block + 1))
+        block = np.sort(rng.random((size, text.block)).argsort(axis=1)[:, :kept], axis=1)
+        recent = np.broadcast_to(np.arange(text.block, text.context), (size, text.recent))
+        positions = np.concatenate([block, recent], axis=1)
+        ids = torch.from_numpy(positions)[:, :, None]
+        return [
+            Inputs(
+                torch.from_numpy(np.take_along_axis(tokens, positions, axis=1)), ids, last(positions.shape[1]),
+                targets=torch.from_numpy(tokens[:, -1:]), target_ids=ids[:, -1:] + 1, allowed=None,
+            )
+        ]  # fmt: skip
+
+    def _whole(self, step: int) -> float:
+        """The share of steps that mask nothing."""
+        return max(0.1, 0.1 + (self.training.whole - 0.1) * (1 - 2 * step / self.training.steps))
+
 
 def train_planted(
     text: PlantedText, training: PlantedTraining, seed: int, on_progress: OnProgress | None = None
 ) -> OwnModel:
-    """A transformer that predicts the targets of ``text``; raises `LengthwiseError` if training diverges.
+    """A transformer that predicts the targets of ``text``; raises `LengthwiseError` if training diverges."""
 
-    Masked tokens are left out, and the others keep their positions: what a key mask comes to for the target.
-    """
-    model_config = ModelConfig(layers=training.layers, heads=training.heads, width=training.width, init="fan_in")
-    shape = EncodingShape(
-        model_config.width, model_config.heads, model_config.head_width, ("coupled",), text.context - 1
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(stream(seed, "planted", "init").integers(2**62)))
-        model = Transformer(model_config, RoPE(), text.vocab_size, shape, predicts_ids=False)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=training.lr, weight_decay=0.01)
-    recent = np.arange(text.block, text.context)
-    for step in range(training.steps):
+    def on_step(step: int, loss: float) -> None:
         if on_progress is not None and step % 50 == 0:
             on_progress(f"{text.label}: training", step, training.steps)
-        rng = stream(seed, "planted", "train", step)
-        tokens = text.sample(training.batch, rng).tokens
-        kept = text.block if rng.random() < _whole(step, training) else int(rng.integers(text.block + 1))
-        block = np.sort(rng.random((training.batch, text.block)).argsort(axis=1)[:, :kept], axis=1)
-        positions = np.concatenate([block, np.broadcast_to(recent, (training.batch, text.recent))], axis=1)
-        seen = torch.from_numpy(np.take_along_axis(tokens, positions, axis=1))
-        logits = model(seen, torch.from_numpy(positions)[:, :, None], at=last(positions.shape[1])).logits[:, 0]
-        loss = functional.cross_entropy(logits, torch.from_numpy(tokens[:, -1]))
-        require(bool(torch.isfinite(loss)), f"training on planted text diverged at step {step}; lower lr")
-        for group in optimizer.param_groups:
-            group["lr"] = training.lr * _schedule(step, training)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-    return OwnModel(f"planted {text.label}", model, text.context)
 
-
-def _whole(step: int, training: PlantedTraining) -> float:
-    """The share of steps that mask nothing."""
-    return max(0.1, 0.1 + (training.whole - 0.1) * (1 - 2 * step / training.steps))
-
-
-def _schedule(step: int, training: PlantedTraining) -> float:
-    """Linear warm-up, then half a cosine to zero."""
-    if step < training.warmup:
-        return (step + 1) / training.warmup
-    return 0.5 * (1 + math.cos(math.pi * (step - training.warmup) / max(1, training.steps - training.warmup)))
+    trainer = Trainer(PlantedSetup(text, training), training.config(), [seed], on_step=on_step)
+    trainer.run()
+    return OwnModel(f"planted {text.label}", trainer.model, text.context)
 
 
 def check_planted(

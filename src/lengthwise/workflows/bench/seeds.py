@@ -9,7 +9,7 @@ from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.parallel import ParallelTrainer
+from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 from lengthwise.workflows.bench.measure import Comparison, Effort
 
@@ -21,17 +21,14 @@ def rows(effort: Effort) -> Iterator[Comparison]:
     steps = 1 if effort.quick else 4
     for layers, width in ((1, 16), (2, 64)):
         config = TrainingConfig(max_length=50, batch_size=64, stacked=True)
-        system = Majority(letters=2), Sequential(max_position=153), Learned(), ModelConfig(layers, 1, width), config
-        alone = Trainer(*system, seed=0)
-        together = ParallelTrainer(*system, list(range(SEEDS)))
-        alone.model.train()
-        together.stack.train()
+        setup = TaskSetup(Majority(letters=2), Sequential(max_position=153), Learned(), ModelConfig(layers, 1, width))
+        alone, together = Trainer(setup, config, [0]), Trainer(setup, config, range(SEEDS))
 
         def one(repeat: int, alone: Trainer = alone) -> None:
             for step in range(steps):
                 alone.step(repeat * steps + step)
 
-        def many(repeat: int, together: ParallelTrainer = together) -> None:
+        def many(repeat: int, together: Trainer = together) -> None:
             for step in range(steps):
                 together.step(repeat * steps + step)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +17,7 @@ from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
 from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig
+from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 from lengthwise.workflows.bench import gpt2
 from lengthwise.workflows.bench.baseline_process import BaselineProcess
@@ -55,11 +56,9 @@ class Case:
 
     def trainer(self, precision: str, *, every_token: bool = False) -> Trainer:
         """Our trainer of this case."""
-        kind = EveryToken if every_token else Trainer
-        scheme = Sequential(max_position=self.max_position)
-        trainer = kind(self.task, scheme, Learned(), self.model, self.config(precision), seed=0)
-        trainer.model.train()
-        return trainer
+        kind = EveryToken if every_token else TaskSetup
+        setup = kind(self.task, Sequential(max_position=self.max_position), Learned(), self.model)
+        return Trainer(setup, self.config(precision), [0])
 
 
 CASES = (
@@ -70,17 +69,17 @@ CASES = (
 QUICK = (Case(Majority(letters=2), 1, 1, 32, 10, 8, 30),)
 
 
-class EveryToken(Trainer):
-    """A trainer that scores every token, prompts too."""
+class EveryToken(TaskSetup):
+    """Every token is scored, prompts too."""
 
-    def groups(self, step: int) -> list[Inputs]:
+    def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
         """The same data, with all tokens but the first as targets."""
         return [
             dataclasses.replace(
                 group, at=slice(0, group.input_ids.shape[1] - 1),
                 targets=group.input_ids[:, 1:], target_ids=group.position_ids[:, 1:],
             )
-            for group in super().groups(step)
+            for group in super().groups(config, seeds, step)
         ]  # fmt: skip
 
 

@@ -25,10 +25,11 @@ from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.tasks.addition import Addition
-from lengthwise.training import parallel
+from lengthwise.training import trainer as training_loop
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import stacked_groups, training_groups
-from lengthwise.training.parallel import ParallelTrainer, Run, grid
+from lengthwise.training.runs import Run, grid
+from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 
 TASK = Addition()
@@ -48,14 +49,12 @@ CASES: list[tuple[PositionScheme, EncodingSpec, ModelConfig]] = [
 ]
 
 
-def stack(runs: list[int | Run], case: int = 0, config: TrainingConfig = CONFIG, **more: Any) -> ParallelTrainer:
-    scheme, encoding, model = CASES[case]
-    return ParallelTrainer(TASK, scheme, encoding, model, config, runs, **more)
+def stack(runs: list[int | Run], case: int = 0, config: TrainingConfig = CONFIG, **more: Any) -> Trainer:
+    return Trainer(TaskSetup(TASK, *CASES[case]), config, runs, **more)
 
 
 def separate(seed: int, case: int = 0, config: TrainingConfig = CONFIG) -> Trainer:
-    scheme, encoding, model = CASES[case]
-    return Trainer(TASK, scheme, encoding, model, config, seed)
+    return stack([seed], case, config)
 
 
 def distance(first: Transformer, second: Transformer) -> float:
@@ -185,12 +184,11 @@ def test_a_diverged_run_leaves_without_harm_to_the_others() -> None:
 def test_an_ended_run_leaves_an_ordinary_checkpoint(tmp_path: Path) -> None:
     folders = [tmp_path / "a", tmp_path / "b"]
     states = stack([4, 5], folder=tmp_path / "stack", run_folders=folders).run()
-    scheme, encoding, model = CASES[0]
     for state, folder in zip(states, folders, strict=True):
-        trainer = Trainer(TASK, scheme, encoding, model, CONFIG, state.run.seed, folder=folder)
-        progress = trainer.run()
-        assert progress.done
-        assert progress.probes == state.progress.probes
+        trainer = stack([state.run.seed], folder=folder)
+        trainer.run()
+        assert trainer.progress == state.progress
+        assert trainer.progress.done
         assert state.model is not None
         assert distance(trainer.model, state.model) == 0
         assert (folder / "log.jsonl").read_text().count("\n") == 2
@@ -221,8 +219,8 @@ def test_the_regularizer_and_bf16_work_in_a_stack() -> None:
 
 def test_a_large_stack_takes_group_by_group_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     trainers = []
-    for limit in (0, parallel.JOINED):
-        monkeypatch.setattr(parallel, "JOINED", limit)
+    for limit in (0, training_loop.JOINED):
+        monkeypatch.setattr(training_loop, "JOINED", limit)
         trainers.append(stack([0, 1]))
         trainers[-1].step(0)
     assert distance(trainers[0].stack.unstack(1), trainers[1].stack.unstack(1)) < 1e-4

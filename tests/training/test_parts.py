@@ -12,25 +12,25 @@ from lengthwise.positions.encodings.fire import FIRE
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
 from lengthwise.tasks.addition import Addition
-from lengthwise.training import parallel, stack_parts
+from lengthwise.training import parts as part_models
+from lengthwise.training import trainer as training_loop
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.parallel import ParallelTrainer
-from lengthwise.training.stack_parts import StackParts, runs_at_once
+from lengthwise.training.parts import StackParts, runs_at_once
+from lengthwise.training.setup import TaskSetup
+from lengthwise.training.trainer import Trainer
 
 CONFIG = TrainingConfig(max_length=4, steps=4, batch_size=8, groups=2, warmup=2, probe_every=2, stacked=True)
 
 
-def trainer(encoding: Learned | FIRE | None = None, seeds: int = 3, **changes: object) -> ParallelTrainer:
+def trainer(encoding: Learned | FIRE | None = None, seeds: int = 3, **changes: object) -> Trainer:
     model = ModelConfig(layers=2, heads=2, width=16)
     scheme = PredictiveCoupling(max_position=30, draw="contiguous")
     config = dataclasses.replace(CONFIG, **changes)
-    made = ParallelTrainer(Addition(), scheme, encoding or Learned(), model, config, list(range(seeds)))
-    made.stack.train()
-    return made
+    return Trainer(TaskSetup(Addition(), scheme, encoding or Learned(), model), config, range(seeds))
 
 
 def test_sizes_are_powers_of_two_that_stay_near() -> None:
-    near = stack_parts.NEAR
+    near = part_models.CACHE_NUMBERS
     assert runs_at_once(16, near // 16 // 32, 32, "cpu") == 16
     assert runs_at_once(16, near // 5 // 64, 64, "cpu") == 4
     assert runs_at_once(16, near // 5 // 128, 128, "cpu") == 2  # twice as wide: half as many numbers
@@ -40,18 +40,18 @@ def test_sizes_are_powers_of_two_that_stay_near() -> None:
 
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("encoding", [Learned(), FIRE()])
-@pytest.mark.parametrize("joined", [0, parallel.JOINED])
+@pytest.mark.parametrize("joined", [0, training_loop.JOINED])
 def test_parts_train_the_same_weights(
     size: int, encoding: Learned | FIRE, joined: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The regularizer is that of learned tables.
     weight = 0.1 if isinstance(encoding, Learned) else 0.0
     whole, cut = trainer(encoding, regularizer=weight), trainer(encoding, regularizer=weight)
-    monkeypatch.setattr(parallel, "JOINED", joined)
+    monkeypatch.setattr(training_loop, "JOINED", joined)
     for step in range(3):
         expected = whole.step(step)
         with monkeypatch.context() as patch:
-            patch.setattr(parallel, "runs_at_once", lambda *_: size)
+            patch.setattr(training_loop, "runs_at_once", lambda *_: size)
             found = cut.step(step)
         assert torch.allclose(found, expected, atol=1e-5)
     for one, other in zip(whole.stack.parameters(), cut.stack.parameters(), strict=True):
@@ -60,14 +60,14 @@ def test_parts_train_the_same_weights(
 
 def test_parts_see_the_stacks_weights_and_follow_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     made = trainer()
-    monkeypatch.setattr(parallel, "runs_at_once", lambda runs, *_: min(runs, 2))
+    monkeypatch.setattr(training_loop, "runs_at_once", lambda runs, *_: min(runs, 2))
     made.step(0)
     for part, model in made.parts.of(2):
         for own, whole in zip(model.parameters(), made.stack.model.parameters(), strict=True):
             assert own.data_ptr() == whole[part].data_ptr()
+            assert own.shape == (whole[part].shape if len(whole[part]) > 1 else whole[0].shape)
             assert own.grad is None
     made._keep([0, 2])
-    made.members = [0, 2]
     before = [parameter.detach().clone() for parameter in made.stack.parameters()]
     assert made.step(1).shape == (2,)
     assert any(not torch.equal(one, other) for one, other in zip(before, made.stack.parameters(), strict=True))

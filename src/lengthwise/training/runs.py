@@ -1,0 +1,78 @@
+"""The runs of a training: which they are, how far each one is, and what a checkpoint says of a stack of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import pydantic
+from pydantic import Field
+
+from lengthwise.core.result_file import Count, Seconds
+from lengthwise.models.transformer import Transformer
+
+STRICT = pydantic.ConfigDict(strict=True, extra="forbid")
+
+
+@dataclass
+class Progress:
+    """How far a run is: steps done, seconds spent, probes so far."""
+
+    __pydantic_config__ = STRICT
+    step: Count = 0
+    seconds: Seconds = 0.0
+    probes: list[dict[str, Any]] = field(default_factory=list)
+    done: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """One member of a stack: a seed and, in a grid, its own learning rate and weight decay."""
+
+    __pydantic_config__ = STRICT
+    seed: int
+    lr: float | None = None
+    weight_decay: float | None = None
+
+
+@dataclass(frozen=True)
+class StackProgress:
+    """How far a stack is; ``members`` are the runs whose weights are in the file, in the order of the stack."""
+
+    __pydantic_config__ = STRICT
+    step: Count
+    seconds: Seconds
+    runs: Annotated[list[Run], Field(min_length=1)]
+    members: list[Count]
+    progress: list[Progress]
+    failures: list[str | None]
+
+    def __post_init__(self) -> None:
+        count = len(self.runs)
+        if {len(self.progress), len(self.failures)} != {count} or sorted(set(self.members)) != sorted(self.members):
+            raise ValueError("the lists of runs differ")
+        if any(member >= count for member in self.members):
+            raise ValueError("a member is no run")
+        if any(self.progress[member].step != self.step for member in self.members):
+            raise ValueError("a member is at another step than its stack")
+
+
+def grid(seeds: Sequence[int], lrs: Sequence[float], weight_decays: Sequence[float | None] = (None,)) -> list[Run]:
+    """Every combination; runs with equal settings are neighbours, which trains fastest."""
+    return [Run(seed, lr, decay) for lr in lrs for decay in weight_decays for seed in seeds]
+
+
+@dataclass
+class RunState:
+    """Where one run is; ``model`` is there once it has ended, ``failure`` says why one diverged."""
+
+    run: Run
+    progress: Progress = field(default_factory=Progress)
+    model: Transformer | None = None
+    failure: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run takes no more steps."""
+        return self.progress.done or self.failure is not None
