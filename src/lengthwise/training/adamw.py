@@ -82,8 +82,8 @@ class StackedAdamW:
                 [tensor[runs] for tensor in part] for part in (parameters, grads, averages, squares)
             )
         adamw(
-            parameters, grads, averages, squares, [], steps, fused=True, amsgrad=False, beta1=self.config.betas[0], beta2=self.config.betas[1],
-            lr=rate, weight_decay=decay, eps=1e-8, maximize=False,
+            parameters, grads, averages, squares, [], steps, fused=True, amsgrad=False, maximize=False, lr=rate,
+            beta1=self.config.betas[0], beta2=self.config.betas[1], weight_decay=decay, eps=1e-8,
         )  # fmt: skip
 
     def select(self, parameters: Sequence[nn.Parameter], kept: Sequence[int]) -> None:
