@@ -12,6 +12,7 @@ from typer.exceptions import TyperException
 
 from lengthwise import __version__
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.training.memory import keep_memory
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
@@ -77,6 +78,7 @@ _add_commands()
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
+    keep_memory()
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="lengthwise", standalone_mode=False)
         sys.stdout.flush()

@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Recipe, System
+from lengthwise.training.memory import keep_memory
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,7 @@ def _work(values: dict[str, Any], out: Path, pipe: Connection) -> None:
     """One process: an ordinary sweep of one job."""
     from lengthwise.experiments.sweep import Event, sweep
 
+    keep_memory()
     parent = os.getppid()
 
     def tell(event: Event) -> None:

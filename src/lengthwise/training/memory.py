@@ -17,7 +17,8 @@ def keep_memory() -> bool:
     """Let the C library keep freed blocks, in the whole process; returns whether it could be told (glibc only).
 
     Otherwise a step's activations go back to the system at its end, and the next step finds its memory page by page,
-    which takes longer than to fill it. The process then holds what its largest step needed.
+    which takes longer than to fill it. The process then holds what its largest step needed. Nothing in this package
+    calls it but the command line and the worker processes of a sweep; a program of one's own may.
     """
     if not sys.platform.startswith("linux"):
         return False

@@ -30,7 +30,6 @@ from lengthwise.influence.models.language_model import (
 )
 from lengthwise.influence.models.last_token import at_last_token, separable_mlp
 from lengthwise.models.device import chosen_device
-from lengthwise.training.memory import keep_memory
 
 SUITED = "use a causal model with full attention and position ids, such as GPT-2, Llama or GPT-NeoX"
 TOLERANCE = 1e-3
@@ -73,8 +72,6 @@ class HuggingFaceModel:
         self.vocab_size = inner.get_input_embeddings().num_embeddings
         self.parameters = sum(parameter.numel() for parameter in inner.parameters())
         self.batch_tokens = batch_tokens(self._device)
-        if self._device.type == "cpu":
-            keep_memory()
         self._one_logit = "logits_to_keep" in inspect.signature(inner.forward).parameters
         self._last_mlp: nn.Module | None = None
         self._check_masks()
