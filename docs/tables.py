@@ -55,6 +55,23 @@ def inside(results: Sequence[Result]) -> str:
     return " ".join(f"{result.in_distribution.rate():.3f}" for result in results)
 
 
+def huang() -> dict[str, str]:
+    """Two cells of the 25 tasks with one setting switched; the last bin, every seed."""
+    rows = []
+    for system, switched, adversarial in (
+        ("{0,1,2}*02*, nope", "log-length attention on", 1),
+        ("Tomita-4, nope", "the settings of Tomita-4 with APE", 0),
+    ):
+        shown = []
+        for folder in ("huang", "huang/controls"):
+            found = [run for run in runs(folder, system) if run.experiment["model"]["layers"] == 2]
+            axes = {"low": 101, "high": 150} | ({"adversarial": 1} if adversarial else {})
+            shown.append(seeds(found, 150, digits=2, **axes))
+        rows.append((system.replace(", nope", "").replace("*", "\\*"), "NoPE", "no", switched, *shown))
+    heads = ("language", "positions", "theory", "switched", "101–150 in the table", "101–150 switched")
+    return {"switched": markdown(heads, rows)}
+
+
 def variable_assignment() -> dict[str, str]:
     """Predictive position coupling against lines, its error per step, replacements and ablations."""
     name, ppc = "variable-assignment", "scratchpad + PPC"
@@ -232,6 +249,7 @@ def sparse_parity() -> dict[str, str]:
 
 
 PAGES: dict[str, Callable[[], dict[str, str]]] = {
+    "huang": huang,
     "variable-assignment": variable_assignment,
     "parity-scratchpad": parity_scratchpad,
     "automatic-coupling": automatic_coupling,

@@ -16,6 +16,8 @@ FORMAT = 1
 """The version of result files."""
 SUPERSEDED = "superseded"
 """The folder of results that later ones replaced: they are kept, and no reader takes them for current."""
+CONTROLS = "controls"
+"""The folder of single runs under switched settings: evidence about a result, no part of it."""
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Positive = Annotated[int, Field(ge=1, lt=2**53)]
@@ -78,9 +80,9 @@ class _Result(_Part):
 
 
 def result_files(folder: Path, name: str = "result.json") -> list[Path]:
-    """The current result files in and under ``folder``, sorted. Folders named `SUPERSEDED` below it are left out."""
+    """The current result files in and under ``folder``, sorted, without `SUPERSEDED` and `CONTROLS` folders."""
     found = sorted(folder.rglob(name))
-    return [path for path in found if SUPERSEDED not in path.relative_to(folder).parts]
+    return [path for path in found if not {SUPERSEDED, CONTROLS} & set(path.relative_to(folder).parts)]
 
 
 def checked(values: Any, where: str) -> dict[str, Any]:
