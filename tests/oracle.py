@@ -13,7 +13,6 @@ from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
-from lengthwise.models.softmax import attention_reference
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
@@ -152,6 +151,16 @@ def slow_generate(
         if best == END:
             break
     return tokens[len(prompt) :], ids[len(prompt) :]
+
+
+def attention_reference(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
+    """The formula written out: softmax(q·k/√d + bias)·v over the keys up to the query; [B, H, Q, d]."""
+    queries, keys = q.shape[2], k.shape[2]
+    scores = q @ k.mT / math.sqrt(q.shape[3])
+    if bias is not None:
+        scores = scores + bias
+    visible = torch.arange(keys)[None, :] <= torch.arange(queries)[:, None] + keys - queries
+    return torch.softmax(scores.masked_fill(~visible, -math.inf), dim=-1) @ v
 
 
 def plain_segments(

@@ -1,4 +1,4 @@
-"""Where few queries are asked, mixing the tokens' vectors says what keys and values of all tokens say."""
+"""With few queries, averaging the tokens' vectors gives what keys and values of all tokens give."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from lengthwise.core.rng import stream
-from lengthwise.models.attention import Attention
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
+from lengthwise.models.kernels.attention import FlatAttention
+from lengthwise.models.kernels.model import optimize
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.schemes.coupled import Coupled
@@ -35,7 +36,9 @@ TASK = TASKS.build("majority")
 
 
 def few(monkeypatch: pytest.MonkeyPatch, answer: bool) -> None:
-    monkeypatch.setattr(Attention, "_few", lambda self, sight: answer and sight.at is not None)
+    monkeypatch.setattr(
+        FlatAttention, "has_few_queries", lambda self, context: answer and context.query_index is not None
+    )
 
 
 def biased_model(config: ModelConfig, encoding: str = "learned", seed: int = 0) -> Transformer:
@@ -51,6 +54,7 @@ def biased_model(config: ModelConfig, encoding: str = "learned", seed: int = 0) 
 
 def found(model: nn.Module, joined: bool, runs: int = 1) -> list[Tensor]:
     """Logits and gradients."""
+    model = optimize(model) if isinstance(model, Transformer) else model
     rng = stream(0, "few queries")
     groups = [
         Inputs.of(TASK.batch(length, runs * rows, rng), SCHEME, TASK.levels, rng) for length, rows in ((5, 3), (9, 2))
@@ -105,10 +109,10 @@ def test_bf16_is_as_close_as_without(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_chosen_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
-    plain = Attention._of_inputs
-    monkeypatch.setattr(Attention, "_of_inputs", lambda self, *rest: taken.append(1) or plain(self, *rest))
+    plain = FlatAttention.attend_unprojected
+    monkeypatch.setattr(FlatAttention, "attend_unprojected", lambda self, *rest: taken.append(1) or plain(self, *rest))
     wide = dataclasses.replace(VARIANTS["plain"], heads=2, width=64)
-    model = biased_model(wide)
+    model = optimize(biased_model(wide))
     ids = torch.ones(1, 30, dtype=torch.long)
     places = torch.arange(30)[None, :, None]
     model(ids, places, at=slice(28, 30))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.models.fixed_shapes import linear, mlp, padded
+from lengthwise.models.kernels.fixed_shapes import linear, padded
 
 
 def test_rows_are_padded_to_few_numbers() -> None:
@@ -38,32 +37,6 @@ def test_autocast_results_and_gradients(rows: int, bias: bool, dtype: torch.dtyp
         assert one.dtype == leaf.dtype
         assert one.shape == leaf.shape
         assert (one.float() - other).norm() < 0.01 * other.norm()
-
-
-@pytest.mark.parametrize("rows", [1, 64, 300])
-@pytest.mark.parametrize("bias", [True, False])
-def test_mlp_and_its_gradients(rows: int, bias: bool) -> None:
-    generator = torch.Generator().manual_seed(rows)
-
-    def drawn(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=generator).requires_grad_()
-
-    x, up, down = drawn(1, rows, 24), drawn(40, 24), drawn(24, 40)
-    up_bias, down_bias = (drawn(40), drawn(24)) if bias else (None, None)
-    wanted = [leaf for leaf in (x, up, up_bias, down, down_bias) if leaf is not None]
-    factor = torch.randn(1, rows, 24, generator=generator)
-    with torch.autocast("cpu", torch.bfloat16):
-        fast = mlp(x, up, up_bias, down, down_bias)
-    exact = functional.linear(functional.gelu(functional.linear(x, up, up_bias)), down, down_bias)
-    assert fast.dtype == torch.bfloat16
-    assert fast.shape == x.shape
-    assert (fast.float() - exact).norm() < 0.01 * exact.norm()
-    found = torch.autograd.grad((fast.float() * factor).sum(), wanted)
-    expected = torch.autograd.grad((exact * factor).sum(), wanted)
-    for leaf, one, other in zip(wanted, found, expected, strict=True):
-        assert one.dtype == leaf.dtype
-        assert one.shape == leaf.shape
-        assert (one - other).norm() < 0.01 * other.norm()
 
 
 def test_float32_is_left_alone() -> None:

@@ -9,9 +9,8 @@ import torch
 
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.softmax import attention_reference
 from lengthwise.positions.schemes.coupled import Coupled
-from oracle import SMALL, rough_model, slow_logits, some_inputs
+from oracle import SMALL, attention_reference, rough_model, slow_logits, some_inputs
 from small import Echo
 
 SCHEME = Coupled(max_position=20)
@@ -86,11 +85,11 @@ def test_sdpa_equals_the_reference_on_the_models_own_masks():
     cache = Cache(capacity=9)
     model(inputs.input_ids[:, :4], inputs.position_ids[:, :4], cache=cache)
     ids = inputs.position_ids[:, 4:9]
-    sight = model._sight(ids, cache)
+    context = model.context(ids, cache)
     q = torch.randn(3, 2, 5, 8, generator=generator)
     k, v = torch.randn(2, 3, 2, 9, 8, generator=generator)
     bias = model.encoding.bias(ids, inputs.position_ids[:, :9])
-    fast = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=sight.bias)
+    fast = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=context.bias)
     assert torch.allclose(fast, attention_reference(q, k, v, bias), atol=1e-5)
 
 

@@ -11,11 +11,13 @@ from lengthwise.core.config import config
 class ModelConfig:
     """A pre-norm decoder; the defaults suit tasks that need one hop of attention per step.
 
-    ``log_length`` is the length c at which log-length attention scaling is 1: logits are multiplied by
-    ln(i) / ln(c), i = number of visible keys (our choice; None switches it off). ``init`` is ``small`` (N(0, 0.02²),
-    tables ``table_std``) or ``fan_in`` (token table N(0, 1), matrices N(0, 1/fan_in)); with both, matrices that write
-    to the residual stream are scaled by 1/√(2·layers) in ``fan_in`` only. ``norm`` ``peri`` is RMSNorm before *and
+    ``log_length`` is the length c at which log-length attention scaling is 1: scores are multiplied by ln(i) / ln(c)
+    for a query that sees i keys (a choice of ours; None switches it off). ``norm`` ``peri`` is RMSNorm before *and
     after* attention and MLP (Kim et al. 2025, Peri-LN): what is added keeps its direction and loses its size.
+
+    ``init`` ``small`` draws matrices from N(0, 0.02²), and the token table and the heads from N(0, ``table_std``²).
+    ``fan_in`` draws the token table from N(0, 1) and matrices from N(0, 1/fan_in); those that write to the residual
+    stream (``attention.out`` and ``down``) are then also scaled by 1/√(2·layers), which ``small`` does not do.
     """
 
     layers: int = 1
@@ -31,7 +33,7 @@ class ModelConfig:
     init: Literal["small", "fan_in"] = "small"
     table_std: float = 0.05
     id_head: Literal["classification", "pointer"] = "classification"
-    """How ids are predicted under predictive position coupling."""
+    """How position ids are predicted under predictive position coupling."""
 
     def __post_init__(self) -> None:
         for name in ("layers", "heads", "width", "mlp_ratio"):
@@ -48,5 +50,5 @@ class ModelConfig:
 
     @property
     def head_width(self) -> int:
-        """d_h."""
+        """Width of one head."""
         return self.width // self.heads

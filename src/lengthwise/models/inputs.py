@@ -15,7 +15,7 @@ from torch import Tensor
 from lengthwise.core.batch import Batch
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
-from lengthwise.models.ragged import Segment, flat_positions
+from lengthwise.models.segments import Segment, flat_positions
 from lengthwise.positions.schemes import PositionScheme
 
 

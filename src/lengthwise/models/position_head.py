@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,14 +14,12 @@ from torch.nn import functional
 from lengthwise.core.levels import FIXED_LEVEL_IDS
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.layers import take
-from lengthwise.models.ragged import Segment
 from lengthwise.nn.parameters import Scalars
 from lengthwise.positions.encodings import EncodingShape
 
 
 class IdPrediction(ABC):
-    """A prediction of the next id on one level, at every asked position."""
+    """A prediction of the next id on one level, after each of Q tokens."""
 
     @abstractmethod
     def loss(self, target: Int[Tensor, "B Q"]) -> Float[Tensor, "B Q"]:
@@ -40,7 +37,7 @@ class Classification(IdPrediction):
     logits: Float[Tensor, "B Q N"]
 
     def loss(self, target: Int[Tensor, "B Q"]) -> Float[Tensor, "B Q"]:
-        """Cross-entropy, in float32 whatever the logits are."""
+        """Cross-entropy, computed in float32."""
         logits = self.logits.float().flatten(0, 1)
         return functional.cross_entropy(logits, target.flatten(), reduction="none").view_as(target)
 
@@ -73,32 +70,6 @@ class Pointer(IdPrediction):
         total = weight.new_zeros(*weight.shape[:2], int(self.ids.max()) + 1)
         total.scatter_add_(2, self.ids[:, None, :].expand_as(weight), weight)
         return total.argmax(-1)
-
-
-@dataclass
-class RaggedPointer(IdPrediction):
-    """Pointers of the segments of a flat batch, whose rows are the runs."""
-
-    parts: list[Pointer]
-    segments: Sequence[Segment]
-
-    def loss(self, target: Int[Tensor, "R Q"]) -> Float[Tensor, "R Q"]:
-        """As of each segment alone."""
-        targets = target.split([segment.scored for segment in self.segments], dim=1)
-        losses = [
-            part.loss(segment.sequences(own))
-            for part, segment, own in zip(self.parts, self.segments, targets, strict=True)
-        ]
-        return self._flat(losses, len(target))
-
-    def best(self) -> Int[Tensor, "R Q"]:
-        """As of each segment alone."""
-        runs = len(self.parts[0].ids) // self.segments[0].rows
-        return self._flat([part.best() for part in self.parts], runs)
-
-    @staticmethod
-    def _flat(parts: list[Tensor], runs: int) -> Tensor:
-        return torch.cat([part.view(runs, -1) for part in parts], dim=1)
 
 
 class PointerLevel(nn.Module):
@@ -150,45 +121,35 @@ class PositionHead(nn.Module):
         key_ids: Int[Tensor, "B T L"],
         at: Int[Tensor, " S"] | slice | None,
         cache: Cache | None,
-        segments: Sequence[Segment] | None = None,
     ) -> tuple[IdPrediction, ...]:
-        """One prediction per level after each asked position; keys are all tokens so far."""
-        asked = hidden if at is None else take(hidden, at)
+        """One prediction per level after each token, or each of those ``at``; keys are all tokens so far."""
+        queries = hidden if at is None else hidden[:, at]
         result: list[IdPrediction] = []
-        pointers = 0
         for level, module in enumerate(self.levels):
             if not isinstance(module, PointerLevel):
-                result.append(Classification(module(asked)))
+                result.append(Classification(module(queries)))
                 continue
             query, key = module.project(hidden)
-            ids = key_ids[..., level]
-            if segments is not None:
-                result.append(self._point_each(query, key, ids, segments))
-                continue
             if cache is not None:
-                key = cache.extend("pointers", key, layer=pointers, axis=1)
-            result.append(self._point(query, key, ids, at))
-            pointers += 1
+                key = cache.extend(f"pointer {level}", key, axis=1)
+            result.append(point(query, key, key_ids[..., level], at, self.log_length))
         return tuple(result)
 
-    def _point(self, query: Tensor, key: Tensor, ids: Tensor, at: Tensor | slice | None) -> Pointer:
-        """Every query points at the keys up to its own."""
-        queries, keys = query.shape[1], key.shape[1]
-        index = torch.arange(keys, device=query.device)
-        last = index[keys - queries :]
-        if self.log_length is not None:
-            query = query * ((last + 1).to(query.dtype).log() / math.log(self.log_length))[:, None]
-        if at is not None:
-            query, last = query[:, at], last[at]
-        scores = query @ key.mT / math.sqrt(key.shape[-1])
-        return Pointer(scores.masked_fill(index > last[:, None], -math.inf), ids)
 
-    def _point_each(self, query: Tensor, key: Tensor, ids: Tensor, segments: Sequence[Segment]) -> RaggedPointer:
-        """Pointing goes on inside sequences, so segment by segment."""
-        sizes = [segment.size for segment in segments]
-        pieces = zip(segments, query.split(sizes, 1), key.split(sizes, 1), ids.split(sizes, 1), strict=True)
-        parts = [
-            self._point(segment.sequences(q), segment.sequences(k), segment.sequences(i), segment.at)
-            for segment, q, k, i in pieces
-        ]
-        return RaggedPointer(parts, segments)
+def point(
+    query: Float[Tensor, "B Q D"],
+    key: Float[Tensor, "B T D"],
+    ids: Int[Tensor, "B T"],
+    at: Int[Tensor, " S"] | slice | None,
+    log_length: int | None,
+) -> Pointer:
+    """Every query, or each of those ``at``, points at the keys up to its own; scores are scaled as in attention."""
+    queries, keys = query.shape[1], key.shape[1]
+    index = torch.arange(keys, device=query.device)
+    last = index[keys - queries :]
+    if log_length is not None:
+        query = query * ((last + 1).to(query.dtype).log() / math.log(log_length))[:, None]
+    if at is not None:
+        query, last = query[:, at], last[at]
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    return Pointer(scores.masked_fill(index > last[:, None], -math.inf), ids)

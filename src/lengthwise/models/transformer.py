@@ -1,13 +1,13 @@
-"""A pre-norm decoder-only transformer that hears positions through an encoding.
+"""The model: a decoder-only transformer whose position encoding acts through three hooks.
 
-Input at each step is a token and its position ids; output are next-token logits and, under predictive position
-coupling, next-id predictions, one per level.
+Each token comes with its position ids. The outputs are next-token logits and, under predictive position coupling, a
+prediction of the next token's ids. `lengthwise.models.kernels` computes the same function faster for training.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,19 +16,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.core.errors import require
-from lengthwise.models import feed_forward
-from lengthwise.models.attention import Attention
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.fixed_shapes import lowered, mlp
-from lengthwise.models.layers import Linear, TokenTable, take, with_taken
-from lengthwise.models.norms import RMSNorm
 from lengthwise.models.position_head import IdPrediction, PositionHead
-from lengthwise.models.ragged import RaggedSight, Segment
-from lengthwise.models.sight import BatchSight, Sight
-from lengthwise.models.softmax import causal_mask, hide
 from lengthwise.nn.base import PositionEncoding
 from lengthwise.nn.module_list import Modules
+from lengthwise.nn.parameters import Scalars
 from lengthwise.positions.encodings import EncodingShape, EncodingSpec
 
 
@@ -40,6 +33,83 @@ class TransformerOutput:
     position: tuple[IdPrediction, ...] = ()
 
 
+@dataclass(frozen=True)
+class AttentionContext:
+    """What attention needs besides the tokens' vectors: encoding, position ids, mask.
+
+    Today all layers of a call share one context; a layer with an encoding or an attention window of its own would be
+    given its own.
+    """
+
+    encoding: PositionEncoding
+    query_ids: Int[Tensor, "B A L"]
+    new_ids: Int[Tensor, "B Q L"]
+    """Position ids of the call's tokens."""
+    key_ids: Int[Tensor, "B T L"]
+    """Position ids of all tokens so far, those in the cache included."""
+    bias: Float[Tensor, "... A T"] | None
+    """Added to the scores, with −∞ at the keys that a query must not see; None: nothing is added but a causal mask."""
+    scale: Float[Tensor, "... A 1"] | None
+    """The log-length factors of the queries."""
+    query_index: Int[Tensor, " A"] | slice
+    """Which of the call's tokens are queries."""
+
+    def for_queries(self, index: Int[Tensor, " A"] | slice) -> AttentionContext:
+        """The same for some of the call's tokens as queries; keys are all tokens still."""
+        bias, tokens = self.bias, self.new_ids.shape[1]
+        if bias is None and tokens > 1:
+            bias = causal_mask(tokens, self.key_ids.shape[1], self.key_ids.device)
+        return dataclasses.replace(
+            self,
+            query_ids=self.query_ids[:, index],
+            bias=None if bias is None else bias[..., index, :],
+            scale=None if self.scale is None else self.scale[..., index, :],
+            query_index=index,
+        )
+
+
+class Attention(nn.Module):
+    """Multi-head attention with optional QK-norm (a learned gain per head) and log-length scaling of the queries."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.heads, self.head_width, self.dropout = config.heads, config.head_width, config.dropout
+        self.qkv = nn.Linear(config.width, 3 * config.width, bias=config.bias)
+        self.out = nn.Linear(config.width, config.width, bias=config.bias)
+        self.gain = Scalars(torch.ones(config.heads)) if config.qk_norm else None
+
+    def forward(
+        self, x: Float[Tensor, "B Q D"], context: AttentionContext, cache: Cache | None, layer: int
+    ) -> Float[Tensor, "B A D"]:
+        """softmax(q·k/√d + bias)·v of every head, side by side, times the output matrix."""
+        q, k, v = self.project(x, context)
+        if cache is not None:
+            k = cache.extend(f"keys {layer}", k, axis=2)
+            v = cache.extend(f"values {layer}", v, axis=2)
+        # An encoding that changes scores by content would act between the two products here, as in `weights`.
+        causal = context.bias is None and q.shape[2] > 1
+        dropout = self.dropout if self.training else 0.0
+        mixed = functional.scaled_dot_product_attention(q, k, v, context.bias, dropout, causal)
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+    def weights(self, x: Float[Tensor, "B Q D"], context: AttentionContext) -> Float[Tensor, "B H A T"]:
+        """The attention weights of the queries; the context must hold its mask as a bias."""
+        q, k, _ = self.project(x, context)
+        scores = q @ k.mT / math.sqrt(self.head_width)
+        return torch.softmax(scores if context.bias is None else scores + context.bias, dim=-1)
+
+    def project(self, x: Float[Tensor, "B Q D"], context: AttentionContext) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries [B, H, A, d], keys and values [B, H, Q, d]; queries and keys are normed, rotated and scaled."""
+        q, k, v = self.qkv(x).unflatten(2, (3, self.heads, self.head_width)).permute(2, 0, 3, 1, 4)
+        q = q[:, :, context.query_index]
+        if self.gain is not None:
+            q = functional.rms_norm(q, (self.head_width,)) * self.gain(q)
+            k = functional.rms_norm(k, (self.head_width,))
+        q = context.encoding.rotate(q, context.query_ids)
+        k = context.encoding.rotate(k, context.new_ids)
+        return q if context.scale is None else q * context.scale, k, v
+
+
 class Block(nn.Module):
     """Attention and MLP, each behind a norm (in Peri-LN between two) and added to the residual stream."""
 
@@ -48,30 +118,17 @@ class Block(nn.Module):
         self.norm1, self.norm2 = make_norm(config), make_norm(config)
         self.added1, self.added2 = make_added_norm(config), make_added_norm(config)
         self.attention = Attention(config)
-        self.up = Linear(config.width, config.mlp_ratio * config.width, bias=config.bias)
-        self.down = Linear(config.mlp_ratio * config.width, config.width, bias=config.bias)
+        self.up = nn.Linear(config.width, config.mlp_ratio * config.width, bias=config.bias)
+        self.down = nn.Linear(config.mlp_ratio * config.width, config.width, bias=config.bias)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Float[Tensor, "B Q D"], encoding: PositionEncoding, sight: Sight, cache: Cache | None, layer: int
+        self, x: Float[Tensor, "B Q D"], context: AttentionContext, cache: Cache | None, layer: int
     ) -> Float[Tensor, "B A D"]:
-        """One layer; of the queries that ``sight`` asks for, where it does not ask for all."""
-        if sight.at is None:
-            asked = normed = self.norm1(x)
-        else:
-            # A norm of its own costs less than to gather from the other's, and to scatter that gradient.
-            whole, x = with_taken(x, sight.at)
-            normed, asked = self.norm1(whole), self.norm1(x)
-        x = x + self.dropout(self.added1(self.attention(asked, normed, encoding, sight, cache, layer)))
-        return x + self.dropout(self.added2(self._mlp(self.norm2(x))))
-
-    def _mlp(self, x: Float[Tensor, "B A D"]) -> Float[Tensor, "B A D"]:
-        if isinstance(self.up, Linear) and lowered(x):
-            return mlp(x, self.up.weight, self.up.bias, self.down.weight, self.down.bias)
-        if feed_forward.serves(x):
-            up, up_bias, down, down_bias = *self.up.whole(), *self.down.whole()
-            return feed_forward.feed_forward(x, up, up_bias, down, down_bias)
-        return self.down(functional.gelu(self.up(x)))
+        """One layer, at the context's queries."""
+        attended = self.attention(self.norm1(x), context, cache, layer)
+        x = x[:, context.query_index] + self.dropout(self.added1(attended))
+        return x + self.dropout(self.added2(self.down(functional.gelu(self.up(self.norm2(x))))))
 
 
 class Transformer(nn.Module):
@@ -82,11 +139,11 @@ class Transformer(nn.Module):
     ) -> None:
         super().__init__()
         self.config, self.shape = config, shape
-        self.table = TokenTable(vocab_size, config.width)
+        self.table = nn.Embedding(vocab_size, config.width)
         self.encoding = encoding.build(shape)
         self.blocks = Modules[Block](Block(config) for _ in range(config.layers))
         self.norm = make_norm(config)
-        self.head = None if config.tied else Linear(config.width, vocab_size, bias=False)
+        self.head = None if config.tied else nn.Linear(config.width, vocab_size, bias=False)
         self.position_head = PositionHead(config, shape) if predicts_ids else None
         self._init_weights()
 
@@ -98,14 +155,12 @@ class Transformer(nn.Module):
         cache: Cache | None = None,
         at: Int[Tensor, " S"] | slice | None = None,
         visible: Bool[Tensor, "B Q"] | None = None,
-        segments: Sequence[Segment] | None = None,
     ) -> TransformerOutput:
         """Logits after every token, or only after those ``at`` (positions within this call).
 
         With a ``cache`` the call's tokens follow those that the cache holds, which it then holds too. Tokens that are
-        not ``visible`` are no keys to any later token, in every layer; each still sees itself. With ``segments`` a row
-        holds all sequences of one run (see `ragged`), and ``at`` are the positions that the segments score. Raises
-        `LengthwiseError` when ``visible`` meets a cache or a head that points at ids, which don't know of it.
+        not ``visible`` are no keys of later tokens, in every layer; each still sees itself. Raises `LengthwiseError`
+        when ``visible`` meets a cache or a pointing id head, which ignore it.
         """
         pointing = self.position_head is not None and self.position_head.points
         require(
@@ -113,84 +168,72 @@ class Transformer(nn.Module):
             "hidden tokens need a forward pass without a cache and a model without a pointing id head; "
             "leave out visible or the cache, or use id_head classification",
         )
-        dtype = self.table.weight.dtype
-        if segments is None:
-            sight: Sight = self._sight(position_ids, cache, visible)
-            key_ids = sight.key_ids
-        else:
-            sight = RaggedSight.of(segments, position_ids, self.encoding, self.config.log_length, dtype)
-            key_ids = position_ids
-        x = self._embedded(input_ids, position_ids)
-        # Nothing reads the last layer's other positions but their keys and values (and a pointing id head).
-        narrow = at is not None and not pointing
+        context = self.context(position_ids, cache, visible)
+        x = self.embed(input_ids, position_ids)
         for layer, block in enumerate(self.blocks):
-            if narrow and layer == len(self.blocks) - 1:
-                assert at is not None
-                sight, at = sight.narrowed(at, dtype), None
-            x = block(x, self.encoding, sight, cache, layer)
+            if layer == len(self.blocks) - 1 and at is not None and not pointing:
+                # Of the last layer nothing else is read; a pointing head reads all tokens.
+                context, at = context.for_queries(at), None
+            x = block(x, context, cache, layer)
         hidden = self.norm(x)
-        asked = hidden if at is None else take(hidden, at)
-        logits = self.table.scores(asked) if self.head is None else self.head(asked)
         position: tuple[IdPrediction, ...] = ()
         if self.position_head is not None:
-            position = self.position_head(hidden, key_ids, at, cache, segments)
+            position = self.position_head(hidden, context.key_ids, at, cache)
         if cache is not None:
             cache.length += input_ids.shape[1]
-        return TransformerOutput(logits, position)
+        return TransformerOutput(self.logits(hidden if at is None else hidden[:, at]), position)
+
+    def embed(self, input_ids: Int[Tensor, "B Q"], position_ids: Int[Tensor, "B Q L"]) -> Float[Tensor, "B Q D"]:
+        """The tokens' vectors, plus those of their positions where the encoding adds any."""
+        x, positions = self.table(input_ids), self.encoding.embed(position_ids)
+        return x if positions is None else x + positions
+
+    def logits(self, hidden: Float[Tensor, "*rest D"]) -> Float[Tensor, "*rest V"]:
+        """A logit per token of the vocabulary, by the head or, if they are tied, by the token table."""
+        return functional.linear(hidden, self.table.weight) if self.head is None else self.head(hidden)
 
     def attention(
         self, input_ids: Int[Tensor, "B T"], position_ids: Int[Tensor, "B T L"], at: slice
     ) -> Float[Tensor, "layers B H A T"]:
         """The attention weights of the queries ``at`` in every layer."""
-        sight = self._sight(position_ids, None)
-        x = self._embedded(input_ids, position_ids)
-        asked = sight.narrowed(at, x.dtype)
-        found = []
+        context, x, found = self.context(position_ids), self.embed(input_ids, position_ids), []
         for layer, block in enumerate(self.blocks):
-            assert isinstance(block, Block)
-            found.append(block.attention.weights(block.norm1(x)[:, at], block.norm1(x), self.encoding, asked))
-            if layer < len(self.blocks) - 1:
-                x = block(x, self.encoding, sight, None, layer)
+            found.append(block.attention.weights(block.norm1(x), context.for_queries(at)))
+            x = block(x, context, None, layer)
         return torch.stack(found)
 
-    def _embedded(self, input_ids: Tensor, position_ids: Tensor) -> Float[Tensor, "B Q D"]:
-        """Token vectors, with positions where the encoding adds them."""
-        x = self.table(input_ids)
-        positions = self.encoding.embed(position_ids)
-        return x if positions is None else x + positions
-
-    def _sight(self, position_ids: Tensor, cache: Cache | None, visible: Tensor | None = None) -> BatchSight:
-        """Masks, biases and factors are the same in all layers, so they are made once."""
+    def context(
+        self, position_ids: Int[Tensor, "B Q L"], cache: Cache | None = None, visible: Tensor | None = None
+    ) -> AttentionContext:
+        """Masks, the encoding's biases and log-length factors of one call."""
         key_ids = position_ids if cache is None else cache.extend("ids", position_ids, axis=1)
-        queries, keys = position_ids.shape[1], key_ids.shape[1]
-        past = keys - queries
-        device = position_ids.device
         bias = self.encoding.bias(position_ids, key_ids)
         if visible is not None:
-            bias = hide(visible, self.table.weight.dtype, bias)
-        causal = queries > 1
-        if causal and (bias is not None or past):
-            bias, causal = causal_mask(queries, keys, device, self.table.weight.dtype, bias), False
+            bias = mask_keys(visible, bias)
+        queries, keys = position_ids.shape[1], key_ids.shape[1]
+        if queries > 1 and (bias is not None or keys > queries):
+            mask = causal_mask(queries, keys, key_ids.device)
+            bias = mask if bias is None else bias + mask
         scale = None
         if self.config.log_length is not None:
-            count = torch.arange(past + 1, keys + 1, device=device, dtype=self.table.weight.dtype)
+            # The number of keys that each query sees.
+            count = torch.arange(keys - queries + 1, keys + 1, device=position_ids.device)[:, None]
             if visible is not None:
-                # A hidden token counts for itself only.
-                count = (visible.cumsum(1) + ~visible)[:, None].to(self.table.weight.dtype)
-            scale = (count.log() / math.log(self.config.log_length))[..., None]
-        return BatchSight(position_ids, scale, None, key_ids, bias, causal)
+                count = (visible.cumsum(1) + ~visible)[:, None, :, None]
+            scale = count.to(self.table.weight.dtype).log() / math.log(self.config.log_length)
+        return AttentionContext(self.encoding, position_ids, position_ids, key_ids, bias, scale, slice(None))
 
     @torch.no_grad()
     def _init_weights(self) -> None:
+        """The initial weights that `ModelConfig` describes; the encoding has drawn its own."""
         config = self.config
-        residual = 1 / math.sqrt(2 * config.layers)
         for name, module in self.named_modules():
             if name.startswith("encoding"):
                 continue
             if isinstance(module, nn.Linear):
                 std = 0.02 if config.init == "small" else 1 / math.sqrt(module.in_features)
                 if config.init == "fan_in" and name.endswith(("attention.out", "down")):
-                    std *= residual
+                    std *= 1 / math.sqrt(2 * config.layers)
                 nn.init.normal_(module.weight, std=std)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
@@ -203,15 +246,28 @@ class Transformer(nn.Module):
 
     @property
     def parameter_count(self) -> int:
-        """Number of trained numbers."""
+        """Number of trained parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
 
 
-def make_norm(config: ModelConfig) -> nn.Module:
+def causal_mask(queries: int, keys: int, device: torch.device) -> Float[Tensor, "Q T"]:
+    """Zeros, and −∞ at keys behind the query, when the last key is the last query's own."""
+    return torch.full((queries, keys), -math.inf, device=device).triu(1 + keys - queries)
+
+
+def mask_keys(visible: Bool[Tensor, "B T"], bias: Float[Tensor, "*rows T T"] | None) -> Float[Tensor, "B H T T"]:
+    """``bias`` (or zeros) with −∞ at hidden keys, except for a token's own query, which must see something."""
+    itself = torch.eye(visible.shape[1], dtype=torch.bool, device=visible.device)
+    hidden = ~visible[:, None, None, :] & ~itself
+    base = torch.zeros((), device=visible.device) if bias is None else bias
+    return base.masked_fill(hidden, -math.inf)
+
+
+def make_norm(config: ModelConfig) -> nn.RMSNorm | nn.LayerNorm:
     """RMSNorm or LayerNorm."""
-    return nn.LayerNorm(config.width, bias=config.bias) if config.norm == "layer" else RMSNorm(config.width)
+    return nn.LayerNorm(config.width, bias=config.bias) if config.norm == "layer" else nn.RMSNorm(config.width)
 
 
 def make_added_norm(config: ModelConfig) -> nn.Module:
     """The norm of what a layer adds to the residual stream: RMSNorm in Peri-LN, otherwise none."""
-    return RMSNorm(config.width) if config.norm == "peri" else nn.Identity()
+    return nn.RMSNorm(config.width) if config.norm == "peri" else nn.Identity()

@@ -9,11 +9,12 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor
 
+from lengthwise.models.kernels.model import FlatTransformer
 from lengthwise.models.regularizer.positional_products import positional_products
 from lengthwise.models.transformer import Transformer
 
 
-def positional_regularizer(model: Transformer) -> Float[Tensor, ""]:
+def positional_regularizer(model: Transformer | FlatTransformer) -> Float[Tensor, ""]:
     """R_pos, to be multiplied by λ (published: 1e-4 and 1e-3) and added to the loss."""
     products = positional_products(model)
     return products.tril().square().sum() / products.shape[-1]

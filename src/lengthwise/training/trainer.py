@@ -78,6 +78,7 @@ class Trainer:
         self.members = list(range(len(self.states)))
         self.stack = TransformerStack([self.setup.build(state.run.seed) for state in self.states]).to(self.device)
         self.stack.train()
+        self._own = self.stack.view(0)
         self.parts = StackParts(self.stack)
         decays = [self.settings(state.run).weight_decay for state in self.states]
         self.optimizer = StackedAdamW(list(self.stack.parameters()), self.config, decays)
@@ -160,7 +161,7 @@ class Trainer:
 
     def _model(self, place: int) -> Transformer:
         """The model of one run in the stack, which sees its weights; a copy where there are several."""
-        return self.stack.unstack(place) if self.stack.runs > 1 else self.parts.of(1)[0][1]
+        return self.stack.unstack(place) if len(self.states) > 1 else self._own
 
     def _probe(self, losses: list[float]) -> None:
         """Measure every run in the stack."""

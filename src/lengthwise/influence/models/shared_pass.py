@@ -96,8 +96,7 @@ class SharedWindow:
             first.mlp(x.view(-1, x.shape[2]), self.space)
             found.append(self._later_layers(x, visible, j))
         hidden = self.transformer.norm(torch.cat(found))[:, None]
-        head = self.transformer.head
-        return (self.transformer.table.scores(hidden) if head is None else head(hidden))[:, 0]
+        return self.transformer.logits(hidden)[:, 0]
 
     def _later_layers(self, x: Float[Tensor, "B T D"], visible: Tensor, added: Tensor) -> Float[Tensor, "B D"]:
         slots = torch.cat([added[:, None], visible.expand(len(added), -1)], dim=1)

@@ -7,11 +7,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.models.kernels.model import FlatTransformer
 from lengthwise.models.transformer import Transformer
 from lengthwise.nn.learned import LearnedEmbedding
 
 
-def positional_products(model: Transformer) -> Float[Tensor, "layers *runs heads N N"]:
+def positional_products(model: Transformer | FlatTransformer) -> Float[Tensor, "layers *runs heads N N"]:
     """S of every layer and head (and run, in a stack): rows are queries, columns are keys.
 
     Raises `LengthwiseError` without a table.

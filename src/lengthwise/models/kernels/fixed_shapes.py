@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn import functional
 
 
-def lowered(x: Tensor) -> bool:
-    """Whether products of ``x`` are now made in bf16 on a CPU."""
+def is_cpu_bf16(x: Tensor) -> bool:
+    """Whether autocast now makes products of ``x`` in bf16 on a CPU."""
     on = x.device.type == "cpu" and torch.is_autocast_enabled("cpu")
     return on and torch.get_autocast_dtype("cpu") == torch.bfloat16
 
@@ -24,7 +24,7 @@ def linear(
     x: Float[Tensor, "*rest D"], weight: Float[Tensor, "E D"], bias: Float[Tensor, " E"] | None
 ) -> Float[Tensor, "*rest E"]:
     """``x · weightᵀ + bias``; under bf16 autocast on a CPU by products of recurring shapes."""
-    if lowered(x):
+    if is_cpu_bf16(x):
         return _Linear.apply(x, weight, bias)  # type: ignore[return-value]
     return functional.linear(x, weight, bias)
 
@@ -35,17 +35,6 @@ def padded(rows: int) -> int:
     while rows > 32 * step:
         step *= 2
     return -(-rows // step) * step
-
-
-def mlp(
-    x: Float[Tensor, "*rest D"],
-    up: Float[Tensor, "E D"],
-    up_bias: Float[Tensor, " E"] | None,
-    down: Float[Tensor, "D E"],
-    down_bias: Float[Tensor, " D"] | None,
-) -> Float[Tensor, "*rest D"]:
-    """``gelu(x · upᵀ + up_bias) · downᵀ + down_bias`` in bf16: cast, padded and cut once."""
-    return _MLP.apply(x, up, up_bias, down, down_bias)  # type: ignore[return-value]
 
 
 class _Linear(torch.autograd.Function):
@@ -70,37 +59,6 @@ class _Linear(torch.autograd.Function):
         # Summed in float32 all the same; to ask for a float32 result would first copy all of ``flat``.
         to_bias = flat.sum(0).to(bias_type) if ctx.needs_input_grad[2] else None
         return to_x, to_weight, to_bias
-
-
-class _MLP(torch.autograd.Function):
-    """bf16 out; keeps the rows, what GELU was given and what it made of it. Weights get float32 gradients."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, up: Tensor, up_bias: Tensor | None, down: Tensor, down_bias: Tensor | None
-    ) -> Tensor:
-        rows, first, second = _rows(x), up.bfloat16(), down.bfloat16()
-        hidden = _times(rows, first, up_bias)
-        active = functional.gelu(hidden)
-        ctx.save_for_backward(rows, first, hidden, active, second)
-        ctx.dtype = x.dtype
-        return _shaped(_times(active, second, down_bias), x)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        rows, first, hidden, active, second = ctx.saved_tensors
-        grad = grads[0]
-        flat = _rows(grad)
-        wanted = ctx.needs_input_grad
-        to_down = (flat.mT @ active).float() if wanted[3] else None
-        to_down_bias = flat.sum(0).float() if wanted[4] else None
-        flat = flat @ second
-        torch.ops.aten.gelu_backward.grad_input(flat, hidden, grad_input=flat)
-        to_up = (flat.mT @ rows).float() if wanted[1] else None
-        to_up_bias = flat.sum(0).float() if wanted[2] else None
-        to_x = _shaped(flat @ first, grad).to(ctx.dtype) if wanted[0] else None
-        return to_x, to_up, to_up_bias, to_down, to_down_bias
 
 
 def _rows(x: Float[Tensor, "*rest D"]) -> Float[Tensor, "P D"]:

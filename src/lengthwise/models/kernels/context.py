@@ -1,0 +1,126 @@
+"""What attention over a flat batch needs besides the tokens' vectors, and the attention itself, segment by segment."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from lengthwise.models.kernels.fixed_shapes import is_cpu_bf16
+from lengthwise.models.segments import Segment
+from lengthwise.models.transformer import causal_mask, mask_keys
+from lengthwise.nn.base import PositionEncoding
+
+
+@dataclass(frozen=True)
+class FlatContext:
+    """`AttentionContext` of a flat batch: a bias per segment, or None where the mask is causal and nothing is added."""
+
+    encoding: PositionEncoding
+    segments: tuple[Segment, ...]
+    ids: Int[Tensor, "R N L"]
+    biases: tuple[Tensor | None, ...]
+    """Of each segment, [*rows, queries, keys]."""
+    scale: Float[Tensor, "*runs A 1"] | None
+    query_index: Int[Tensor, " A"] | None = None
+    """The tokens that are queries, as positions on the flat axis; None: all."""
+
+    @classmethod
+    def of(
+        cls, encoding: PositionEncoding, segments: Sequence[Segment], ids: Int[Tensor, "R N L"],
+        log_length: int | None, visible: Bool[Tensor, "RB T"] | None,
+    ) -> FlatContext:  # fmt: skip
+        """Masks, biases and log-length factors of all segments; with ``visible`` there is one segment."""
+        biases, counts = [], []
+        for segment, part in zip(segments, ids.split([s.size for s in segments], dim=1), strict=True):
+            own = segment.sequences(part)
+            bias = encoding.bias(own, own)
+            if visible is not None:
+                bias = mask_keys(visible, bias)
+            biases.append(None if bias is None else bias + causal_mask(segment.tokens, segment.tokens, ids.device))
+            count = torch.arange(1, segment.tokens + 1, device=ids.device).repeat(segment.rows)
+            if visible is not None:
+                count = (visible.cumsum(1) + ~visible).view(len(ids), 1, -1)
+            counts.append(count)
+        scale = None
+        if log_length is not None:
+            scale = (torch.cat(counts, dim=-1).float().log() / math.log(log_length))[..., None]
+        return cls(encoding, tuple(segments), ids, tuple(biases), scale)
+
+    def for_queries(self, at: Int[Tensor, " A"]) -> FlatContext:
+        """The same for the segments' scored positions as queries; they lie ``at`` on the flat axis."""
+        biases = []
+        for segment, bias in zip(self.segments, self.biases, strict=True):
+            if bias is None:
+                bias = causal_mask(segment.tokens, segment.tokens, self.ids.device)
+            biases.append(bias[..., segment.at, :])
+        scale = None if self.scale is None else self.scale[..., at, :]
+        return dataclasses.replace(self, biases=tuple(biases), scale=scale, query_index=at)
+
+    @property
+    def query_ids(self) -> Int[Tensor, "R A L"]:
+        """Position ids of the queries."""
+        return self.ids if self.query_index is None else self.ids[:, self.query_index]
+
+    def attend(
+        self, q: Float[Tensor, "R H A d"], k: Float[Tensor, "R G N d"], v: Float[Tensor, "R F N e"], dropout: float
+    ) -> Float[Tensor, "R A E"]:
+        """Attention of every segment, heads side by side; F and G are H, or 1 where all heads share keys or values."""
+        sizes = [segment.size for segment in self.segments]
+        queries = sizes if self.query_index is None else [segment.scored for segment in self.segments]
+        keys = k.split(sizes, 2)
+        # Where the same vectors are both, their gradients need to be put together only once.
+        values = keys if v is k else v.split(sizes, 2)
+        found = []
+        for segment, bias, *parts in zip(self.segments, self.biases, q.split(queries, 2), keys, values, strict=True):
+            query, key, value = (part.unflatten(2, (segment.rows, -1)).transpose(1, 2).flatten(0, 1) for part in parts)
+            result = attention(query, key, value, bias, dropout)
+            found.append(result.transpose(1, 2).reshape(len(q), -1, *result.shape[1::2]))
+        return torch.cat(found, dim=1).flatten(2)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Queries, keys and pairs of them, of one run."""
+        queries = [s.size if self.query_index is None else s.scored for s in self.segments]
+        pairs = sum(s.tokens * count for s, count in zip(self.segments, queries, strict=True))
+        return sum(queries), sum(s.size for s in self.segments), pairs
+
+
+def attention(
+    q: Float[Tensor, "B H A d"],
+    k: Float[Tensor, "B G T d"],
+    v: Float[Tensor, "B F T e"],
+    bias: Float[Tensor, "*rows A T"] | None,
+    dropout: float,
+) -> Float[Tensor, "B H A e"]:
+    """softmax(q·k/√d + bias)·v; without a bias the mask is causal.
+
+    In bf16 on a CPU by plain products: the backward pass of torch's kernel takes 3 to 10 times as long there.
+    """
+    if v.shape[1] < q.shape[1]:
+        return attention_shared(q, k, v[:, 0], bias)
+    if not is_cpu_bf16(v):
+        return functional.scaled_dot_product_attention(q, k, v, bias, dropout, is_causal=bias is None)
+    if bias is None:
+        bias = causal_mask(q.shape[2], k.shape[2], q.device)
+    shape = (*q.shape[:3], k.shape[2])
+    bias = bias if bias.ndim == 2 else bias.expand(shape).flatten(0, 1)
+    rows, keys = (x.flatten(0, 1).to(v.dtype) for x in (q, k))
+    scores = torch.baddbmm(bias.to(v.dtype), rows, keys.mT, alpha=1 / math.sqrt(q.shape[3]))
+    weights = functional.dropout(torch.softmax(scores.float(), dim=-1).to(v.dtype), dropout)
+    return torch.bmm(weights, v.flatten(0, 1)).view(q.shape)
+
+
+def attention_shared(
+    q: Float[Tensor, "B H A d"], k: Float[Tensor, "B G T d"], v: Float[Tensor, "B T e"], bias: Tensor | None
+) -> Float[Tensor, "B H A e"]:
+    """`attention` with values that all heads share: one product with heads and queries side by side."""
+    scores = q @ k.mT if k.shape[1] == q.shape[1] else (q.flatten(1, 2) @ k[:, 0].mT).unflatten(1, q.shape[1:3])
+    scores = scores / math.sqrt(q.shape[3])
+    weights = torch.softmax(scores if bias is None else scores + bias, dim=-1).to(v.dtype)
+    return (weights.flatten(1, 2) @ v).unflatten(1, q.shape[1:3])
