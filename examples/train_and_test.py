@@ -20,5 +20,5 @@ experiment = Experiment(
     evaluation=EvaluationConfig(lengths=(4, 8), samples=20, fit_samples=40, unfitted_too=True),
 )
 result = run_seed(experiment, 0, Path("runs/example"), recipe="example", system="coupled")
-for score in result["scores"]:
-    print(f"length {score['length']}: {score['correct']['exact_match']} of {score['n']} right")
+for score in result.scores:
+    print(f"length {score.length}: {score.correct['exact_match']} of {score.n} right")

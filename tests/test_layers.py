@@ -59,7 +59,9 @@ def test_building_components_imports_no_torch():
     code = (
         "import sys\n"
         "from lengthwise.experiments.experiment import Experiment\n"
-        "Experiment.from_json({'task': 'addition', 'scheme': 'predictive-coupling', 'encoding': 'fire'}).key(0)\n"
+        "from lengthwise.experiments.run_directory import run_name\n"
+        "components = {'task': 'addition', 'scheme': 'predictive-coupling', 'encoding': 'fire'}\n"
+        "run_name(Experiment.from_json(components), 0)\n"
         "assert 'torch' not in sys.modules"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

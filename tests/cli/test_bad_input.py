@@ -12,7 +12,7 @@ import pytest
 from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
 
 from lengthwise.core.config import digest
-from lengthwise.experiments.run import run_directory
+from lengthwise.experiments.run_directory import run_directory
 
 RUN = ["run", "addition", "--only", "coupled", "--seeds", "1", *TINY_OPTIONS]
 
@@ -106,7 +106,7 @@ def test_a_task_file_that_is_no_task(terminal: Terminal, text: str, says: str, t
 def finished_run(out: Path, terminal: Terminal) -> Path:
     """A finished tiny run; returns its folder."""
     assert terminal(*RUN, "--out", out).code == 0
-    return run_directory(out, "addition", tiny_recipe().systems[0].experiment, 0)
+    return run_directory(out, "addition", tiny_recipe().jobs[0].experiment, 0)
 
 
 def truncate(path: Path) -> None:
@@ -145,13 +145,14 @@ def test_a_damaged_checkpoint_is_named_and_kept(
     folder = finished_run(tmp_path / "runs", terminal)
     (folder / "result.json").unlink()
     damage(folder / "checkpoint.safetensors")
+    damage(folder / "checkpoint.previous.safetensors")
     before = files_in(tmp_path)
     fails(terminal, *RUN, "--out", tmp_path / "runs", says="is damaged or of another model; delete it and run again")
     assert files_in(tmp_path) == before
 
 
 def test_a_run_directory_of_another_configuration(terminal: Terminal, tmp_path: Path) -> None:
-    folder = run_directory(tmp_path, "addition", tiny_recipe().systems[0].experiment, 0)
+    folder = run_directory(tmp_path, "addition", tiny_recipe().jobs[0].experiment, 0)
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps({"format": 1, "experiment": {}, "seed": 7}))
     before = files_in(tmp_path)
@@ -160,7 +161,7 @@ def test_a_run_directory_of_another_configuration(terminal: Terminal, tmp_path: 
 
 
 def test_a_run_directory_with_foreign_files(terminal: Terminal, tmp_path: Path) -> None:
-    folder = run_directory(tmp_path, "addition", tiny_recipe().systems[0].experiment, 0)
+    folder = run_directory(tmp_path, "addition", tiny_recipe().jobs[0].experiment, 0)
     folder.mkdir(parents=True)
     (folder / "thesis.txt").write_text("three years of work")
     before = files_in(tmp_path)

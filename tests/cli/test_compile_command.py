@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lengthwise.cli.main import main
-from lengthwise.experiments.study import STUDIES, Study
+from lengthwise.experiments.recipe import RECIPES, study
 
 
 def call(capsys, *arguments):
@@ -65,7 +65,8 @@ def test_a_mismatch_is_exit_code_1_and_writes_nothing(tmp_path, capsys, monkeypa
         (("crasp", "compile", "D-2", "--verify", "-1"), "--verify must be at least 0, got -1"),
         (("regularizer", "missing.safetensors"), "no model file at missing.safetensors"),
         (("regularizer", "."), "no run configuration at config.json"),
-        (("run", "idealized-learner", "--only", "parity"), "trains no systems: leave out --only"),
+        (("run", "idealized-learner", "--set", "training.steps=1"), "is a study: it trains no system"),
+        (("run", "idealized-learner", "--only", "parity"), "unknown system of recipe 'idealized-learner' 'parity'"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(arguments, message, capsys, tmp_path, monkeypatch):
@@ -78,13 +79,14 @@ def test_mistakes_are_one_line_and_exit_code_2(arguments, message, capsys, tmp_p
 
 def test_a_study_runs_and_is_reused(tmp_path, capsys, monkeypatch):
     rows = [{"name": "x", "right": True, "value": 0.25, "by n": {"1": 2.0, "2": None}}]
-    monkeypatch.setitem(STUDIES, "tiny", Study("tiny", "", lambda preset, seed, report: {"rows": rows}))
+    monkeypatch.setattr(RECIPES, "_functions", dict(RECIPES._functions))
+    study("tiny", "")(lambda preset, seed, report: {"rows": rows})
     code, out, err = call(capsys, "run", "tiny", "--out", str(tmp_path))
     assert code == 0
     assert "2 / -" in out
-    assert "wrote" in err
+    assert "tiny, seed 0: 0 s" in err
     code, out, err = call(capsys, "run", "tiny", "--out", str(tmp_path))
-    assert "found" in err
+    assert "tiny, seed 0: reused" in err
     assert json.loads(call(capsys, "run", "tiny", "--out", str(tmp_path), "--json")[1])[0]["rows"] == rows
 
 

@@ -13,14 +13,14 @@ import pytest
 from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
 
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.run import run_directory
+from lengthwise.experiments.run_directory import run_directory
 
 RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
 
 
 def pretend(out: Path, seed: int, *, fitted: bool, right: int) -> None:
     """A finished seed of the tiny recipe with made-up counts at length 12."""
-    experiment = tiny_recipe(edits=("evaluation.lengths=[3,12]",)).systems[0].experiment
+    experiment = tiny_recipe(edits=("evaluation.lengths=[3,12]",)).jobs[0].experiment
     folder = run_directory(out, "addition", experiment, seed)
     folder.mkdir(parents=True)
     score = {"axes": {}, "n": 100, "tokens": 1, "tokens_total": 1, "first_error": {}, "first_error_at": []}
@@ -87,7 +87,7 @@ def test_print_config_prints_what_would_run(
     shown = terminal(*RUN, "--seeds", "2", "--print-config").json()
     (system,) = shown["systems"]
     assert system["seeds"] == [0, 1]
-    assert Experiment.from_json(system["experiment"]) == tiny_recipe().systems[0].experiment
+    assert Experiment.from_json(system["experiment"]) == tiny_recipe().jobs[0].experiment
     assert list(tmp_path.iterdir()) == []
 
 

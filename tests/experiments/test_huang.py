@@ -15,7 +15,8 @@ from lengthwise.core.files import write_json
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.agreement import cell, confusion
-from lengthwise.experiments.recipe import RECIPES, Recipe, System
+from lengthwise.experiments.events import Event
+from lengthwise.experiments.recipe import RECIPES, Job, Recipe
 from lengthwise.experiments.recipes.huang_cells import (
     ALGORITHMIC,
     ENCODINGS,
@@ -30,7 +31,7 @@ from lengthwise.experiments.recipes.huang_cells import (
 )
 from lengthwise.experiments.recipes.huang_published import PUBLISHED
 from lengthwise.experiments.recipes.huang_table import build_table, predicted, summary
-from lengthwise.experiments.sweep import Event, selected, sweep
+from lengthwise.experiments.sweep import sweep
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.report.figures.huang_figure import agreement_page
 
@@ -60,23 +61,23 @@ def test_positions_are_needed_where_the_verdicts_say_so() -> None:
 
 def test_fifty_cells_by_default_and_others_by_name() -> None:
     recipe = RECIPES.make("huang", "standard")
-    chosen = selected(recipe, [])
-    assert {(s.task, s.positions) for s in chosen.systems} == {
+    chosen = recipe.selected([], [])
+    assert {(s.task, s.positions) for s in chosen.jobs} == {
         (task, encoding) for task in (*ALGORITHMIC, *FORMAL) for encoding in ("nope", "ape")
     }
-    assert all(len(system.seeds) >= 3 for system in chosen.systems)
-    assert [s.name for s in selected(recipe, ["(aa)*"]).systems] == ["(aa)*, nope", "(aa)*, ape"]
-    assert [s.name for s in selected(recipe, ["(aa)*"], ["rope", "ape"]).systems] == ["(aa)*, ape", "(aa)*, rope"]
-    assert [s.name for s in selected(recipe, ["parity, ape+reg"]).systems] == ["parity, ape+reg"]
+    assert all(len(system.seeds) >= 3 for system in chosen.jobs)
+    assert [s.name for s in recipe.selected(["(aa)*"], []).jobs] == ["(aa)*, nope", "(aa)*, ape"]
+    assert [s.name for s in recipe.selected(["(aa)*"], ["rope", "ape"]).jobs] == ["(aa)*, ape", "(aa)*, rope"]
+    assert [s.name for s in recipe.selected(["parity, ape+reg"], []).jobs] == ["parity, ape+reg"]
     with pytest.raises(UnknownNameError, match="encoding of recipe 'huang' 'ropes'"):
-        selected(recipe, [], ["ropes"])
+        recipe.selected([], ["ropes"])
     with pytest.raises(LengthwiseError, match="no system of these names"):
-        selected(recipe, ["parity, ape"], ["nope"])
+        recipe.selected(["parity, ape"], ["nope"])
 
 
 def test_all_cells_follow_one_protocol() -> None:
     for preset in ("standard", "full"):
-        for system in RECIPES.make("huang", preset).systems:
+        for system in RECIPES.make("huang", preset).jobs:
             for experiment in (system.experiment, *system.fallbacks):
                 assert experiment.evaluation.bins == ((51, 100), (101, 150))
                 assert experiment.evaluation.samples == 2000
@@ -227,24 +228,24 @@ def tiny(width: int, steps: int, lr: float = 1e-2) -> Any:
 
 def test_fallbacks_are_tried_until_enough_seeds_fit(tmp_path: Path) -> None:
     hopeless, easy, unused = tiny(4, 1, lr=1e-9), tiny(8, 200), tiny(16, 1)
-    system = System("tiny", hopeless, seeds=(0, 1), fallbacks=(easy, unused), needed=1)
+    system = Job("tiny", hopeless, seeds=(0, 1), fallbacks=(easy, unused), needed=1)
     events: list[str] = []
     recipe = Recipe("tiny", "", (system,))
 
     def observe(event: Event) -> None:
-        if event.result:
+        if event.ended:
             events.append(event.phase)
 
     done = sweep(recipe, tmp_path, observe=observe)
-    assert [r["experiment"]["model"]["width"] for r in done.results[0]] == [8, 8]
+    assert [r.experiment["model"]["width"] for r in done.results[0]] == [8, 8]
     assert events == ["finished"] * 4
     assert len(list((tmp_path / "tiny").glob("*/result.json"))) == 4
-    scores = done.results[0][0]["scores"]
-    assert [(score["axes"], score["test_set"]) for score in scores] == [
+    scores = done.results[0][0].scores
+    assert [(score.axes, score.test_set) for score in scores] == [
         ({"low": 5, "high": 8}, "enumerated"),
         ({"low": 9, "high": 12}, "enumerated"),
     ]
-    assert [score["n"] for score in scores] == [4, 4]
+    assert [score.n for score in scores] == [4, 4]
     events.clear()
     again = sweep(recipe, tmp_path, observe=observe)
     assert events == ["reused"] * 4

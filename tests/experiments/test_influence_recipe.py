@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +11,12 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments import influence
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
+from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.influence import passage_windows
+from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes import influence as recipe
-from lengthwise.experiments.study import STUDIES, run_study, study_folder
+from lengthwise.experiments.run_directory import run_directory
+from lengthwise.experiments.study import run_study
 from lengthwise.influence.lm import config as lm_config
 from lengthwise.influence.lm import train as train_lm
 from lengthwise.influence.text import corpus
@@ -42,10 +45,21 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(influence, "PASSAGE_TARGETS", 8)
 
 
+(JOB,) = RECIPES.make("influence", "quick").jobs
+
+
+def folder_in(out: Path) -> Path:
+    return run_directory(out, "influence", JOB.work, 0)
+
+
+def run(out: Path, report: Report = silent) -> dict[str, Any]:
+    return run_study(JOB.work, 0, folder_in(out), report).to_json()
+
+
 def test_it_trains_measures_and_is_reused(tmp_path: Path) -> None:
-    path, result, reused = run_study("influence", "quick", 0, tmp_path)
-    assert path == study_folder(tmp_path, STUDIES["influence"], "quick", 0) / "result.json"
-    assert not reused
+    result = run(tmp_path)
+    path = folder_in(tmp_path) / "result.json"
+    before = path.read_bytes()
     assert (result["kind"], result["preset"], result["seed"]) == ("influence", "quick", 0)
     assert (result["config"]["context"], result["config"]["recent"]) == (24, 8)
     assert result["model"]["name"] == "quick model trained at 24"
@@ -56,30 +70,29 @@ def test_it_trains_measures_and_is_reused(tmp_path: Path) -> None:
     assert all("cross" in target and "extrapolation" in target for target in result["targets"])
     assert {"long", "short"} == set(result["pair"])
     assert len(result["passages"]) == min(2, len(held_out))
-    again = run_study("influence", "quick", 0, tmp_path)
-    assert again[2]
-    assert again[1] == json.loads(json.dumps(result))
+    assert run(tmp_path) == result
+    assert path.read_bytes() == before
 
 
 def test_an_interrupted_training_goes_on_and_finished_models_stay(tmp_path: Path) -> None:
-    whole = run_study("influence", "quick", 0, tmp_path / "whole")[1]
+    whole = run(tmp_path / "whole")
 
-    def interrupt(what: str, done: int, total: int) -> None:
+    def interrupt(what: str, done: int, total: int, number: float = 0.0, /) -> None:
         if what == "short model: train" and done == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_study("influence", "quick", 0, tmp_path / "cut", interrupt)
-    folder = study_folder(tmp_path / "cut", STUDIES["influence"], "quick", 0)
+        run(tmp_path / "cut", interrupt)
+    folder = folder_in(tmp_path / "cut")
     assert not (folder / "result.json").exists()
     trained = (folder / "long" / "model.safetensors").stat().st_mtime_ns
     steps = []
 
-    def watch(what: str, done: int, total: int) -> None:
+    def watch(what: str, done: int, total: int, number: float = 0.0, /) -> None:
         if what == "short model: train":
             steps.append(done)
 
-    resumed = run_study("influence", "quick", 0, tmp_path / "cut", watch)[1]
+    resumed = run(tmp_path / "cut", watch)
     assert (folder / "long" / "model.safetensors").stat().st_mtime_ns == trained
     # Steps 1 and 2 are in the checkpoint.
     assert steps == [3, 4, 5, 6]
@@ -88,16 +101,16 @@ def test_an_interrupted_training_goes_on_and_finished_models_stay(tmp_path: Path
 
 
 def test_models_of_another_text_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(what: str, done: int, total: int) -> None:
+    def interrupt(what: str, done: int, total: int, number: float = 0.0, /) -> None:
         if what == "long model: train":
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_study("influence", "quick", 0, tmp_path, interrupt)
+        run(tmp_path, interrupt)
     documents = [Document(f"{name}.txt", "something else " * 30) for name in "abcdefghijkl"]
     monkeypatch.setattr(corpus, "standard_library", lambda: corpus.split("small", documents))
     with pytest.raises(LengthwiseError, match="holds a model of another text"):
-        run_study("influence", "quick", 0, tmp_path)
+        run(tmp_path)
 
 
 def test_passages_are_stretches_around_the_targets_that_gain_most() -> None:

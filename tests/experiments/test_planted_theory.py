@@ -11,7 +11,7 @@ import pytest
 from lengthwise.core.rng import stream
 from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes import automatic_coupling, planted_theory
-from lengthwise.experiments.study import STUDIES, run_study
+from lengthwise.experiments.sweep import sweep
 from lengthwise.positions.structure import span
 from lengthwise.report.figures.study_figure import study_figure
 
@@ -24,7 +24,9 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         patch.setattr(planted_theory, "_KS", (1, 2))
         patch.setitem(planted_theory._GROWTH, "quick", (8, 32))
         patch.setattr(planted_theory, "_STRINGS", (60, 3000))
-        return run_study("planted-theory", "quick", 0, tmp_path_factory.mktemp("study"))[1]
+        done = sweep(RECIPES.make("planted-theory", "quick"), tmp_path_factory.mktemp("study"))
+    ((result,),) = done.results
+    return result.to_json()
 
 
 def test_locality_coupling_and_coverage_stay_exact_and_the_others_fail(result: dict[str, Any]) -> None:
@@ -74,14 +76,14 @@ def test_an_empty_figure_is_drawn_too() -> None:
 
 
 def test_it_is_a_study() -> None:
-    assert "planted-theory" in STUDIES
+    assert not RECIPES.make("planted-theory", "quick").trains
 
 
 @pytest.mark.slow
 def test_found_places_are_local_at_the_longest_test() -> None:
     """The recipe differs in places only, and under the found ones every span is 1 far beyond the training lengths."""
     recipe = RECIPES.make("automatic-coupling", "quick")
-    systems = {system.name: system for system in recipe.systems}
+    systems = {system.name: system for system in recipe.jobs}
     assert len(systems) == 9
     for name in automatic_coupling.TASKS_WITH_PLACES:
         by_hand, found = systems[f"{name}, hand-made"].experiment, systems[f"{name}, found"].experiment

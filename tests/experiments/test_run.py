@@ -16,7 +16,8 @@ from safetensors import safe_open
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_json
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.run import claim, finished, run_directory, run_seed
+from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_directory import claim_run_dir, finished, run_directory
 
 DESCRIPTION: dict[str, Any] = {
     "task": {"name": "addition", "base": 2},
@@ -31,13 +32,13 @@ SHORT = TINY.edited(["training.steps=4"])
 
 
 def run(folder: Path, experiment: Experiment = SHORT, seed: int = 0) -> dict[str, Any]:
-    return run_seed(experiment, seed, folder, recipe="test", system="test")
+    return run_seed(experiment, seed, folder, recipe="test", system="test").to_json()
 
 
 def everything(folder: Path) -> dict[str, Any]:
     """All that a run leaves behind, but for the clock."""
     result = json.loads((folder / "result.json").read_text())
-    del result["time"], result["seconds"]
+    del result["time"], result["seconds"], result["digest"]
     with safe_open(folder / "checkpoint.safetensors", framework="np") as file:
         tensors = {name: file.get_tensor(name).tobytes() for name in file.keys()}  # noqa: SIM118
         progress = json.loads(file.metadata()["about"])
@@ -94,7 +95,7 @@ def test_directories_are_named_by_configuration_and_seed(tmp_path: Path):
 
 
 def test_another_configuration_is_refused_and_nothing_is_lost(tmp_path: Path):
-    claim(tmp_path / "a", SHORT, 0)
+    claim_run_dir(tmp_path / "a", SHORT, 0)
     before = (tmp_path / "a" / "config.json").read_bytes()
     for experiment, seed in ((TINY, 0), (SHORT, 1)):
         with pytest.raises(LengthwiseError, match="holds a run of another configuration; choose another --out"):
@@ -120,7 +121,7 @@ def test_a_damaged_result_is_refused_in_one_line(tmp_path: Path, text: str):
     run(tmp_path / "a")
     (tmp_path / "a" / "result.json").write_text(text)
     with pytest.raises(LengthwiseError, match="delete it and run again") as error:
-        finished(tmp_path / "a")
+        finished(tmp_path / "a", SHORT, 0)
     assert "\n" not in str(error.value)
 
 

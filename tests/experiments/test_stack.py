@@ -11,12 +11,14 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments import stack
+from lengthwise.experiments import run as run_module
+from lengthwise.experiments.events import Event, Report
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.recipe import Recipe, System
-from lengthwise.experiments.run import Report, run_directory, run_seed
+from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_directory import run_directory
 from lengthwise.experiments.stack import run_seeds, train_seeds
-from lengthwise.experiments.sweep import Event, sweep
+from lengthwise.experiments.sweep import sweep
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.nope import NoPE
 from lengthwise.positions.schemes.index_schemes import Sequential
@@ -37,10 +39,10 @@ def test_stacked_seeds_leave_the_results_of_separate_runs(tmp_path: Path) -> Non
     together = run_seeds(TINY, [0, 5], tmp_path / "stack", recipe="r", system="s")
     for seed, result in zip([0, 5], together, strict=True):
         alone = run_seed(TINY, seed, run_directory(tmp_path / "alone", "r", TINY, seed), recipe="r", system="s")
-        assert result["seed"] == seed
-        for mine, other in zip(result["probes"], alone["probes"], strict=True):
+        assert result.seed == seed
+        for mine, other in zip(result.probes, alone.probes, strict=True):
             assert mine["loss"] == pytest.approx(other["loss"], rel=1e-4)
-        assert result["steps"] == alone["steps"] == 4
+        assert result.steps == alone.steps == 4
         folder = run_directory(tmp_path / "stack", "r", TINY, seed)
         assert read_json(folder / "config.json")["seed"] == seed
         assert (folder / "log.jsonl").exists()
@@ -62,7 +64,7 @@ class Stop(Exception):
 
 
 def _until(step: int) -> Report:
-    def report(phase: str, done: int, total: int, number: float) -> None:
+    def report(phase: str, done: int, total: int, number: float = 0.0, /) -> None:
         if phase == "train" and done == step:
             raise Stop
 
@@ -72,7 +74,7 @@ def _until(step: int) -> Report:
 @pytest.fixture
 def seed_zero_fits_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seed 0 leaves the stack at the first probe."""
-    monkeypatch.setattr(stack, "probe", lambda experiment, model, step, seed: {"fitted": seed == 0})
+    monkeypatch.setattr(run_module, "probe", lambda experiment, model, step, seed: {"fitted": seed == 0})
 
 
 LONG = TINY.edited(["training.steps=8", "training.stop_when_fitted=true"])
@@ -131,9 +133,9 @@ def test_a_damaged_stack_is_one_clear_line(tmp_path: Path) -> None:
 
 def test_a_sweep_trains_a_stacked_system_at_once(tmp_path: Path) -> None:
     events: list[Event] = []
-    recipe = Recipe("r", "", (System("s", TINY, (0, 1, 2)),))
+    recipe = Recipe("r", "", (Job("s", TINY, (0, 1, 2)),))
     result = sweep(recipe, tmp_path, observe=events.append)
-    assert [row["seed"] for row in result.results[0]] == [0, 1, 2]
+    assert [row.seed for row in result.results[0]] == [0, 1, 2]
     assert sum(event.phase == "train" for event in events) == 4
     assert sum(event.phase == "finished" for event in events) == 3
 

@@ -6,7 +6,7 @@ import torch
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
-from lengthwise.experiments.recipe import RECIPES
+from lengthwise.experiments.recipe import RECIPES, Study
 from lengthwise.experiments.recipes.positional_products import (
     POSITIONS,
     TARGET,
@@ -18,27 +18,37 @@ from lengthwise.experiments.recipes.positional_products import (
     relations,
     zero_error,
 )
-from lengthwise.experiments.study import STUDIES, Study, run_study
+from lengthwise.experiments.run_directory import run_directory
+from lengthwise.experiments.study import run_study
 
 
-def test_a_finished_study_is_not_run_again(tmp_path, monkeypatch):
+def test_a_finished_study_is_not_run_again(tmp_path):
     calls = []
 
     def count(preset, seed, report):
         calls.append((preset, seed))
         return {"rows": [{"value": seed}]}
 
-    monkeypatch.setitem(STUDIES, "counting", Study("counting", "counts its calls", count))
-    path, result, reused = run_study("counting", "quick", 3, tmp_path)
-    assert (result["rows"], reused) == ([{"value": 3}], False)
-    assert run_study("counting", "quick", 3, tmp_path)[2]
-    assert run_study("counting", "quick", 4, tmp_path)[0] != path
+    def run(seed):
+        return run_study(counting, seed, run_directory(tmp_path, "counting", counting, seed))
+
+    counting = Study("counting", count, "quick")
+    assert run(3).rows == [{"value": 3}]
+    assert run(3) == run(3)
+    assert run(4).rows == [{"value": 4}]
     assert calls == [("quick", 3), ("quick", 4)]
+    path, other = (run_directory(tmp_path, "counting", counting, seed) / "study.json" for seed in (3, 4))
+    path.write_bytes(other.read_bytes())
+    with pytest.raises(LengthwiseError, match=r"is of .*, 4\), not .*, 3\); delete it and run again"):
+        run(3)
+    path.write_text(path.read_text().replace('"value": 4', '"value": 5'))
+    with pytest.raises(LengthwiseError, match="its content does not fit its digest"):
+        run(3)
     path.write_text("{")
     with pytest.raises(LengthwiseError, match="damaged"):
-        run_study("counting", "quick", 3, tmp_path)
+        run(3)
     with pytest.raises(UnknownNameError, match="unknown preset 'slow'"):
-        run_study("counting", "slow", 3, tmp_path)
+        RECIPES.make("planted-theory", "slow")
 
 
 def test_weights_are_counts_of_windows():
@@ -88,8 +98,8 @@ def test_fitting_beats_the_constant():
 def test_look_back_is_a_recipe_with_room_for_its_longest_test():
     for preset in ("quick", "standard", "full"):
         recipe = RECIPES.make("look-back", preset)
-        assert [system.name for system in recipe.systems][:2] == ["learned, t = 1", "NoPE, t = 1"]
-        for system in recipe.systems:
+        assert [system.name for system in recipe.jobs][:2] == ["learned, t = 1", "NoPE, t = 1"]
+        for system in recipe.jobs:
             experiment = system.experiment
             longest = max(experiment.evaluation.lengths)
             batch = experiment.task.batch(longest, 1, np.random.default_rng(0))

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from lengthwise.core.errors import TrainingDivergedError
+from lengthwise.experiments.events import Event
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.recipe import Recipe, System
-from lengthwise.experiments.run import finished, run_directory
-from lengthwise.experiments.sweep import Event, sweep
+from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_directory import finished, run_directory
+from lengthwise.experiments.sweep import sweep
 
 FINE = Experiment.from_json(
     {
@@ -26,15 +27,16 @@ FINE = Experiment.from_json(
 WILD = FINE.edited(["training.lr=1e30"])
 
 
-def results(out: Path, system: System) -> list[Any]:
-    return [finished(run_directory(out, "r", system.experiment, seed)) for seed in system.seeds]
+def results(out: Path, job: Job) -> list[Any]:
+    experiment = job.experiment
+    return [finished(run_directory(out, "r", experiment, seed), experiment, seed) for seed in job.seeds]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("stacked", [False, True])
 def test_the_others_are_finished(tmp_path: Path, jobs: int, stacked: bool) -> None:
     edit = [f"training.stacked={str(stacked).lower()}"]
-    wild, fine = System("wild", WILD.edited(edit), (0, 1)), System("fine", FINE.edited(edit), (0, 1))
+    wild, fine = Job("wild", WILD.edited(edit), (0, 1)), Job("fine", FINE.edited(edit), (0, 1))
     for _ in range(2):
         with pytest.raises(TrainingDivergedError, match=r"wild, seed 0: training diverged: .*\(and 1 more; all other"):
             sweep(Recipe("r", "", (wild, fine)), tmp_path, jobs=jobs)
@@ -44,10 +46,10 @@ def test_the_others_are_finished(tmp_path: Path, jobs: int, stacked: bool) -> No
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_another_configuration_of_the_search_speaks_for_the_system(tmp_path: Path, jobs: int) -> None:
-    search = System("search", WILD, (0, 1), fallbacks=(FINE,), needed=1)
+    search = Job("search", WILD, (0, 1), fallbacks=(FINE,), needed=1)
     events: list[Event] = []
     found = sweep(Recipe("r", "", (search,)), tmp_path, jobs=jobs, observe=events.append)
-    assert [result["experiment"] for result in found.results[0]] == [FINE.to_json()] * 2
+    assert [result.experiment for result in found.results[0]] == [FINE.to_json()] * 2
     assert found.to_json()["systems"][0]["name"] == "search"
     assert found.to_json()["train"]["steps"] == FINE.training.steps
     events.clear()
@@ -58,6 +60,6 @@ def test_another_configuration_of_the_search_speaks_for_the_system(tmp_path: Pat
 
 def test_the_json_form_states_the_training_of_the_configuration_that_speaks(tmp_path: Path) -> None:
     first = FINE.edited(["training.steps=2", "evaluation.fit_threshold=1.0"])
-    search = System("search", first, (0,), fallbacks=(FINE.edited(["training.steps=3"]),), needed=1)
+    search = Job("search", first, (0,), fallbacks=(FINE.edited(["training.steps=3"]),), needed=1)
     found = sweep(Recipe("r", "", (search,)), tmp_path)
-    assert found.results[0][0]["steps"] == found.to_json()["train"]["steps"]
+    assert found.results[0][0].steps == found.to_json()["train"]["steps"]

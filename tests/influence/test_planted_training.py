@@ -31,7 +31,7 @@ def test_training_learns_the_topic_and_the_masks():
 
 @pytest.fixture(scope="module")
 def rows() -> dict[tuple[str, str], dict]:
-    result = recipe.influence_planted.run("quick", 0, lambda what, done, total: None)
+    result = recipe.influence_planted("quick", 0, lambda what, done, total: None)
     return {(row["label"], row["reader"]): row for row in result["rows"]}
 
 

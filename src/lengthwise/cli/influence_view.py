@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from lengthwise.experiments.study import Report
+from lengthwise.experiments.events import Report
 from lengthwise.report.influence.influence_page import findings
 from lengthwise.report.influence.influence_result import Cell, InfluenceResult
 
@@ -31,7 +31,8 @@ def progress_bar(console: Console) -> Iterator[Report]:
     shown = progress.add_task("", total=None)
     present = said = ""
 
-    def report(what: str, done: int, total: int) -> None:
+    def report(what: str, done: int, total: int, number: float = 0.0, /) -> None:
+        del number
         nonlocal present, said
         if what != present:
             present = what

@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from lengthwise import __version__
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, one_line_warnings
 from lengthwise.training.memory import keep_memory
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
@@ -79,6 +79,7 @@ _add_commands()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
     keep_memory()
+    one_line_warnings()
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="lengthwise", standalone_mode=False)
         sys.stdout.flush()

@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from lengthwise.cli.console import progress_bars
+from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Recipe
-from lengthwise.experiments.sweep import Event, Sweep
+from lengthwise.experiments.sweep import Sweep
 from lengthwise.report.chance import common_chance
 from lengthwise.report.result import Result
 from lengthwise.report.statistics import Estimate
@@ -25,8 +26,9 @@ class SweepProgress:
         self._console = console
         # Into a file or a pipe go only the lines of finished seeds.
         self._progress = progress_bars(console)
-        steps = sum(system.experiment.training.steps * len(system.seeds) for system in recipe.systems)
-        self._all = self._progress.add_task("all steps", total=steps, note="")
+        self._jobs = {job.name: job for job in recipe.jobs}
+        steps = sum(job.steps for job in recipe.jobs)
+        self._all = self._progress.add_task("all steps", total=steps, note="", visible=steps > 0)
         self._bars: dict[tuple[str, int], TaskID] = {}
         self._steps: dict[tuple[str, int], int] = {}
 
@@ -41,29 +43,28 @@ class SweepProgress:
 
     def __call__(self, event: Event) -> None:
         """Show one event of the sweep."""
-        key = (event.system.name, event.seed)
-        if event.phase in ("train", "test"):
+        key = (event.job, event.seed)
+        job = self._jobs[event.job]
+        if not event.ended:
             if key not in self._bars:
                 self._bars[key] = self._progress.add_task("", total=None, note="")
-            unit = "loss" if event.phase == "train" else "exact match"
+            unit = {"train": f"loss {event.number:.3f}", "test": f"exact match {event.number:.3f}"}
             self._progress.update(
                 self._bars[key],
-                description=f"{event.system.name}, seed {event.seed}, {event.phase}",
+                description=f"{event.job}, seed {event.seed}, {event.phase}",
                 completed=event.done,
                 total=event.total,
-                note=f"{unit} {event.number:.3f}",
+                note=unit.get(event.phase, ""),
             )
             if event.phase == "train":
                 self._count(key, event.done)
             return
-        self._count(key, event.system.experiment.training.steps)
+        self._count(key, job.steps // len(job.seeds))
         if key in self._bars:
             self._progress.remove_task(self._bars.pop(key))
-        result = event.result or {}
-        state = "fitted" if result.get("fitted") else "not fitted"
-        how = "reused" if event.phase == "reused" else f"{result.get('seconds', 0):.0f} s"
-        line = f"{event.system.name}, seed {event.seed}: {state}, in distribution {event.number:.3f} ({how})"
-        self._console.print(Text(line))
+        how = "reused" if event.phase == "reused" else f"{event.seconds or 0:.0f} s"
+        state = f"{'' if event.fitted else 'not '}fitted, in distribution {event.number:.3f} ({how})"
+        self._console.print(Text(f"{event.job}, seed {event.seed}: {how if event.fitted is None else state}"))
 
     def _count(self, key: tuple[str, int], steps: int) -> None:
         self._steps[key] = steps
@@ -74,8 +75,8 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
     """Per system: fitted seeds, in distribution, and the median of the fitted seeds at each length."""
     recipe = sweep.recipe
     summaries = [
-        SystemSummary(recipe.name, system.name, tuple(Result.of(result) for result in results))
-        for system, results in zip(recipe.systems, sweep.results, strict=True)
+        SystemSummary(recipe.name, job.name, tuple(Result.of(result.to_json()) for result in results))
+        for job, results in zip(recipe.jobs, sweep.results, strict=True)
     ]
     trained = sorted({f"1–{s.max_length}" if s.max_length > 1 else "1" for s in summaries})
     head = Text(recipe.name, style="bold")

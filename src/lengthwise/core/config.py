@@ -27,6 +27,29 @@ def fields_of(component: object) -> dict[str, Any]:
     return TypeAdapter(type(component)).dump_python(component, mode="json")
 
 
+def changed_fields(component: Any) -> dict[str, Any]:
+    """The fields that differ from their defaults as plain JSON values, in nested components too, with their names.
+
+    A field that is added later with a default does not change this.
+    """
+    return _changed(component, fields_of(component))
+
+
+def _changed(component: Any, plain: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(component):
+        value = getattr(component, field.name)
+        default = field.default_factory() if callable(field.default_factory) else field.default
+        if not field.init or field.name not in plain or value == default:
+            continue
+        own = plain[field.name]
+        if dataclasses.is_dataclass(value) and isinstance(own, dict):
+            # The name says which class the other fields are of.
+            own = {key: own[key] for key in ("name",) if key in own} | _changed(value, own)
+        found[field.name] = own
+    return found
+
+
 def from_fields(cls: type[T], values: dict[str, Any], *, where: str) -> T:
     """Build ``cls`` from plain JSON values; every mistake is one `LengthwiseError` line that says where it is."""
     known = [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable
 
 
@@ -20,6 +21,11 @@ class UnknownNameError(LengthwiseError):
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, tuple(known)
         super().__init__(f"unknown {kind} {name!r}. {suggestion(str(name), self.known)}")
+
+
+def one_line_warnings() -> None:
+    """Print warnings of this process as one line without the place in the source."""
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

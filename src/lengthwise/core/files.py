@@ -7,16 +7,14 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 
-try:
-    import fcntl
-except ImportError:  # Windows has no fcntl, so folders are not locked there.
-    fcntl = None
+LOCK = ".lock"
+"""The file in a folder by which one process keeps the others out; it stays when the process ends."""
 
 
 @contextmanager
@@ -83,26 +81,25 @@ def read_json(path: Path, *, what: str = "file") -> Any:
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Keep other processes out of ``folder`` for the length of the block; a process that dies lets go of it.
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes out of ``folder``, which must exist, for the length of the block.
 
-    Raises `LengthwiseError` at once when another process holds it.
+    A process that dies releases the lock. Raises `LengthwiseError` at once when another process has it.
     """
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
+    import filelock
+
+    lock = filelock.FileLock(folder / LOCK, timeout=0)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
+        lock.acquire()
+    except filelock.Timeout:
         raise LengthwiseError(
             f"another process is at work in {folder}; wait for it to end, or choose another --out"
         ) from None
-    except OSError:
+    except NotImplementedError:
         pass  # Some network file systems have no locks.
+    except OSError as error:
+        raise LengthwiseError(f"cannot lock {folder}: {error.strerror or error}; choose another --out") from None
     try:
         yield
     finally:
-        with suppress(OSError):
-            os.close(handle)
+        lock.release()

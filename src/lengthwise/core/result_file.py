@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +12,7 @@ import pydantic
 from pydantic import Field
 
 from lengthwise.core.config import canonical_json
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, require
 
 FORMAT = 1
 """The version of result files."""
@@ -28,18 +30,22 @@ class _Part(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(strict=True, extra="allow")
 
 
-class _Score(_Part):
+class Score(_Part):
+    """Counts at one length (or in one bin), in distribution or beyond."""
+
     length: Count
     axes: dict[str, int] = {}
     n: Positive
+    exact_match: float | None = None
     correct: dict[str, Count]
     tokens: Count | None = None
     tokens_total: Positive | None = None
     first_error: dict[str, Count] = {}
+    first_error_at: list[Count] = []
     test_set: str = ""
 
     @pydantic.model_validator(mode="after")
-    def _counts(self) -> _Score:
+    def _counts(self) -> Score:
         if "exact_match" not in self.correct:
             raise ValueError("exact_match is missing")
         if max(self.correct.values()) > self.n or (self.tokens or 0) > (self.tokens_total or self.tokens or 0):
@@ -47,6 +53,11 @@ class _Score(_Part):
         if {"low", "high"} & set(self.axes) and not ({"low", "high"} <= set(self.axes) and self.tokens_total):
             raise ValueError("a bin needs low, high and tokens_total")
         return self
+
+    @property
+    def rate(self) -> float:
+        """Share of strings that are right."""
+        return self.correct["exact_match"] / self.n
 
 
 class _Task(_Part):
@@ -68,15 +79,101 @@ class _Experiment(_Part):
     evaluation: _Evaluation = _Evaluation()
 
 
-class _Result(_Part):
+def _experiment(values: dict[str, Any]) -> dict[str, Any]:
+    _Experiment.model_validate(values)
+    return values
+
+
+class RunResult(_Part):
+    """One system trained with one seed and measured: the contents of ``result.json``.
+
+    Commit, version, machine and time are further fields.
+    """
+
+    format: int = FORMAT
+    recipe: str = ""
     system: str
-    experiment: _Experiment
+    experiment: Annotated[dict[str, Any], pydantic.AfterValidator(_experiment)]
+    """The configuration, as `lengthwise.experiments.experiment.Experiment` writes it."""
     seed: Count
     fitted: bool
-    in_distribution: _Score
-    scores: list[_Score]
+    in_distribution: Score
+    scores: list[Score]
+    steps: Count | None = None
     seconds: Seconds | None = None
+    probes: list[dict[str, Any]] = []
     parameters: Count | None = None
+    commit: str = "unknown"
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields that were given, as plain JSON values."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    @classmethod
+    def of(cls, values: Any, where: str) -> RunResult:
+        """From the contents of a result file; raises `LengthwiseError` as `checked` does."""
+        return cls.model_validate(_unsealed(checked(values, where)))
+
+
+class StudyResult(_Part):
+    """The result of a study with one seed: rows of a table with the same columns, or a ``kind`` of result of its own.
+
+    Further fields are the study's own, and commit, version, machine and time.
+    """
+
+    format: int = FORMAT
+    study: str
+    preset: str
+    seed: int
+    rows: list[dict[str, Any]] = []
+    kind: str | None = None
+    seconds: Seconds
+
+    @pydantic.model_validator(mode="after")
+    def _has_something_to_show(self) -> StudyResult:
+        if self.kind is None and (not self.rows or any(set(row) != set(self.rows[0]) for row in self.rows)):
+            raise ValueError("rows are missing or of different columns")
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields that were given, as plain JSON values."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    @classmethod
+    def of(cls, values: Any, where: str) -> StudyResult:
+        """From the contents of a result file; raises `LengthwiseError` if it is damaged or of another format."""
+        check_seal(values, where)
+        try:
+            if values["format"] == FORMAT:
+                return cls.model_validate(_unsealed(values))
+        except (pydantic.ValidationError, TypeError, KeyError):
+            pass
+        raise LengthwiseError(f"{where} is damaged or of another format; delete it and run again")
+
+
+def sealed(values: dict[str, Any]) -> dict[str, Any]:
+    """The contents of a result file with a digest of them in the field ``digest``.
+
+    It reveals accidents, such as a flipped bit, when the file is read. It is no protection against intent: anyone who
+    changes a number can make the digest anew.
+    """
+    plain = json.loads(json.dumps(values))
+    return {**plain, "digest": _seal(plain)}
+
+
+def check_seal(values: Any, where: str) -> None:
+    """Raise a `LengthwiseError` if the contents of a result file have a digest that does not fit them."""
+    if isinstance(values, dict) and "digest" in values:
+        sound = values["digest"] == _seal(_unsealed(values))
+        require(sound, f"{where} is damaged (its content does not fit its digest); delete it and run again")
+
+
+def _unsealed(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != "digest"}
+
+
+def _seal(values: dict[str, Any]) -> str:
+    return hashlib.blake2b(canonical_json(values).encode(), digest_size=16).hexdigest()
 
 
 def result_files(folder: Path, name: str = "result.json") -> list[Path]:
@@ -87,11 +184,12 @@ def result_files(folder: Path, name: str = "result.json") -> list[Path]:
 
 def checked(values: Any, where: str) -> dict[str, Any]:
     """The contents of a result file; raises `LengthwiseError` naming ``where`` and the first thing amiss."""
+    check_seal(values, where)
     if isinstance(values, dict) and values.get("format", FORMAT) != FORMAT:
         raise LengthwiseError(f"{where} has format {values['format']!r}, not {FORMAT}; delete it and run again")
     try:
         if values["format"] == FORMAT:
-            _Result.model_validate(values)
+            RunResult.model_validate(values)
             return values
         what = ""
     except pydantic.ValidationError as error:

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer
 
-from lengthwise.core.config import apply_edits, config, digest, fields_of, from_fields
+from lengthwise.core.config import apply_edits, changed_fields, config, digest, fields_of, from_fields
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.registry import Registry
 from lengthwise.core.result_file import FORMAT
 from lengthwise.evaluation.config import EvaluationConfig
@@ -19,6 +20,9 @@ from lengthwise.training.config import TrainingConfig
 
 RESULT_FORMAT = FORMAT
 """Version of result files and run directories; another version never reuses their results."""
+
+ADDED_FIELDS = {("task", "sparse-parity"): ("balanced",), ("task", "variable-assignment"): ("separators",)}
+"""Fields that components gained after results with them were committed; names by the old rule had no such fields."""
 
 
 def _component(registry: Registry[Any]) -> tuple[BeforeValidator, PlainSerializer]:
@@ -49,6 +53,23 @@ class Experiment:
         """A copy with ``key.path=value`` edits, e.g. ``training.steps=100`` or ``scheme.draw=permuted``."""
         return self.from_json(apply_edits(self.to_json(), edits)) if edits else self
 
-    def key(self, seed: int) -> str:
-        """The name of the run directory: a hash of configuration, one seed, and the result format."""
-        return digest({"format": RESULT_FORMAT, "experiment": self.to_json(), "seed": seed})
+    def described(self) -> dict[str, Any]:
+        """What names a run: the fields that differ from their defaults."""
+        return {"experiment": changed_fields(self)}
+
+    def equals(self, described: Any) -> bool:
+        """Whether plain JSON values, maybe of an older version with fewer fields, describe this experiment."""
+        try:
+            return described == self.to_json() or Experiment.from_json(described) == self
+        except (LengthwiseError, TypeError):
+            return False
+
+    def old_names(self, seed: int) -> list[str]:
+        """What its run directory was called when names covered all fields, whether changed or not."""
+        values = self.to_json()
+        names = [digest({"format": RESULT_FORMAT, "experiment": values, "seed": seed})]
+        for (part, name), fields in ADDED_FIELDS.items():
+            if values[part]["name"] == name:
+                before = {key: value for key, value in values[part].items() if key not in fields}
+                names.append(digest({"format": RESULT_FORMAT, "experiment": {**values, part: before}, "seed": seed}))
+        return names

@@ -11,8 +11,8 @@ import numpy as np
 
 from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
+from lengthwise.experiments.events import Report
 from lengthwise.experiments.provenance import provenance
-from lengthwise.experiments.study import Report
 
 if TYPE_CHECKING:
     from lengthwise.influence.measure.config import MeasureConfig

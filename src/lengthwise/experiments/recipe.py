@@ -1,67 +1,158 @@
-"""A recipe: a Python function that returns the systems of one figure or table."""
+"""Recipes: the jobs of one figure or table. A job is something to compute with some seeds: an experiment or a study."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 
 Preset = Literal["quick", "standard", "full"]
 PRESETS: tuple[Preset, ...] = ("quick", "standard", "full")
 
+STUDY_FILE = "study.json"
+
 
 @dataclass(frozen=True)
-class System:
-    """One line of the figure: a name, what is trained, and with which seeds."""
+class Study:
+    """A computation that is no training run: ``function(preset, seed, report)`` returns plain JSON values.
+
+    ``version`` is raised when the meaning of its numbers changes, so that old results are not reused. The result is
+    written to ``file``. A study that ``keeps`` files of its own beside it is given the folder as a fourth argument, and
+    finds there what an interrupted run of it left.
+    """
 
     name: str
-    experiment: Experiment
+    function: Callable[..., dict[str, Any]]
+    preset: Preset
+    version: int = 1
+    file: str = STUDY_FILE
+    keeps: bool = False
+
+    def described(self) -> dict[str, Any]:
+        """What names a run."""
+        version = {"version": self.version} if self.version != 1 else {}
+        return {"study": {"name": self.name, "preset": self.preset, **version}}
+
+    def old_names(self, seed: int) -> list[str]:
+        """What its folder was called before there was one rule of naming."""
+        key = {"format": RESULT_FORMAT, "study": self.name, "version": self.version, "preset": self.preset}
+        return [digest({**key, "seed": seed})]
+
+
+Work = Experiment | Study
+
+
+@dataclass(frozen=True)
+class Job:
+    """One line of the figure: a name, what is computed, and with which seeds."""
+
+    name: str
+    work: Work
     seeds: tuple[int, ...] = (0, 1, 2)
     claim: str = ""
-    """What the system is there to show, one line for the report."""
+    """What the job is there to show, one line for the report."""
     task: str = ""
-    """A name that ``--only`` takes for all systems of one task."""
+    """A name that ``--only`` takes for all jobs of one task."""
     positions: str = ""
-    """A name that ``--encoding`` takes for all systems with these positions."""
+    """A name that ``--encoding`` takes for all jobs with these positions."""
     extra: bool = False
-    """Run only where ``--encoding`` or its own name asks for it."""
+    """Run only where ``--encoding`` or its own name selects it."""
     fallbacks: tuple[Experiment, ...] = ()
     """Tried in order, with all seeds, as long as fewer than ``needed`` seeds of one configuration fitted."""
     needed: int = 1
 
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment of a job that trains; raises `LengthwiseError` for a study."""
+        if isinstance(self.work, Study):
+            raise LengthwiseError(f"{self.name} is a study: it trains no system and has no settings")
+        return self.work
+
+    @property
+    def steps(self) -> int:
+        """Training steps of all seeds; 0 for a study."""
+        return 0 if isinstance(self.work, Study) else self.work.training.steps * len(self.seeds)
+
+    def to_json(self) -> dict[str, Any]:
+        """What is computed as plain values, with all settings."""
+        work = self.work.described() if isinstance(self.work, Study) else {"experiment": self.work.to_json()}
+        fallbacks = [experiment.to_json() for experiment in self.fallbacks]
+        return {
+            "name": self.name, "seeds": list(self.seeds), **work, "fallbacks": fallbacks, "needed": self.needed,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Job:
+        """The job that `to_json` wrote, a study among the registered recipes; without its claim and other words."""
+        seeds = tuple(values["seeds"])
+        if "study" in values:
+            (job,) = RECIPES.make(values["study"]["name"], values["study"]["preset"]).jobs
+            return dataclasses.replace(job, seeds=seeds)
+        fallbacks = tuple(Experiment.from_json(experiment) for experiment in values["fallbacks"])
+        experiment = Experiment.from_json(values["experiment"])
+        return cls(values["name"], experiment, seeds, fallbacks=fallbacks, needed=values["needed"])
+
+    def edited(self, edits: list[str], seeds: int | None) -> Job:
+        """A copy with ``--set`` edits, and with ``seeds`` seeds if given."""
+        return dataclasses.replace(
+            self,
+            work=self.experiment.edited(edits) if edits else self.work,
+            fallbacks=tuple(experiment.edited(edits) for experiment in self.fallbacks),
+            seeds=self.seeds if seeds is None else tuple(range(seeds)),
+        )
+
 
 @dataclass(frozen=True)
 class Recipe:
-    """The systems of one figure or table."""
+    """The jobs of one figure or table."""
 
     name: str
     summary: str
-    systems: tuple[System, ...]
-    figure: str = "accuracy"
-    """The kind of figure that `lengthwise.report` draws."""
+    jobs: tuple[Job, ...]
+
+    @property
+    def trains(self) -> bool:
+        """Whether its jobs are training runs, not studies."""
+        return all(isinstance(job.work, Experiment) for job in self.jobs)
 
     def edited(self, edits: list[str], seeds: int | None) -> Recipe:
-        """A copy with ``--set`` edits applied to every system, and ``seeds`` seeds for each if given."""
+        """A copy with ``--set`` edits applied to every job, and ``seeds`` seeds for each if given."""
         if seeds is not None and seeds < 1:
             raise LengthwiseError(f"--seeds must be at least 1, got {seeds}")
-        systems = tuple(
-            dataclasses.replace(
-                system,
-                experiment=system.experiment.edited(edits),
-                fallbacks=tuple(experiment.edited(edits) for experiment in system.fallbacks),
-                seeds=system.seeds if seeds is None else tuple(range(seeds)),
+        return dataclasses.replace(self, jobs=tuple(job.edited(edits, seeds) for job in self.jobs))
+
+    def selected(self, only: list[str], encodings: list[str]) -> Recipe:
+        """The recipe with the jobs of these names (or tasks) and encodings only; raises `UnknownNameError`.
+
+        Without names and encodings, all but the extra jobs.
+        """
+        names = [name for job in self.jobs for name in (job.name, job.task) if name]
+        known = [job.positions for job in self.jobs if job.positions]
+        for kind, given, there in (("system", only, names), ("encoding", encodings, known)):
+            for name in given:
+                if name not in there:
+                    raise UnknownNameError(f"{kind} of recipe {self.name!r}", name, there)
+
+        def wanted(job: Job) -> bool:
+            by_default = not job.extra or job.name in only
+            chosen = job.positions in encodings if encodings else by_default
+            return chosen and (not only or job.name in only or job.task in only)
+
+        jobs = tuple(job for job in self.jobs if wanted(job))
+        if not jobs:
+            raise LengthwiseError(
+                f"recipe {self.name!r} has no system of these names with these encodings; give others"
             )
-            for system in self.systems
-        )
-        return dataclasses.replace(self, systems=systems)
+        return dataclasses.replace(self, jobs=jobs)
 
 
 class _Recipes:
-    """The recipes by name; making one costs nothing until it is asked for."""
+    """The recipes by name. They are built when they are used."""
 
     def __init__(self) -> None:
         self._functions: dict[str, tuple[Callable[[Preset], Recipe], str]] = {}
@@ -89,3 +180,18 @@ class _Recipes:
 
 
 RECIPES = _Recipes()
+
+
+def study(
+    name: str, summary: str, *, version: int = 1, file: str = STUDY_FILE, keeps: bool = False
+) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
+    """Decorator: enter a function of preset, seed and report as a recipe of one job with one seed."""
+
+    def enter(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+        @RECIPES.register(name, summary)
+        def recipe(preset: Preset) -> Recipe:
+            return Recipe(name, summary, (Job(name, Study(name, function, preset, version, file, keeps), (0,)),))
+
+        return function
+
+    return enter

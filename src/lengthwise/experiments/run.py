@@ -2,132 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.files import held, read_json, write_json
-from lengthwise.core.result_file import checked
+from lengthwise.core.files import locked, write_json
+from lengthwise.core.result_file import RunResult, sealed
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.score import LengthScore, total
+from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 from lengthwise.experiments.provenance import provenance
+from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished
 
 if TYPE_CHECKING:
     from lengthwise.models.transformer import Transformer
-
-DIVERGED = "diverged.json"
-
-Report = Callable[[str, int, int, float], None]
-"""Called with (phase, done, total, number): the loss while training, the accuracy while testing."""
-
-
-def run_directory(out: Path, recipe: str, experiment: Experiment, seed: int) -> Path:
-    """``out/recipe/<hash>``."""
-    return out / recipe / experiment.key(seed)
-
-
-def finished(folder: Path) -> dict[str, Any] | None:
-    """The result in a run directory, or None; raises `LengthwiseError` if the file is damaged."""
-    path = folder / "result.json"
-    return read_result(path) if path.exists() else None
-
-
-def divergence(folder: Path) -> str | None:
-    """What is noted of a training that diverged in this run directory, or None."""
-    path = folder / DIVERGED
-    return str(read_json(path, what="note of a divergence")) if path.exists() else None
-
-
-def note_divergence(folder: Path, failure: str) -> None:
-    """Note that this training diverges, so that it is not tried again; to delete the directory is to try again."""
-    write_json(folder / DIVERGED, failure)
-
-
-def read_result(path: Path) -> dict[str, Any]:
-    """Read a result file; raises `LengthwiseError` if it is damaged or of another format."""
-    return checked(read_json(path, what="result file"), f"result file {path}")
+    from lengthwise.training.runs import RunState
 
 
 def run_seed(
-    experiment: Experiment, seed: int, folder: Path, *, recipe: str, system: str, report: Report | None = None
-) -> dict[str, Any]:
+    experiment: Experiment, seed: int, folder: Path, *, recipe: str, system: str, report: Report = silent
+) -> RunResult:
     """Train and measure, or return the finished result; an interrupted run goes on from its last checkpoint.
 
     Raises `LengthwiseError` when the directory holds the run of another configuration, or another process works there.
     """
-    done = finished(folder)
+    done = finished(folder, experiment, seed)
     if done is not None:
         return done
-    claim(folder, experiment, seed)
-    with held(folder):
+    claim_run_dir(folder, experiment, seed)
+    with locked(folder):
         # Another process may have ended it between the two lines above.
-        return finished(folder) or _run_seed(experiment, seed, folder, recipe=recipe, system=system, report=report)
+        if (done := finished(folder, experiment, seed)) is not None:
+            return done
+        (state,) = train(experiment, [seed], folder, report)
+        result = measure(experiment, state, recipe=recipe, system=system, report=report)
+        write_json(folder / RESULT, sealed(result.to_json()))
+        return result
 
 
-def _run_seed(
-    experiment: Experiment, seed: int, folder: Path, *, recipe: str, system: str, report: Report | None
-) -> dict[str, Any]:
+def train(
+    experiment: Experiment,
+    seeds: Sequence[int],
+    folder: Path,
+    report: Report,
+    run_folders: Sequence[Path] | None = None,
+) -> list[RunState]:
+    """Train the seeds as one stack with its checkpoint in ``folder``; each run folder gets a checkpoint of its own."""
     # Torch is loaded only when something has to be trained.
-    from lengthwise.evaluation import accuracy
     from lengthwise.models.device import chosen_device
     from lengthwise.training.setup import TaskSetup
     from lengthwise.training.trainer import Trainer
 
-    device = chosen_device()
-    training, evaluation, task = experiment.training, experiment.evaluation, experiment.task
-    check_ids(experiment, seed)
+    for seed in seeds:
+        check_ids(experiment, seed)
+    training = experiment.training
+    setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
+    return Trainer(
+        setup, training, seeds, partial(probe, experiment), folder, run_folders, chosen_device(),
+        on_step=lambda step, loss: report("train", step, training.steps, loss),
+    ).run()  # fmt: skip
 
-    def on_step(step: int, loss: float) -> None:
-        if report is not None:
-            report("train", step, training.steps, loss)
 
-    trainer = Trainer(
-        TaskSetup(task, experiment.scheme, experiment.encoding, experiment.model), training, [seed],
-        probe=partial(probe, experiment), folder=folder, device=device, on_step=on_step,
-    )  # fmt: skip
-    trainer.run()
-    progress = trainer.progress
-    in_distribution = fit(experiment, trainer.model, evaluation.fit_samples, seed, "fit")
+def measure(experiment: Experiment, state: RunState, *, recipe: str, system: str, report: Report = silent) -> RunResult:
+    """Test a trained run: in distribution, then at the lengths and bins of the evaluation."""
+    from lengthwise.evaluation import accuracy
+    from lengthwise.models.device import chosen_device
+
+    model, seed, evaluation, task = state.trained(), state.run.seed, experiment.evaluation, experiment.task
+    in_distribution = in_distribution_score(experiment, model, evaluation.fit_samples, seed, "fit")
     fitted = in_distribution.rate() >= evaluation.fit_threshold
     # An unfitted model proves nothing about long lengths, so it is not measured there.
     everywhere = fitted or evaluation.unfitted_too
-    lengths = evaluation.lengths if everywhere else tuple(n for n in evaluation.lengths if n <= training.max_length)
+    longest = experiment.training.max_length
+    lengths = evaluation.lengths if everywhere else tuple(n for n in evaluation.lengths if n <= longest)
     scores = []
     cells = list(accuracy.evaluation_layouts(task, lengths))
-    evaluated = accuracy.EvaluatedModel(trainer.model, task, experiment.scheme)
+    evaluated = accuracy.EvaluatedModel(model, task, experiment.scheme)
     for index, (length, layout) in enumerate(cells):
         rng = stream(seed, "test", length, str(layout))
-        score = accuracy.score_layout(evaluated, length, layout, evaluation.samples, rng)
-        scores.append(score)
-        if report is not None:
-            report("test", index + 1, len(cells), score.rate())
+        scores.append(accuracy.score_layout(evaluated, length, layout, evaluation.samples, rng))
+        report("test", index + 1, len(cells), scores[-1].rate())
     if everywhere:
-        scores += score_bins(experiment, trainer.model, seed, report)
-    result = {
-        "format": RESULT_FORMAT,
-        "recipe": recipe,
-        "system": system,
-        "experiment": experiment.to_json(),
-        "seed": seed,
-        "fitted": fitted,
-        "in_distribution": in_distribution.to_json(),
-        "scores": [score.to_json() for score in scores],
-        "steps": progress.step,
-        "seconds": round(progress.seconds, 2),
-        "probes": progress.probes,
-        "parameters": trainer.model.parameter_count,
-        **provenance(device),
-    }
-    write_json(folder / "result.json", result)
-    return result
+        scores += score_bins(experiment, model, seed, report)
+    return RunResult.model_validate(
+        {
+            "format": RESULT_FORMAT,
+            "recipe": recipe,
+            "system": system,
+            "experiment": experiment.to_json(),
+            "seed": seed,
+            "fitted": fitted,
+            "in_distribution": in_distribution.to_json(),
+            "scores": [score.to_json() for score in scores],
+            "steps": state.progress.step,
+            "seconds": round(state.progress.seconds, 2),
+            "probes": state.progress.probes,
+            "parameters": model.parameter_count,
+            **provenance(chosen_device()),
+        }
+    )
 
 
-def score_bins(
-    experiment: Experiment, model: Transformer, seed: int, report: Report | None = None
-) -> list[LengthScore]:
+def score_bins(experiment: Experiment, model: Transformer, seed: int, report: Report = silent) -> list[LengthScore]:
     """Accuracy on each bin, each set of test strings from a stream of its own."""
     from lengthwise.evaluation.accuracy import EvaluatedModel
     from lengthwise.evaluation.bins import score_bin
@@ -140,8 +118,7 @@ def score_bins(
     for index, (low, high, adversarial) in enumerate(cells):
         rng = stream(seed, "test", "bin", low, high, int(adversarial))
         scores.append(score_bin(evaluated, (low, high), evaluation.samples, rng, adversarial=adversarial))
-        if report is not None:
-            report("test", index + 1, len(cells), scores[-1].rate())
+        report("test", index + 1, len(cells), scores[-1].rate())
     return scores
 
 
@@ -160,7 +137,9 @@ def check_ids(experiment: Experiment, seed: int) -> None:
         experiment.scheme.for_evaluation().assign(batch.places, task.levels, stream(seed, "check"))
 
 
-def fit(experiment: Experiment, model: Transformer, samples: int, seed: int, *names: int | str) -> LengthScore:
+def in_distribution_score(
+    experiment: Experiment, model: Transformer, samples: int, seed: int, *names: int | str
+) -> LengthScore:
     """Accuracy at lengths spread over those of the training, on strings from the stream (seed, names, length).
 
     Where the evaluation has bins, the training lengths are one more bin, under the ids of training.
@@ -186,27 +165,12 @@ def fit(experiment: Experiment, model: Transformer, samples: int, seed: int, *na
 def probe(experiment: Experiment, model: Transformer, step: int, seed: int) -> dict[str, Any]:
     """What a training run notes down about itself: accuracy in distribution, never at long lengths."""
     evaluation = experiment.evaluation
-    rate = fit(experiment, model, evaluation.probe_samples, seed, "probe", step).rate()
+    rate = in_distribution_score(experiment, model, evaluation.probe_samples, seed, "probe", step).rate()
     # Half way from the threshold to 1, and confirmed on as many strings as the final measurement has: a training that
     # stops by luck would be called "not fitted".
     enough = (1 + evaluation.fit_threshold) / 2
     fitted = rate >= enough
     if fitted and experiment.training.stop_when_fitted:
-        rate = fit(experiment, model, evaluation.fit_samples, seed, "confirm", step).rate()
+        rate = in_distribution_score(experiment, model, evaluation.fit_samples, seed, "confirm", step).rate()
         fitted = rate >= enough
     return {"in_distribution": rate, "fitted": fitted}
-
-
-def claim(folder: Path, experiment: Experiment, seed: int) -> None:
-    """Make the run directory, or check that it belongs to this configuration and seed."""
-    path = folder / "config.json"
-    mine = {"format": RESULT_FORMAT, "experiment": experiment.to_json(), "seed": seed}
-    if path.exists():
-        if read_json(path, what="run configuration") != mine:
-            raise LengthwiseError(f"{folder} holds a run of another configuration; choose another --out")
-        return
-    if folder.exists() and not folder.is_dir():
-        raise LengthwiseError(f"{folder} is a file, not a folder for a run; choose another --out")
-    if folder.exists() and any(not file.name.endswith(".tmp") for file in folder.iterdir()):
-        raise LengthwiseError(f"{folder} is not empty and not a run directory; choose another --out")
-    write_json(path, mine)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
-from lengthwise.core.files import held
+from lengthwise.core.files import locked
+from lengthwise.core.result_file import RunResult
+from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
-from lengthwise.experiments.run import Report, check_ids, claim, finished, probe, run_directory, run_seed
+from lengthwise.experiments.run import run_seed, train
+from lengthwise.experiments.run_directory import claim_run_dir, finished, run_directory
 
 
 def train_seeds(
-    experiment: Experiment, seeds: Sequence[int], out: Path, *, recipe: str, report: Report | None = None
+    experiment: Experiment, seeds: Sequence[int], out: Path, *, recipe: str, report: Report = silent
 ) -> dict[int, str]:
     """Train those of ``seeds`` whose run directories hold no result and no checkpoint, as one stack.
 
@@ -30,43 +31,28 @@ def train_seeds(
     if not experiment.training.stacked:
         raise LengthwiseError("these seeds don't share a schedule of lengths; set training.stacked to true")
     # A seed that was started alone goes on alone.
-    fresh = [seed for seed in seeds if not _started(run_directory(out, recipe, experiment, seed))]
+    fresh = [seed for seed in seeds if not _started(experiment, seed, out, recipe)]
     failures: dict[int, str] = {}
     while fresh:
         for seed in fresh:
-            claim(run_directory(out, recipe, experiment, seed), experiment, seed)
-            check_ids(experiment, seed)
+            claim_run_dir(run_directory(out, recipe, experiment, seed), experiment, seed)
         folder, ended = _stack(experiment, fresh, out / recipe)
         run_folders = {}
         for seed, done in ended.items():
             own = run_directory(out, recipe, experiment, seed)
             # A seed of an interrupted stack that was trained alone since keeps what it has.
-            run_folders[seed] = own if done or not _started(own) else folder / f"seed-{seed}"
+            run_folders[seed] = own if done or not _started(experiment, seed, out, recipe) else folder / f"seed-{seed}"
         failures |= _train(experiment, run_folders, folder, report)
         fresh = [seed for seed in fresh if seed not in ended]
     return failures
 
 
-def _train(experiment: Experiment, run_folders: dict[int, Path], folder: Path, report: Report | None) -> dict[int, str]:
+def _train(experiment: Experiment, run_folders: dict[int, Path], folder: Path, report: Report) -> dict[int, str]:
     """Train a stack of the seeds with these run folders to its end; returns what to say of those that diverged."""
-    # Torch is loaded only when something has to be trained.
-    from lengthwise.models.device import chosen_device
-    from lengthwise.training.setup import TaskSetup
-    from lengthwise.training.trainer import Trainer
-
-    def on_step(step: int, loss: float) -> None:
-        if report is not None:
-            report("train", step, experiment.training.steps, loss)
-
-    device = chosen_device()
     folder.mkdir(exist_ok=True)
-    with held(folder):
-        states = Trainer(
-            TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model), experiment.training,
-            list(run_folders), probe=partial(probe, experiment), folder=folder,
-            run_folders=list(run_folders.values()), device=device, on_step=on_step,
-        ).run()  # fmt: skip
-        shutil.rmtree(folder)
+    with locked(folder):
+        states = train(experiment, list(run_folders), folder, report, list(run_folders.values()))
+    shutil.rmtree(folder, ignore_errors=True)
     return {state.run.seed: state.failure for state in states if state.failure is not None}
 
 
@@ -76,19 +62,21 @@ def _stack(experiment: Experiment, fresh: Sequence[int], root: Path) -> tuple[Pa
     """
     from lengthwise.training import checkpoint
 
-    name = f"stack-{digest({'format': RESULT_FORMAT, 'experiment': experiment.to_json()})}"
-    for folder in sorted(root.glob(f"{name}-*/")):
+    key = {"format": RESULT_FORMAT}
+    # The second name is by the rule before this one.
+    names = digest({**key, **experiment.described()}), digest({**key, "experiment": experiment.to_json()})
+    for folder in (folder for name in names for folder in sorted(root.glob(f"stack-{name}-*/"))):
         if (found := checkpoint.read(folder)) is None:
             continue
         ended = {run.seed: own.done for run, own in zip(found[1].runs, found[1].progress, strict=True)}
         if set(ended) & set(fresh):
             return folder, ended
-    return root / f"{name}-{min(fresh)}", dict.fromkeys(fresh, False)
+    return root / f"stack-{names[0]}-{min(fresh)}", dict.fromkeys(fresh, False)
 
 
 def run_seeds(
-    experiment: Experiment, seeds: Sequence[int], out: Path, *, recipe: str, system: str, report: Report | None = None
-) -> list[dict[str, Any]]:
+    experiment: Experiment, seeds: Sequence[int], out: Path, *, recipe: str, system: str, report: Report = silent
+) -> list[RunResult]:
     """Train what is not finished as one stack, then measure each seed; the results in the order of ``seeds``.
 
     Raises `TrainingDivergedError` for a seed that diverged, once the others are trained.
@@ -103,6 +91,7 @@ def run_seeds(
     ]
 
 
-def _started(folder: Path) -> bool:
+def _started(experiment: Experiment, seed: int, out: Path, recipe: str) -> bool:
     """Whether a run directory holds a result, or the checkpoint of a training (maybe not yet at its end)."""
-    return finished(folder) is not None or (folder / "checkpoint.safetensors").exists()
+    folder = run_directory(out, recipe, experiment, seed)
+    return finished(folder, experiment, seed) is not None or any(folder.glob("checkpoint*.safetensors"))

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import Field
 
+from lengthwise.core.errors import TrainingDivergedError
 from lengthwise.core.result_file import Count, Seconds
 from lengthwise.models.transformer import Transformer
 
@@ -71,6 +72,13 @@ class RunState:
     progress: Progress = field(default_factory=Progress)
     model: Transformer | None = None
     failure: str | None = None
+
+    def trained(self) -> Transformer:
+        """The model of a run that has ended; raises `TrainingDivergedError` if it diverged."""
+        if self.failure is not None:
+            raise TrainingDivergedError(self.failure)
+        assert self.model is not None, "the run has not ended"
+        return self.model
 
     @property
     def ended(self) -> bool:

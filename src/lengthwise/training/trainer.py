@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, require
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import write_text
 from lengthwise.core.rng import stream
 from lengthwise.models.inputs import Inputs
@@ -101,10 +101,7 @@ class Trainer:
         return dataclasses.replace(self.config, **{name: value for name, value in changes.items() if value is not None})
 
     def run(self) -> list[RunState]:
-        """Train until every run has ended, from the last checkpoint if there is one; their models are in ``states``.
-
-        Raises `TrainingDivergedError` if there is only one run and it diverges.
-        """
+        """Train until every run has ended, from the last checkpoint if there is one; returns ``states``."""
         self._resume()
         started = time.perf_counter() - self.seconds
         while not all(state.ended for state in self.states):
@@ -173,8 +170,6 @@ class Trainer:
             if not (finite and math.isfinite(loss)):
                 what = "weights are not finite" if math.isfinite(loss) else f"loss is {loss}"
                 state.failure = f"training diverged: {what} at step {self.step_count}; lower training.lr"
-                if len(self.states) == 1:
-                    raise TrainingDivergedError(state.failure)
                 continue
             record: dict[str, Any] = {"step": self.step_count, "loss": loss}
             if self.probe is not None:
@@ -238,7 +233,7 @@ class Trainer:
 
     def _save(self) -> None:
         """Write the checkpoint of the stack; a run that has left it has one of its own."""
-        if self.folder is not None:
+        if self.folder is not None and any(state.failure is None for state in self.states):
             everyone = range(len(self.states))
             checkpoint.write(self.folder, self._state_tensors(), self._described(everyone, self.members))
 

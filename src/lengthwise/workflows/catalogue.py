@@ -36,7 +36,6 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     # Importing the recipes registers them; it is the slowest part of a listing.
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.experiments.recipe import RECIPES
-    from lengthwise.experiments.study import STUDIES
 
     encodings = _entries(ENCODINGS)
     for alias, (encoding, scheme) in ENCODING_ALIASES.items():
@@ -49,7 +48,6 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
         "encodings": encodings,
         "recipes": [
             *({"name": name, "summary": summary} for name, summary in RECIPES.names().items()),
-            *({"name": name, "summary": study.summary} for name, study in STUDIES.items()),
         ],
     }
 

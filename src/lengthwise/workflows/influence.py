@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lengthwise.core.config import digest, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import write_json, write_text
-from lengthwise.experiments.study import Report
+from lengthwise.experiments.events import Report
 
 if TYPE_CHECKING:
     from lengthwise.experiments.influence import Models
@@ -117,15 +117,17 @@ def _pair(request: Request, corpus: Corpus, out: Path, report: Report) -> tuple[
     from lengthwise.core.errors import UnknownNameError
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.experiments.influence import trained_pair
+    from lengthwise.experiments.recipe import RECIPES
     from lengthwise.experiments.recipes.influence import SIZES
-    from lengthwise.experiments.study import STUDIES, study_folder
+    from lengthwise.experiments.run_directory import run_directory
     from lengthwise.influence.text.corpus import standard_library
 
     if request.preset not in SIZES:
         raise UnknownNameError("preset", request.preset, SIZES)
     named = request.text is not None or request.dataset is not None
     own = standard_library() if named else corpus
-    folder = study_folder(out, STUDIES["influence"], request.preset, 0)  # type: ignore[arg-type]
+    (job,) = RECIPES.make("influence", request.preset).jobs
+    folder = run_directory(out, "influence", job.work, 0)
     models = trained_pair(SIZES[request.preset], 0, own, folder, report)
     return models, _unseen(corpus, own.describe())
 

@@ -121,7 +121,7 @@ def _measure(task: Task, encoding: str, out: Path, deadline: float, note: Note) 
     """The results of the configurations that were tried until enough seeds fitted, or time was up."""
     results: list[dict[str, Any]] = []
 
-    def watch(phase: str, done: int, total: int, number: float) -> None:
+    def watch(phase: str, done: int, total: int, number: float = 0.0, /) -> None:
         # Testing what is trained is quick, and worth more than the seconds that it takes.
         if phase == "train" and time.monotonic() > deadline:
             raise _OutOfTime
@@ -134,8 +134,8 @@ def _measure(task: Task, encoding: str, out: Path, deadline: float, note: Note) 
         except _OutOfTime:
             note(f"{encoding}: the budget is used up; the same command with a larger --budget goes on from here")
             break
-        results += found
-        fitted = sum(result["fitted"] for result in found)
+        results += [result.to_json() for result in found]
+        fitted = sum(result.fitted for result in found)
         note(f"{encoding}: {fitted} of {len(found)} seeds fitted")
         if fitted >= 2:
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
@@ -31,15 +31,15 @@ def addition(preset: Preset) -> Recipe:
     seeds = (0, 1, 2) if quick else (0, 1, 2, 3, 4)
     room = 16 * longest
 
-    def system(name: str, scheme: Coupled | Sequential, encoding: NoPE | RoPE | Learned, model: ModelConfig) -> System:
-        return System(name, Experiment(task, scheme, encoding, model, training, evaluation), seeds)
+    def job(name: str, scheme: Coupled | Sequential, encoding: NoPE | RoPE | Learned, model: ModelConfig) -> Job:
+        return Job(name, Experiment(task, scheme, encoding, model, training, evaluation), seeds)
 
     return Recipe(
         "addition",
         SUMMARY,
         (
-            system("coupled", Coupled(max_position=room, draw="pose"), Learned(), coupled),
-            system("RoPE", Sequential(), RoPE(), plain),
-            system("NoPE", Sequential(), NoPE(), plain),
+            job("coupled", Coupled(max_position=room, draw="pose"), Learned(), coupled),
+            job("RoPE", Sequential(), RoPE(), plain),
+            job("NoPE", Sequential(), NoPE(), plain),
         ),
     )

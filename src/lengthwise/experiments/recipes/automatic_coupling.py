@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.coupled import Coupled
@@ -47,7 +47,7 @@ def automatic_coupling(preset: Preset) -> Recipe:
     longest = 10 if quick else 20
     multiples = (1, 2, 4, 10) if quick else (1, 2, 3, 5, 10)
     seeds = (10, 11, 12, 13, 14)
-    systems = []
+    jobs = []
     for name, task in TASKS_WITH_PLACES.items():
         # Addition leaves its plateau after 500 to 1500 steps, so fewer steps leave some seeds unfitted.
         steps = 4000 if quick and name == "addition" else 1500 if quick else 5000
@@ -65,8 +65,8 @@ def automatic_coupling(preset: Preset) -> Recipe:
                 EvaluationConfig(lengths=tuple(longest * factor for factor in multiples), samples=200),
             )
             own = (*seeds, *OTHER_SEEDS) if places in OTHER_PLACES.get(name, {}) else seeds
-            systems.append(System(f"{name}, {places}", experiment, own, f"coupled ids from {places} places"))
-    return Recipe("automatic-coupling", SUMMARY, tuple(systems))
+            jobs.append(Job(f"{name}, {places}", experiment, own, f"coupled ids from {places} places"))
+    return Recipe("automatic-coupling", SUMMARY, tuple(jobs))
 
 
 @lru_cache

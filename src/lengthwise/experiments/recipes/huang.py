@@ -5,7 +5,7 @@ What is fixed beforehand (bins, cut, what counts as fitted) is in docs/results/h
 
 from __future__ import annotations
 
-from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.huang_cells import (
     ADVERSARIAL,
     ALGORITHMIC,
@@ -31,7 +31,7 @@ def huang(preset: Preset) -> Recipe:
     """Train on lengths to 50, test on 51–100 and 101–150; ``quick`` is four tasks to 20, with one seed."""
     quick = preset == "quick"
     span = Range(20, 200) if quick else Range()
-    systems = []
+    jobs = []
     # Languages first: they are the cheaper ones, and results come as they are done.
     for name in QUICK_TASKS if quick else (*FORMAL, *ALGORITHMIC):
         task = task_of(name)
@@ -41,8 +41,8 @@ def huang(preset: Preset) -> Recipe:
             first, *others = (
                 cell_experiment(task, encoding, size, span, rows=rows, adversarial=hard) for size in sizes
             )
-            systems.append(
-                System(
+            jobs.append(
+                Job(
                     cell_name(name, encoding),
                     first,
                     seeds=(0,) if quick else (0, 1, 2),
@@ -54,7 +54,7 @@ def huang(preset: Preset) -> Recipe:
                     needed=1 if quick else 3,
                 )
             )
-    return Recipe("huang", SUMMARY, tuple(systems))
+    return Recipe("huang", SUMMARY, tuple(jobs))
 
 
 def cell_name(task: str, encoding: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from lengthwise.experiments.recipe import Preset
-from lengthwise.experiments.study import Report, study
+from lengthwise.experiments.events import Report
+from lengthwise.experiments.recipe import Preset, study
 
 SUMMARY = "the idealized learner: program chosen at each n, and the regularizer over n (no training)"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lengthwise.experiments.recipe import Preset
-from lengthwise.experiments.study import Report, study
+from lengthwise.experiments.events import Report
+from lengthwise.experiments.recipe import Preset, study
 
 SUMMARY = "influential tokens: a pair of small language models, and how few far tokens explain the long context"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from lengthwise.experiments.recipe import Preset
-from lengthwise.experiments.study import Report, study
+from lengthwise.experiments.events import Report
+from lengthwise.experiments.recipe import Preset, study
 
 SUMMARY = "influential tokens on planted text: greedy finds S* of a sum, stops early on a majority, fails on parity"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
@@ -38,7 +38,7 @@ def look_back(preset: Preset) -> Recipe:
     width = {"quick": 64, "standard": 128, "full": 256}[preset]
     # The longest sequence: <bos>, fillers, symbols, <sep>, the copy of every symbol, <eos>.
     room = 2 * lengths[-1] + 8
-    systems = []
+    jobs = []
     for t in (1, 2, 3):
         task = LookBack(t=t, letters=lengths[-1])
         for name, scheme, encoding in (
@@ -47,12 +47,12 @@ def look_back(preset: Preset) -> Recipe:
         ):
             model = ModelConfig(layers=2, heads=1 if name == "learned" else 2, width=width, norm="layer", bias=True)
             claim = "a program with a window exists" if name == "learned" else "no program: no window without positions"
-            systems.append(
-                System(
+            jobs.append(
+                Job(
                     f"{name}, t = {t}",
                     Experiment(task, scheme, encoding, model, training, evaluation),
                     seeds=(0,) if preset == "quick" else (0, 1, 2, 3, 4),
                     claim=claim,
                 )
             )
-    return Recipe("look-back", SUMMARY, tuple(systems))
+    return Recipe("look-back", SUMMARY, tuple(jobs))

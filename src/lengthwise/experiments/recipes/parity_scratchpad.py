@@ -6,7 +6,7 @@ import dataclasses
 
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
@@ -82,11 +82,11 @@ def parity_scratchpad(preset: Preset) -> Recipe:
         "parity-scratchpad",
         SUMMARY,
         (
-            System("scratchpad + PPC", ppc, seeds, "the model predicts the coupled ids"),
-            System("scratchpad + given ids", coupled, few, "the ceiling: coupled ids are given"),
-            System("scratchpad + absolute shift", shift, few, "ordinary positions with a random start"),
-            System("scratchpad + RoPE + PoSE", pose, few, "relative positions with a random skip"),
-            System("scratchpad + NoPE", nope, few, "no positions"),
-            System("no scratchpad (control)", control, few, "dense parity: expected to stay at chance"),
+            Job("scratchpad + PPC", ppc, seeds, "the model predicts the coupled ids"),
+            Job("scratchpad + given ids", coupled, few, "the ceiling: coupled ids are given"),
+            Job("scratchpad + absolute shift", shift, few, "ordinary positions with a random start"),
+            Job("scratchpad + RoPE + PoSE", pose, few, "relative positions with a random skip"),
+            Job("scratchpad + NoPE", nope, few, "no positions"),
+            Job("no scratchpad (control)", control, few, "dense parity: expected to stay at chance"),
         ),
     )

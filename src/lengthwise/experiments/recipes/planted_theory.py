@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lengthwise.experiments.recipe import Preset
-from lengthwise.experiments.study import Report, study
+from lengthwise.experiments.events import Report
+from lengthwise.experiments.recipe import Preset, study
 
 SUMMARY = "exact learners on planted correlations: local, non-local, coupled, PoSE-covered; error over length and k"
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy import ndarray
 
 from lengthwise.core.rng import stream
-from lengthwise.experiments.recipe import Preset
-from lengthwise.experiments.study import Report, study
+from lengthwise.experiments.events import Report
+from lengthwise.experiments.recipe import Preset, study
 
 SUMMARY = "products of learned positions: local relations extrapolate at large width, periodic ones at small"
 

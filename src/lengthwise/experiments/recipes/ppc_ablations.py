@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.variable_assignment import variable_assignment
 from lengthwise.positions.encodings.rope import RoPE
 
@@ -16,7 +16,7 @@ SUMMARY = "predictive position coupling with one part changed at a time: drawing
 @RECIPES.register("ppc-ablations", SUMMARY)
 def ppc_ablations(preset: Preset) -> Recipe:
     """The quick PPC system of ``variable-assignment`` and its variants, tested to 20 times the training length."""
-    base = variable_assignment("quick").systems[0].experiment
+    base = variable_assignment("quick").jobs[0].experiment
 
     def model(**changes: Any) -> Experiment:
         return dataclasses.replace(base, model=dataclasses.replace(base.model, **changes))
@@ -42,4 +42,4 @@ def ppc_ablations(preset: Preset) -> Recipe:
         "RoPE on coupled ids, pointer head": dataclasses.replace(rope, model=model(id_head="pointer").model),
     }
     seeds = tuple(range(1 if preset == "quick" else 3))
-    return Recipe("ppc-ablations", SUMMARY, tuple(System(name, e, seeds) for name, e in variants.items()))
+    return Recipe("ppc-ablations", SUMMARY, tuple(Job(name, e, seeds) for name, e in variants.items()))

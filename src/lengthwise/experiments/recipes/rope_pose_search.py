@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.variable_assignment import variable_assignment
 
 SUMMARY = "settings of RoPE + PoSE on variable assignment, in search of one that fits in distribution"
@@ -40,10 +40,10 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 @RECIPES.register("rope-pose-search", SUMMARY)
 def rope_pose_search(preset: Preset) -> Recipe:
     """One seed each, for 6,000 steps (``quick``: 1,500) or until fitted."""
-    base = variable_assignment("quick").systems[2].experiment
+    base = variable_assignment("quick").jobs[2].experiment
     steps = 1500 if preset == "quick" else 6000
-    systems = tuple(
-        System(name, base.edited(["task.slots=false", f"training.steps={steps}", *edits]), (0,))
+    jobs = tuple(
+        Job(name, base.edited(["task.slots=false", f"training.steps={steps}", *edits]), (0,))
         for name, edits in SETTINGS.items()
     )
-    return Recipe("rope-pose-search", SUMMARY, systems)
+    return Recipe("rope-pose-search", SUMMARY, jobs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.encodings.nope import NoPE
@@ -29,22 +29,22 @@ def sparse_parity(preset: Preset) -> Recipe:
     """
     if preset == "quick":
         return Recipe("sparse-parity", SUMMARY, (_quick(),))
-    systems = [_system(k_train, span, NoPE()) for k_train in (4, 6, 8, 10, 12) for span in (None, WINDOW)]
-    systems += [_system(8, span, RoPE()) for span in (None, WINDOW)]
-    return Recipe("sparse-parity", SUMMARY, tuple(systems))
+    jobs = [_job(k_train, span, NoPE()) for k_train in (4, 6, 8, 10, 12) for span in (None, WINDOW)]
+    jobs += [_job(8, span, RoPE()) for span in (None, WINDOW)]
+    return Recipe("sparse-parity", SUMMARY, tuple(jobs))
 
 
-def _quick() -> System:
+def _quick() -> Job:
     task = SparseParity(k_max=4, k_test=(1, 2, 3, 4, 5, 6))
-    return System("K_train = 4", _experiment(task, NoPE(), steps=1500, stacked=False), tuple(range(5)))
+    return Job("K_train = 4", _experiment(task, NoPE(), steps=1500, stacked=False), tuple(range(5)))
 
 
-def _system(k_train: int, span: int | None, encoding: EncodingSpec) -> System:
+def _job(k_train: int, span: int | None, encoding: EncodingSpec) -> Job:
     task = SparseParity(k_max=k_train, k_test=(2, 4, 6, 8, 10, 12), span=span, balanced=True)
     where = "" if span is None else f", marked within {span}"
     positions = "" if isinstance(encoding, NoPE) else ", RoPE"
     # Not stopped at the first fit: how long a seed trains decides how it does on long strings, so all train alike.
-    return System(f"K_train = {k_train}{where}{positions}", _experiment(task, encoding, 3000, True), tuple(range(5)))
+    return Job(f"K_train = {k_train}{where}{positions}", _experiment(task, encoding, 3000, True), tuple(range(5)))
 
 
 def _experiment(task: SparseParity, encoding: EncodingSpec, steps: int, stacked: bool) -> Experiment:

@@ -6,7 +6,7 @@ import dataclasses
 
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.recipe import RECIPES, Preset, Recipe, System
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.rope import RoPE
@@ -70,9 +70,9 @@ def variable_assignment(preset: Preset) -> Recipe:
         "variable-assignment",
         SUMMARY,
         (
-            System("scratchpad + PPC", ppc, tuple(many), "the model predicts the coupled ids"),
-            System("scratchpad + absolute shift", shift, tuple(few), "ordinary positions with a random start"),
-            System("scratchpad + RoPE + PoSE", rope, tuple(few), "relative positions with a random skip"),
-            System("RoPE + PoSE, no scratchpad", answers_only, tuple(few), "the value at once, no intermediate steps"),
+            Job("scratchpad + PPC", ppc, tuple(many), "the model predicts the coupled ids"),
+            Job("scratchpad + absolute shift", shift, tuple(few), "ordinary positions with a random start"),
+            Job("scratchpad + RoPE + PoSE", rope, tuple(few), "relative positions with a random skip"),
+            Job("RoPE + PoSE, no scratchpad", answers_only, tuple(few), "the value at once, no intermediate steps"),
         ),
     )

@@ -76,21 +76,21 @@ def train_lm(
         TaskSetup(train, config.positions(), ENCODINGS.build("rope"), config.model()), config.training(), [config.seed],
         probe=probe, folder=folder, on_step=lambda step, loss: tell("train", step, config.steps, loss),
     )  # fmt: skip
-    trainer.run()
-    progress = trainer.progress
-    save_lm(folder, trainer.model, tokenizer, config, described)
+    (state,) = trainer.run()
+    model, progress = state.trained(), state.progress
+    save_lm(folder, model, tokenizer, config, described)
     measured = drawn(MEASURED, "final")
     result = {
         "format": LM_FORMAT,
         "kind": "lm",
         "tokens": {"train": len(train.tokens), "held_out": len(held_out.tokens), "vocabulary": tokenizer.vocab_size},
-        "parameters": trainer.model.parameter_count,
+        "parameters": model.parameter_count,
         "steps": progress.step,
         "tokens_seen": progress.step * config.training().batch_size * config.context,
         "seconds": round(progress.seconds, 2),
-        "held_out": lm_loss.report(trainer.model, measured, config.context),
+        "held_out": lm_loss.report(model, measured, config.context),
         # Windows longer than those of the training: what its ids, not its texts, reached.
-        "at_target": lm_loss.report(trainer.model, measured, config.longest),
+        "at_target": lm_loss.report(model, measured, config.longest),
         "probes": progress.probes,
         **(about() if about else {}),
     }

@@ -107,8 +107,8 @@ def train_planted(
             on_progress(f"{text.label}: training", step, training.steps)
 
     trainer = Trainer(PlantedSetup(text, training), training.config(), [seed], on_step=on_step)
-    trainer.run()
-    return OwnModel(f"planted {text.label}", trainer.model, text.context)
+    (state,) = trainer.run()
+    return OwnModel(f"planted {text.label}", state.trained(), text.context)
 
 
 def check_planted(

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.files import held
+from lengthwise.core.files import locked
+from lengthwise.experiments.events import Event
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.experiments.jobs import Job, jobs_of
-from lengthwise.experiments.recipe import Recipe, System
-from lengthwise.experiments.run import run_directory, run_seed
-from lengthwise.experiments.sweep import Event, sweep
+from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_directory import run_directory
+from lengthwise.experiments.sweep import sweep
+from lengthwise.experiments.workers import pieces
 
 TINY = Experiment.from_json(
     {
@@ -29,14 +31,13 @@ TINY = Experiment.from_json(
         "evaluation": {"lengths": [2, 3], "samples": 8, "fit_samples": 8, "probe_samples": 6, "unfitted_too": True},
     }
 )
-RECIPE = Recipe("r", "", (System("a", TINY, (0, 1)), System("b", TINY.edited(["training.lr=0.01"]), (0,))))
+RECIPE = Recipe("r", "", (Job("a", TINY, (0, 1)), Job("b", TINY.edited(["training.lr=0.01"]), (0,))))
 
 
 def without_clock(results: Any) -> Any:
-    text = json.dumps(results)
-    values = json.loads(text)
-    for system in values:
-        for result in system:
+    values = [[result.to_json() for result in job] for job in results]
+    for job in values:
+        for result in job:
             for key in ("seconds", "time", "machine", "commit"):
                 result.pop(key)
     return values
@@ -47,7 +48,7 @@ def test_side_by_side_gives_the_results_of_one_after_the_other(tmp_path: Path) -
     together = sweep(RECIPE, tmp_path / "together", jobs=2, observe=events.append)
     alone = sweep(RECIPE, tmp_path / "alone")
     assert without_clock(together.results) == without_clock(alone.results)
-    ended = [(event.system.name, event.seed) for event in events if event.phase == "finished"]
+    ended = [(event.job, event.seed) for event in events if event.phase == "finished"]
     assert sorted(ended) == [("a", 0), ("a", 1), ("b", 0)]
     assert not [event for event in events if event.phase == "reused"]
     again: list[Event] = []
@@ -58,51 +59,51 @@ def test_side_by_side_gives_the_results_of_one_after_the_other(tmp_path: Path) -
 def test_a_user_error_in_one_process_is_one_line_here(tmp_path: Path) -> None:
     short = TINY.edited(["scheme.max_position=1"])
     with pytest.raises(LengthwiseError, match="position"):
-        sweep(Recipe("r", "", (System("too short", short, (0, 1)),)), tmp_path, jobs=2)
+        sweep(Recipe("r", "", (Job("too short", short, (0, 1)),)), tmp_path, jobs=2)
 
 
 def test_jobs_are_seeds_unless_seeds_belong_together() -> None:
     stacked = TINY.edited(["training.stacked=true"])
-    systems = (
-        System("plain", TINY, (0, 1, 2)),
-        System("stacked", stacked, (0, 1, 2)),
-        System("search", TINY, (0, 1), fallbacks=(stacked,), needed=2),
+    jobs = (
+        Job("plain", TINY, (0, 1, 2)),
+        Job("stacked", stacked, (0, 1, 2)),
+        Job("search", TINY, (0, 1), fallbacks=(stacked,), needed=2),
     )
-    jobs = jobs_of(Recipe("r", "", systems), lambda system, seed: (system.name, seed) == ("plain", 1))
+    found = pieces(Recipe("r", "", jobs), lambda job, seed: (job.name, seed) == ("plain", 1))
     # Those with most seeds first; among equals, the order of the recipe.
-    assert [(job.system.name, job.system.seeds) for job in jobs] == [
+    assert [(job.name, job.seeds) for job in found] == [
         ("stacked", (0, 1, 2)),
         ("search", (0, 1)),
         ("plain", (0,)),
         ("plain", (2,)),
     ]
-    for job in jobs:
+    for job in found:
         back = Job.from_json(json.loads(json.dumps(job.to_json())))
-        assert back == dataclasses.replace(job, system=dataclasses.replace(job.system, claim=""))
+        assert back == dataclasses.replace(job, claim="")
 
 
 def test_the_longest_trainings_start_first() -> None:
     changes = {"short": "training.steps=1", "usual": "training.steps=2", "wide": "model.width=64"}
     assert TINY.model.width < 64
-    systems = tuple(System(name, TINY.edited([change]), (0,)) for name, change in changes.items())
-    jobs = jobs_of(Recipe("r", "", systems), lambda system, seed: False)
-    assert [job.system.name for job in jobs] == ["wide", "usual", "short"]
+    jobs = tuple(Job(name, TINY.edited([change]), (0,)) for name, change in changes.items())
+    found = pieces(Recipe("r", "", jobs), lambda job, seed: False)
+    assert [job.name for job in found] == ["wide", "usual", "short"]
 
 
 def test_a_folder_in_use_is_refused_and_free_after_its_process_died(tmp_path: Path) -> None:
     folder = run_directory(tmp_path, "r", TINY, 0)
     folder.mkdir(parents=True)
-    code = "import sys, time\nfrom pathlib import Path\nfrom lengthwise.core.files import held\n"
-    code += "with held(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)\n"
+    code = "import sys, time\nfrom pathlib import Path\nfrom lengthwise.core.files import locked\n"
+    code += "with locked(Path(sys.argv[1])):\n    print('locked', flush=True)\n    time.sleep(60)\n"
     other = subprocess.Popen([sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE, text=True)
     try:
         assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
+        assert other.stdout.readline() == "locked\n"
         with pytest.raises(LengthwiseError, match=r"another process is at work in .*; wait for it to end"):
             run_seed(TINY, 0, folder, recipe="r", system="a")
     finally:
         other.kill()
         other.wait()
-    with held(folder):
+    with locked(folder):
         pass
-    assert run_seed(TINY, 0, folder, recipe="r", system="a")["seed"] == 0
+    assert run_seed(TINY, 0, folder, recipe="r", system="a").seed == 0

@@ -1,0 +1,180 @@
+"""Names of runs, found again under older rules, and results that are not those of the run that they stand for."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lengthwise.core.config import changed_fields, config, digest
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import read_json, write_json
+from lengthwise.core.result_file import result_files, sealed
+from lengthwise.experiments import recipes as _recipes  # noqa: F401
+from lengthwise.experiments.events import Event
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe, Study
+from lengthwise.experiments.run_directory import finished, run_directory, run_name
+from lengthwise.experiments.sweep import sweep
+from lengthwise.training.config import TrainingConfig
+
+RESULTS = Path(__file__).parents[2] / "results"
+TINY = Experiment.from_json(
+    {
+        "task": {"name": "copy", "symbols": "repeats", "letters": 3},
+        "scheme": {"name": "coupled", "max_position": 24},
+        "encoding": {"name": "learned"},
+        "model": {"layers": 1, "heads": 2, "width": 16, "mlp_ratio": 1},
+        "training": {"max_length": 3, "steps": 2, "batch_size": 8, "groups": 2, "probe_every": 2},
+        "evaluation": {"lengths": [3], "samples": 4, "fit_samples": 4, "probe_samples": 4},
+    }
+)
+
+
+def old_name(experiment: Experiment, seed: int) -> str:
+    """The rule before this one, in words of its own: every field, changed or not."""
+    return digest({"format": 1, "experiment": experiment.to_json(), "seed": seed})
+
+
+def committed() -> list[tuple[Path, dict[str, Any]]]:
+    return [(p, values) for p in result_files(RESULTS) if "experiment" in (values := read_json(p))]
+
+
+def test_every_committed_result_is_found_under_its_run() -> None:
+    found = committed()
+    assert len(found) > 300
+    for path, values in found:
+        experiment, seed = Experiment.from_json(values["experiment"]), values["seed"]
+        assert run_directory(RESULTS, values["recipe"], experiment, seed) == path.parent
+        result = finished(path.parent, experiment, seed)
+        assert result is not None
+        assert result.to_json() == values, "nothing is lost or changed on the way through a typed result"
+
+
+def test_no_two_runs_have_one_name() -> None:
+    names = {
+        run_name(Experiment.from_json(v["experiment"]), v["seed"]): digest(v["experiment"]) for _, v in committed()
+    }
+    assert len(names) == len({(digest(v["experiment"]), v["seed"]) for _, v in committed()})
+    works = {
+        (run_name(work, seed), json.dumps(work.described()), seed)
+        for preset in PRESETS
+        for name in RECIPES.names()
+        for job in RECIPES.make(name, preset).jobs
+        for seed in job.seeds
+        for work in (job.work, *job.fallbacks)
+    }
+    assert len({name for name, *_ in works}) == len(works)
+
+
+def test_a_new_field_with_a_default_changes_no_name() -> None:
+    @config
+    class Before:
+        steps: int = 10
+        training: TrainingConfig = dataclasses.field(default_factory=TrainingConfig)
+
+    @config
+    class After:
+        steps: int = 10
+        more: tuple[int, ...] = ()
+        training: TrainingConfig = dataclasses.field(default_factory=TrainingConfig)
+        last: str = "x"
+
+    fields: list[dict[str, Any]] = [{}, {"steps": 3}, {"training": TrainingConfig(lr=1.0)}]
+    for given in fields:
+        assert changed_fields(Before(**given)) == changed_fields(After(**given))
+    assert changed_fields(After(training=TrainingConfig(lr=1.0, steps=1000))) == {"training": {"lr": 1.0}}
+    assert changed_fields(After(more=(1,))) == {"more": [1]}
+
+
+def test_names_cover_every_change() -> None:
+    edits = ("training.lr=0.5", "model.width=32", "task.letters=4", "scheme.max_position=25", "evaluation.samples=5")
+    names = {run_name(e, seed) for e in (TINY, *(TINY.edited([edit]) for edit in edits)) for seed in (0, 1)}
+    assert len(names) == 2 * (1 + len(edits))
+    # The class of a nested component is part of the name, though none of its fields differs from its default.
+    assert TINY.described()["experiment"]["encoding"] == {"name": "learned"}
+    assert run_name(TINY.edited(['encoding={"name":"nope"}']), 0) not in names
+
+
+def phases(recipe: Recipe, out: Path) -> list[str]:
+    events: list[Event] = []
+    sweep(recipe, out, observe=events.append)
+    return [event.phase for event in events if event.ended]
+
+
+def test_runs_under_the_old_name_are_reused_and_go_on(tmp_path: Path) -> None:
+    recipe = Recipe("r", "", (Job("a", TINY, (0, 1)),))
+    assert phases(recipe, tmp_path) == ["finished"] * 2
+    for seed in (0, 1):
+        new = tmp_path / "r" / run_name(TINY, seed)
+        new.rename(tmp_path / "r" / old_name(TINY, seed))
+    assert phases(recipe, tmp_path) == ["reused"] * 2
+    old = tmp_path / "r" / old_name(TINY, 1)
+    before = read_json(old / "result.json")
+    (old / "result.json").unlink()
+    assert phases(recipe, tmp_path) == ["reused", "finished"]
+    assert read_json(old / "result.json")["scores"] == before["scores"]
+    assert not (tmp_path / "r" / run_name(TINY, 1)).exists()
+
+
+def test_studies_under_the_old_name_are_reused(tmp_path: Path) -> None:
+    def fail(*given: object) -> dict[str, Any]:
+        raise AssertionError("it is there already")
+
+    study = Study("s", fail, "quick", version=2)
+    old = digest({"format": 1, "study": "s", "version": 2, "preset": "quick", "seed": 0})
+    values = {"format": 1, "study": "s", "preset": "quick", "seed": 0, "rows": [{"x": 1}], "seconds": 0.5}
+    write_json(tmp_path / "s" / old / "study.json", values)
+    recipe = Recipe("s", "", (Job("s", study, (0,)),))
+    assert phases(recipe, tmp_path) == ["reused"]
+    ((result,),) = sweep(recipe, tmp_path).results
+    assert result.to_json() == values
+
+
+@pytest.fixture(scope="module")
+def two_seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs")
+    sweep(Recipe("r", "", (Job("a", TINY, (0, 1)),)), out)
+    return out
+
+
+def test_the_result_of_another_seed_or_experiment_is_refused(two_seeds: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(two_seeds, tmp_path / "runs")
+    first, second = (run_directory(out, "r", TINY, seed) / "result.json" for seed in (0, 1))
+    shutil.copy(second, first)
+    for count in (1, 2):
+        with pytest.raises(LengthwiseError, match=r"result file .* is of seed 1, not 0; delete it and run again"):
+            sweep(Recipe("r", "", (Job("a", TINY, tuple(range(count))),)), out)
+    other = {**read_json(second), "experiment": TINY.edited(["training.lr=0.5"]).to_json()}
+    del other["digest"]
+    write_json(second, sealed(other))
+    with pytest.raises(LengthwiseError, match=r"result file .* is of another experiment; delete it and run again"):
+        sweep(Recipe("r", "", (Job("a", TINY, (1,)),)), out)
+
+
+def test_a_flipped_digit_is_noticed(two_seeds: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(run_directory(two_seeds, "r", TINY, 0), tmp_path / "run")
+    path = folder / "result.json"
+    text = path.read_text()
+    digits = [i for i, c in enumerate(text) if c.isdigit()]
+    generator = random.Random(0)
+    for i in generator.sample(digits, 100):
+        new = generator.choice([d for d in "0123456789" if d != text[i]])
+        changed = text[:i] + new + text[i + 1 :]
+        try:
+            # The last digits of a long fraction may lie below what a float holds.
+            same = json.loads(changed) == json.loads(text)
+        except ValueError:
+            same = False
+        path.write_text(changed)
+        if not same:
+            with pytest.raises(LengthwiseError, match="delete it and run again"):
+                finished(folder, TINY, 0)
+    del (values := json.loads(text))["digest"]
+    write_json(path, values)
+    assert finished(folder, TINY, 0) is not None, "files of before have no digest"
