@@ -201,7 +201,7 @@ def test_a_model_that_gives_no_numbers(terminal: Terminal, text: Path, tmp_path:
     (path,) = folder.glob("*.safetensors")
     # Weights that are numbers, and logits that are not: vectors of norm 1 become as large as a number can be.
     tensors = {name: values * 3e38 if "norm" in name else values for name, values in load_file(path).items()}
-    checkpoint.write(path, tensors, {"step": 1})
+    checkpoint.save_tensors(path, tensors, "model", step=1)
     answer = terminal("influence", "--model", folder, "--text", text, *SMALL, "--out", tmp_path / "runs")
     fails(answer, "nan nats; its weights are damaged, or numbers overflow: use another model")
     assert not (tmp_path / "runs").exists()
