@@ -68,15 +68,15 @@ def fails(terminal: Terminal, *arguments: object, says: str) -> str:
         (["run", "addition", "--set", "training.lr=fast"], "got 'fast'"),
         (["run", "addition", "--set", "evaluation.lengths=[0]"], "lengths must be at least 1, got 0"),
         (["run", "addition", "--only", "RoPE", "--set", 'encoding={"name":"ropee"}'], "unknown encoding 'ropee'"),
-        (["decide", "ab", "--end", "eso"], "unknown end convention 'eso'. Did you mean 'eos'?"),
-        (["decide", "ab", "--max-window", "0"], "max_window must be at least 1, got 0"),
-        (["decide", "abc", "--alphabet", "ab"], "symbol 'c' is not in the alphabet"),
+        (["decide", "a*", "--end", "eso"], "unknown end convention 'eso'. Did you mean 'eos'?"),
+        (["decide", "a*", "--max-window", "0"], "max_window must be at least 1, got 0"),
+        (["decide", "regex:abc", "--alphabet", "ab"], "symbol 'c' is not in the alphabet"),
         (["decide", "nowhere.json"], "cannot read the automaton file"),
         (["crasp", "print", "D-22"], "unknown program 'D-22'. Did you mean"),
         (["crasp", "run", "nowhere.crasp", "--word", "a"], "no program at nowhere.crasp"),
         (["crasp", "run", "D-2", "--word", "abc"], "'c' is not in the program's alphabet"),
-        (["crasp", "learn"], "give either --task or --examples"),
-        (["crasp", "learn", "--task", "addition"], "answers of more than one token"),
+        (["crasp", "learn"], "Missing argument"),
+        (["crasp", "learn", "addition"], "answers of more than one token"),
         (["report", "nowhere"], "no results at nowhere"),
     ],
 )
@@ -226,7 +226,7 @@ def test_a_folder_without_results(terminal: Terminal, tmp_path: Path) -> None:
 )
 def test_examples_that_are_none(terminal: Terminal, text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "examples.jsonl").write_text(text)
-    fails(terminal, "crasp", "learn", "--examples", tmp_path / "examples.jsonl", says=says)
+    fails(terminal, "crasp", "learn", tmp_path / "examples.jsonl", says=says)
 
 
 def test_a_program_with_a_mistake_shows_the_place(terminal: Terminal, tmp_path: Path) -> None:

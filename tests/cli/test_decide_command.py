@@ -95,7 +95,7 @@ def test_the_library_is_listed(terminal: Terminal) -> None:
 
 
 def test_learning_from_a_task_and_from_examples(terminal: Terminal, tmp_path: Path) -> None:
-    learned = terminal("crasp", "learn", "--task", "bin_majority", "--answer", "1", "--json").json()
+    learned = terminal("crasp", "learn", "bin_majority", "--answer", "1", "--json").json()
     program = parse(learned["program"])
     assert learned["smallest"] is True
     for word in ("1", "011", "0", "1100", "0001111"):
@@ -103,6 +103,6 @@ def test_learning_from_a_task_and_from_examples(terminal: Terminal, tmp_path: Pa
     path = tmp_path / "examples.jsonl"
     words = {"a": False, "b": True, "a b": True, "b a": False, "": False, "a a b": True, "b b a": False}
     path.write_text("".join(json.dumps({"prompt": word, "answer": label}) + "\n" for word, label in words.items()))
-    program = parse(terminal("crasp", "learn", "--examples", path, "--json").json()["program"])
+    program = parse(terminal("crasp", "learn", path, "--json").json()["program"])
     for word, label in words.items():
         assert bool(run(program, encode(program, [word.split()]))[0]) == label

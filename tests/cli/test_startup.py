@@ -35,7 +35,7 @@ def modules_after(*arguments: str, cwd: Path) -> set[str]:
         ["decide", "(ab)*", "--program"],
         ["crasp", "list"],
         ["crasp", "run", "D-2", "--word", "ab", "--trace"],
-        ["crasp", "learn", "--task", "bin_majority"],
+        ["crasp", "learn", "bin_majority"],
     ],
     ids=" ".join,
 )

@@ -12,7 +12,7 @@ from lengthwise.crasp.syntax.printer import to_text
 from lengthwise.crasp.synthesis.enumeration import Enumeration, enumerate_programs
 from lengthwise.crasp.synthesis.prefix_tree import PrefixTree
 from lengthwise.crasp.synthesis.synthesize import synthesize
-from lengthwise.workflows.learn import target_of_task
+from lengthwise.workflows.learn import labelled_words
 
 
 def nested(deepest: int) -> Callable[[tuple[str, ...]], bool]:
@@ -174,7 +174,7 @@ def test_tree_counting_agrees_with_the_interpreter() -> None:
 
 
 def test_a_language_whose_words_are_all_long_is_not_taken_for_the_empty_one() -> None:
-    target = target_of_task("regex:(a|b)aaaaaaaaaaaaabbb")
+    target = labelled_words("regex:(a|b)aaaaaaaaaaaaabbb")
     assert synthesize(target.labels, target.alphabet, max_size=1, members=target.members).program is None
     with pytest.raises(LengthwiseError, match="8 symbols; programs are searched over at most 6"):
-        target_of_task("regex:abcdefgh")
+        labelled_words("regex:abcdefgh")

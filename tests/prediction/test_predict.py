@@ -129,7 +129,7 @@ def test_a_class_in_a_file() -> None:
 
 
 def test_unknown_names_are_errors() -> None:
-    with pytest.raises(UnknownNameError, match="Did you mean 'addition'"):
+    with pytest.raises(LengthwiseError, match="Did you mean 'addition'"):
         predict("additon")
     with pytest.raises(UnknownNameError, match="position system"):
         predict("addition", ["ropee"])

@@ -53,7 +53,7 @@ def test_targets() -> None:
     with pytest.raises(LengthwiseError):
         task_named("(ab")
     with pytest.raises(LengthwiseError, match="nothing about longer ones"):
-        experiments(task_named("ab"), "nope")
+        experiments(task_named("regex:ab"), "nope")
     with pytest.raises(UnknownNameError, match="encoding 'rop'"):
         verify("a*", ["rop"], Path("unused"), budget=1)
 

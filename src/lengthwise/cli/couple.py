@@ -28,10 +28,15 @@ def couple(
 ) -> None:
     """Find places that keep every dependency within one step, at every length; give the reason where there are none."""
     from lengthwise.prediction.coupling import couple as find
+    from lengthwise.prediction.target import parse_target, unsuitable
     from lengthwise.report.example import configured
+    from lengthwise.tasks import Task
 
     for edit in edits or []:
         require(not edit.startswith("scheme"), f"--set {edit}: places are looked for, no scheme is used; leave it out")
+    target = parse_target(task)
+    if not isinstance(target, Task):
+        raise unsuitable(task, target, "couple", "a task or examples")
     built, _ = configured(task, "coupled", edits or [])
     checked = _lengths(lengths)
     require(examples >= 50, f"--examples must be at least 50, got {examples}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, out
-from lengthwise.core.errors import LengthwiseError
 
 if TYPE_CHECKING:
     from lengthwise.crasp.program.program import Program
@@ -110,12 +109,10 @@ def print_(name: Annotated[str, typer.Argument(help="The name of a library progr
 
 @crasp.command("learn")
 def learn(
-    task: Annotated[
-        str | None, typer.Option("--task", help="A task with one-token answers, or regex:EXPRESSION.")
-    ] = None,
-    examples: Annotated[
-        Path | None, typer.Option("--examples", help='Lines {"prompt": "a a b", "answer": true}.')
-    ] = None,
+    target: Annotated[
+        str,
+        typer.Argument(help='A task, regex:EXPRESSION, or examples {"prompt": "a a b", "answer": true} in FILE.jsonl.'),
+    ],
     answer: Annotated[str | None, typer.Option("--answer", help="Which answer of the task the program tells.")] = None,
     max_size: Annotated[int, typer.Option("--max-size", help="Largest size searched.")] = 7,
     periods: Annotated[list[int] | None, typer.Option("--period", help="Also positions i ≡ r mod PERIOD.")] = None,
@@ -125,26 +122,22 @@ def learn(
     """Find the smallest program that agrees with a task or with labelled examples."""
     from lengthwise.crasp.syntax.printer import to_text
     from lengthwise.crasp.synthesis.synthesize import synthesize
-    from lengthwise.workflows.learn import target_of_examples, target_of_task
+    from lengthwise.workflows.learn import labelled_words
 
-    if (task is None) == (examples is None):
-        raise LengthwiseError("give either --task or --examples")
-    if examples is not None and answer is not None:
-        raise LengthwiseError("--answer is for tasks; leave it out with --examples")
-    target = target_of_task(task, answer) if task is not None else target_of_examples(examples or Path())
+    words = labelled_words(target, answer)
     found = synthesize(
-        target.labels,
-        target.alphabet,
+        words.labels,
+        words.alphabet,
         max_size=max_size,
         periods=tuple(periods or ()),
         distances=tuple(distances or ()),
-        members=target.members,
+        members=words.members,
     )
     text = None if found.program is None else to_text(found.program)
     if as_json:
         emit_json(
             {
-                "meaning": target.meaning,
+                "meaning": words.meaning,
                 "program": text,
                 "size": found.size,
                 "smallest": found.smallest,
@@ -154,7 +147,7 @@ def learn(
             }
         )
         return
-    print(f"# accepts: {target.meaning}")
+    print(f"# accepts: {words.meaning}")
     if text is None:
         print(f"# no program up to size {found.exhausted_size} ({found.searched:,} candidates); larger ones may exist")
         return

@@ -20,7 +20,10 @@ ENDS = {"both": ("visible", "eos"), "visible": ("visible",), "eos": ("eos",)}
 
 def decide(
     expressions: Annotated[
-        list[str], typer.Argument(metavar="REGEX…", help="Regular expressions, DFA files (*.json), or - for stdin.")
+        list[str],
+        typer.Argument(
+            metavar="TARGET…", help="regex:EXPRESSION, a published language, a DFA in FILE.json, or - for stdin."
+        ),
     ],
     alphabet: Annotated[str | None, typer.Option("--alphabet", help="e.g. abc; default: the letters used.")] = None,
     max_window: Annotated[int, typer.Option("--max-window", help="Largest window k searched.")] = 8,
@@ -34,7 +37,7 @@ def decide(
 ) -> None:
     """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
     from lengthwise.crasp.decide.decision import decide as decide_language
-    from lengthwise.languages.automata.dfa_file import read_dfa
+    from lengthwise.prediction.target import regular_language
 
     if end not in ENDS:
         raise UnknownNameError("end convention", end, ENDS)
@@ -42,8 +45,9 @@ def decide(
     certified: list[dict[str, Any]] = []
     for index, text in enumerate(_expressions(expressions)):
         try:
-            source = read_dfa(Path(text)) if text.endswith(".json") else text
-            decision = decide_language(source, alphabet, max_window, max_period, ENDS[end])
+            source, own_alphabet = regular_language(text)
+            text = text.removeprefix("regex:")
+            decision = decide_language(source, alphabet or own_alphabet, max_window, max_period, ENDS[end])
             programs = _programs(decision) if program else {}
             if certificates is not None:
                 certified.append(_certified(text, decision))

@@ -21,7 +21,7 @@ SHOWN = {"yes": "yes", "no": "no guarantee", "unknown": "unknown"}
 
 def predict(
     target: Annotated[
-        str, typer.Argument(help="A task, path/to/file.py:Class, regex:EXPRESSION, file.crasp or examples.jsonl.")
+        str, typer.Argument(help="A task, FILE.py:Class, regex:EXPRESSION, FILE.crasp, or examples in FILE.jsonl.")
     ],
     encoding: Annotated[
         list[str] | None, typer.Option("--encoding", help="Position systems to ask about, e.g. nope, ape, rope, ppc.")

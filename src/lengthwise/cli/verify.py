@@ -15,7 +15,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 
 
 def verify(
-    target: Annotated[str, typer.Argument(metavar="REGEX|TASK", help="A regular expression, language or task.")],
+    target: Annotated[str, typer.Argument(help="A task, FILE.py:Class, a published language or regex:EXPRESSION.")],
     encoding: Annotated[
         list[str] | None, typer.Option("--encoding", help="nope, ape, rope, alibi or ape+reg; may be given again.")
     ] = None,

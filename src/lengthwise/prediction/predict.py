@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.syntax.parser import load_program
+from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import structure
 from lengthwise.prediction.knowledge import Evidence, evidence, language_evidence, program_evidence
 from lengthwise.prediction.measured import measured
 from lengthwise.prediction.systems import PositionSystem, chosen, contains
+from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
 from lengthwise.prediction.verdict import Answer, Argument, Prediction, StructureRow, Verdict
-from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks import Task
+from lengthwise.tasks.language import Language
 
 LENGTHS = (5, 10, 20, 40)
 """Where sparsity and span are read off; constant over these counts as constant (a factor of 8)."""
@@ -28,21 +29,26 @@ ROWS = 32
 
 
 def predict(target: str, systems: list[str] | None = None) -> Prediction:
-    """The prediction for a task's name, ``file.py:Class``, ``regex:…``, a program file or ``examples.jsonl``.
+    """The prediction for a target of `parse_target`.
 
-    Raises `LengthwiseError` if the target is none of these, or a system is unknown.
+    Raises `LengthwiseError` for an unknown target or system.
     """
     wanted = chosen(systems or [])
-    if target.startswith("regex:"):
-        return predict_language(target.removeprefix("regex:"), wanted)
-    path = Path(target)
-    if target.endswith(".jsonl"):
-        from lengthwise.prediction.examples import predict_examples
+    match parse_target(target):
+        case Expression(text):
+            return predict_language(text, f"regex:{text}", wanted)
+        case AutomatonFile(path, dfa):
+            return predict_language(dfa, path.name, wanted)
+        case ExamplesFile(path):
+            from lengthwise.prediction.examples import predict_examples
 
-        return predict_examples(path, wanted)
-    if target.endswith(".crasp"):
-        return predict_program(load_program(path), path.name, wanted)
-    return predict_task(TASKS.build(target), wanted)
+            return predict_examples(path, wanted)
+        case ProgramFile(path, program):
+            return predict_program(program, path.name, wanted)
+        case Language() as task:
+            return replace(predict_task(task, wanted), target=target)
+        case task:
+            return predict_task(task, wanted)
 
 
 def predict_task(task: Task, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
@@ -78,14 +84,14 @@ def fragment_answer(task: Task, system: str) -> Answer:
     return _verdict(chosen_system, _from_programs(chosen_system, evidence(task))).answer
 
 
-def predict_language(regex: str, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
+def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
     """The exact decision, with the last symbol visible (the convention of the published suite)."""
-    known = list(language_evidence(regex))
-    states = language(regex).size
+    known = list(language_evidence(source))
+    states = language(source).size
     return Prediction(
-        f"regex:{regex}",
+        name,
         "language",
-        f"the regular language {regex}, last symbol visible",
+        f"the regular language {source if isinstance(source, str) else name}, last symbol visible",
         verdicts_of(known, systems, "a scratchpad of the automaton's states, one per symbol, with coupled positions"),
         communication=f"at most {states} prefixes can be told apart at any length: the states of the automaton",
     )

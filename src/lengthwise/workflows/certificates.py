@@ -17,6 +17,7 @@ from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
 from lengthwise.languages.automata.dfa_file import dfa_from_json, dfa_to_json
 from lengthwise.languages.automata.minimize import minimize
+from lengthwise.languages.named import LANGUAGES
 
 FORMAT = "lengthwise certificates 1"
 WHAT = "certificate file"
@@ -49,8 +50,9 @@ def write_certificates(path: Path, languages: list[dict[str, Any]]) -> None:
 
 
 def _is_of(expression: str, dfa: Dfa) -> bool:
+    named = LANGUAGES.get(expression)
     try:
-        return language(expression, dfa.alphabet) == dfa
+        return (named is not None and named.dfa() == dfa) or language(expression, dfa.alphabet) == dfa
     except LengthwiseError:
         return False
 

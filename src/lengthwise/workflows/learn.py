@@ -13,17 +13,28 @@ from lengthwise.crasp.synthesis.examples import labelled, read_examples
 from lengthwise.crasp.synthesis.synthesize import Oracle
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
+from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
 from lengthwise.languages.words.counting import lengths_with_words
 from lengthwise.languages.words.sampling import sample_words
-from lengthwise.tasks import TASKS, Task
+from lengthwise.prediction.target import (
+    AutomatonFile,
+    ExamplesFile,
+    Expression,
+    ProgramFile,
+    parse_target,
+    regular_language,
+    unsuitable,
+)
+from lengthwise.tasks import Task
+from lengthwise.tasks.language import Language
 
 MOST_SYMBOLS = 6
 """The search is exponential in the size, with the number of symbols as its base."""
 
 
 @dataclass(frozen=True)
-class Target:
-    """Labels of words (a function, or the words that are known), over an alphabet, and what a yes means."""
+class LabelledWords:
+    """Labels of words (a function, or a dictionary of the known ones), an alphabet, and the meaning of a yes."""
 
     labels: Oracle | Mapping[Sequence[str], bool]
     alphabet: tuple[str, ...]
@@ -32,19 +43,33 @@ class Target:
     """Some words with a yes, by symbol number: where all of them are long, no short word is one."""
 
 
-def target_of_task(name: str, answer: str | None = None) -> Target:
-    """The words on which a task's one-token answer is ``answer`` (default: the first in alphabetical order).
+def labelled_words(text: str, answer: str | None = None) -> LabelledWords:
+    """The labels of a target: words of a language, yes-or-no examples, or words on which a task answers ``answer``.
 
-    ``regex:EXPRESSION`` stands for the language of a regular expression. Raises `LengthwiseError` for a task whose
-    answers are longer, or that has too many symbols for a search.
+    ``answer`` is by default the first in alphabetical order. Raises `LengthwiseError` for a program, a task whose
+    answers have more than one token, or too many symbols for a search.
     """
-    if name.startswith("regex:"):
-        require(answer is None, "--answer is for tasks; a word of a regular expression is a yes")
-        dfa = language(name.removeprefix("regex:"))
-        _check_alphabet(name, dfa.alphabet)
-        meaning = f"words of {name.removeprefix('regex:')}"
-        return Target(dfa.accepts, tuple(dfa.alphabet), meaning, tuple(_members(dfa)))
-    task = TASKS.build(name)
+    target = parse_target(text)
+    require(answer is None or isinstance(target, Task), f"--answer is for tasks; {text!r} is not a task")
+    match target:
+        case ProgramFile():
+            raise unsuitable(text, target, "crasp learn", "a task, a language or examples")
+        case ExamplesFile(path):
+            return _of_examples(path)
+        case Expression() | AutomatonFile():
+            return _of_language(text)
+        case Language(language=name) if name not in COUNTER_LANGUAGES:
+            return _of_language(text)
+    return _of_task(target, text, answer)
+
+
+def _of_language(text: str) -> LabelledWords:
+    dfa, name = language(*regular_language(text)), text.removeprefix("regex:")
+    _check_alphabet(text, dfa.alphabet)
+    return LabelledWords(dfa.accepts, tuple(dfa.alphabet), f"words of {name}", tuple(_members(dfa)))
+
+
+def _of_task(task: Task, name: str, answer: str | None) -> LabelledWords:
     prompts, answers = _samples(task)
     # What all prompts end in is punctuation (a query mark, a separator), not part of the word.
     before, after = _common_prefix(prompts), _common_prefix([prompt[::-1] for prompt in prompts])[::-1]
@@ -62,7 +87,7 @@ def target_of_task(name: str, answer: str | None = None) -> Target:
         except ValueError:
             return False
 
-    return Target(labels, alphabet, f"words on which the answer of {name} is {chosen}")
+    return LabelledWords(labels, alphabet, f"words on which the answer of {name} is {chosen}")
 
 
 def _check_alphabet(name: str, alphabet: Sequence[str]) -> None:
@@ -104,9 +129,10 @@ def _common_prefix(lists: Sequence[Sequence[str]]) -> list[str]:
     return prefix
 
 
-def target_of_examples(path: Path) -> Target:
-    """Words with a yes or a no each; raises `LengthwiseError` for a line that is not an example."""
+def _of_examples(path: Path) -> LabelledWords:
     labels = labelled(read_examples(path))
     require(labels is not None, f"{path}: a program is learned from answers that are yes or no, true or false, 1 or 0")
     assert labels is not None
-    return Target(labels, tuple(sorted({symbol for word in labels for symbol in word})), f"the examples in {path.name}")
+    return LabelledWords(
+        labels, tuple(sorted({symbol for word in labels for symbol in word})), f"the examples in {path.name}"
+    )

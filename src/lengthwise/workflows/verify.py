@@ -24,9 +24,10 @@ from lengthwise.experiments.recipes.huang_cells import (
 from lengthwise.experiments.stack import run_seeds
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.systems import chosen
+from lengthwise.prediction.target import Expression, parse_target, unsuitable
 from lengthwise.prediction.verdict import Verdict
 from lengthwise.report.figures.huang_figure import agreement_page
-from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 
 SPAN = Range(20, 500)
@@ -61,9 +62,9 @@ def verify(
 ) -> Verification:
     """Decide, train three seeds per encoding at lengths to 20, test to 60, compare, and write ``out``/report.html.
 
-    ``target`` is a task's name, or else a language: a published name, or a regular expression (``regex:`` may stand
-    before it). ``budget`` is in seconds; what it does not suffice for is reported as not run, and the same command
-    with a larger one goes on from there. Raises `LengthwiseError` for what is neither, or an unknown encoding.
+    ``target`` is a task or a regular language (see `parse_target`). ``budget`` is in seconds; what it does not suffice
+    for is reported as not run, and the same command with a larger one goes on from there. Raises `LengthwiseError` for
+    other targets, or an unknown encoding.
     """
     require(budget > 0, f"--budget must be positive, got {budget:g} s")
     for name in encodings:
@@ -88,8 +89,13 @@ def verify(
 
 
 def task_named(target: str) -> Task:
-    """A registered task, or the language that an expression or a published name stands for."""
-    return TASKS.build(target) if target in TASKS else Language(language=target.removeprefix("regex:"))
+    """The task of a target, or the `Language` of an expression; raises `LengthwiseError` for other targets."""
+    parsed = parse_target(target)
+    if isinstance(parsed, Expression):
+        return Language(language=parsed.text)
+    if not isinstance(parsed, Task):
+        raise unsuitable(target, parsed, "verify", "a task or a regular expression")
+    return parsed
 
 
 def _verdict(task: Task, encoding: str) -> Verdict:

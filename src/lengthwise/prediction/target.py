@@ -1,0 +1,113 @@
+"""Parses a target of the command line: a task, a regular language, a program or a file of examples."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.syntax.parser import load_program
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.automata.dfa_file import read_dfa
+from lengthwise.languages.automata.regex import SPECIAL
+from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
+from lengthwise.languages.named import LANGUAGES
+from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.language import Language
+
+SYNTAX = "regex:EXPRESSION, FILE.py:Class, FILE.crasp, FILE.jsonl (examples) or FILE.json (an automaton)"
+"""The targets that are not names."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A regular expression, without the prefix ``regex:``."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class AutomatonFile:
+    """A finite automaton and the file that holds it."""
+
+    path: Path
+    dfa: Dfa
+
+
+@dataclass(frozen=True)
+class ProgramFile:
+    """A C-RASP program and the file that holds it."""
+
+    path: Path
+    program: Program
+
+
+@dataclass(frozen=True)
+class ExamplesFile:
+    """A file of prompts with answers, which is not read yet."""
+
+    path: Path
+
+
+Target = Task | Expression | AutomatonFile | ProgramFile | ExamplesFile
+KINDS: dict[type, str] = {
+    Task: "a task", Expression: "a regular expression", AutomatonFile: "an automaton", ProgramFile: "a program",
+    ExamplesFile: "a file of examples",
+}  # fmt: skip
+
+
+def parse_target(text: str) -> Target:
+    """The target that ``text`` names.
+
+    A published language, such as Tomita-4, is a `Language` task. A text without prefix is an expression only if it
+    contains an operator, so that a mistyped name is never taken for a word. Raises `LengthwiseError` for an unknown
+    name, with a suggestion, and for files that are missing or damaged.
+    """
+    if text.startswith("regex:"):
+        return Expression(text.removeprefix("regex:"))
+    path = Path(text)
+    if text.endswith(".jsonl"):
+        return ExamplesFile(path)
+    if text.endswith(".json"):
+        return AutomatonFile(path, read_dfa(path))
+    if text.endswith(".crasp"):
+        return ProgramFile(path, load_program(path))
+    if text in TASKS or text.endswith(".py") or ".py:" in text:
+        return TASKS.build(text)
+    if text in COUNTER_LANGUAGES or (text in LANGUAGES and not SPECIAL & set(text)):
+        return Language(language=text)
+    if SPECIAL & set(text):
+        return Expression(text)
+    known = [*TASKS, *LANGUAGES, *COUNTER_LANGUAGES]
+    close = difflib.get_close_matches(text, known, n=1, cutoff=0.6)
+    if close:
+        raise LengthwiseError(f"unknown target {text!r}. Did you mean {close[0]!r}? A word is written regex:{text}")
+    raise LengthwiseError(
+        f"unknown target {text!r}; give a task (`lengthwise list tasks`), {SYNTAX}; a word is written regex:{text}"
+    )
+
+
+def unsuitable(text: str, target: Target, command: str, wanted: str) -> LengthwiseError:
+    """The error for a target that ``command`` does not take; ``wanted`` says what it takes."""
+    kind = next(name for cls, name in KINDS.items() if isinstance(target, cls))
+    return LengthwiseError(f"{text!r} is {kind}, but `lengthwise {command}` takes {wanted}")
+
+
+def regular_language(text: str) -> tuple[str | Dfa, str | None]:
+    """The expression or automaton of a target, and its alphabet where the target fixes one.
+
+    Raises `LengthwiseError` for targets that are not regular languages.
+    """
+    target = parse_target(text)
+    match target:
+        case Expression(expression):
+            return expression, None
+        case AutomatonFile(_, dfa):
+            return dfa, None
+        case Language(language=name) if name in LANGUAGES:
+            return LANGUAGES[name].source, LANGUAGES[name].alphabet
+        case Language(language=name, alphabet=alphabet) if name not in COUNTER_LANGUAGES:
+            return name, alphabet
+    raise unsuitable(text, target, "decide", f"regular languages; `lengthwise predict {text}` gives its verdicts")
