@@ -52,9 +52,9 @@ def automatic_coupling(preset: Preset) -> Recipe:
         # Addition leaves its plateau after 500 to 1500 steps, so fewer steps leave some seeds unfitted.
         steps = 4000 if quick and name == "addition" else 1500 if quick else 5000
         rules = {"hand-made": task, **OTHER_PLACES.get(name, {}), "found": recoupled(name)}
-        for places, placed in rules.items():
+        for places, task_with_places in rules.items():
             experiment = Experiment(
-                placed,
+                task_with_places,
                 # One jump per sequence, so that far ids occur together in training too.
                 Coupled(max_position=16 * longest, draw="pose"),
                 Learned(),

@@ -172,73 +172,76 @@ def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:
 def language_sizes(encoding: str, *, periodic_or_local: bool) -> tuple[Size, ...]:
     """What is tried for a language, with ``periodic_or_local`` if its program needs positions, as the verdicts say."""
     if periodic_or_local:
-        return (_DECAYED, _LOCAL) if encoding != "nope" else (_COUNTED,)
+        return (_DECAY_LOG_2X2X32_5000, _LOG_2X4X64_5000) if encoding != "nope" else (_FAN_IN_4X4X64_8000,)
     if encoding == "nope":
-        return (_BRIEF, _BRIEF_TWICE, _LARGER)
-    return (_COUNTING, _COUNTING_TWICE, _LARGER)
+        return (_PERI_1X2X32_3000, _PERI_2X2X32_4000, _2X4X64_6000)
+    return (_PERI_1X2X32_8000, _PERI_2X2X32_8000, _2X4X64_6000)
 
 
 PERIODIC_OR_LOCAL = ("Tomita-4", "(aa)*", "(aaaa)*", "(abab)*")
 """Languages whose programs need positions: theory says yes with learned ones and no without."""
 
-_COUNTING = Size(
+# Sizes are named by what sets them apart (STD: of the position table), layers x heads x width, and steps.
+_PERI_1X2X32_8000 = Size(
     1, 2, 32, 3e-3, 8_000, batch=32, qk_norm=True, peri=True, decay=1.0, position_std=0.002, to_the_end=True
 )
 """Counts come out of attention divided by the length. The norm after it undoes that if all that attention adds is
 counts: without biases, and with decay of what nothing needs."""
-_COUNTING_TWICE = dataclasses.replace(_COUNTING, layers=2)
-_BRIEF = dataclasses.replace(_COUNTING, steps=3_000, batch=8)
+_PERI_2X2X32_8000 = dataclasses.replace(_PERI_1X2X32_8000, layers=2)
+_PERI_1X2X32_3000 = dataclasses.replace(_PERI_1X2X32_8000, steps=3_000, batch=8)
 """Without positions fewer steps do, and more made D-5 worse at three times the length (docs/results/huang.md)."""
-_BRIEF_TWICE = dataclasses.replace(_BRIEF, layers=2, steps=4_000)
-_DECAYED = Size(
+_PERI_2X2X32_4000 = dataclasses.replace(_PERI_1X2X32_3000, layers=2, steps=4_000)
+_DECAY_LOG_2X2X32_5000 = Size(
     2, 2, 32, 3e-3, 5_000, batch=8, qk_norm=True, decay=1.0, position_std=0.002, log_length=True, to_the_end=True
 )
 """One long word holds all its prefixes as examples, so few strings a step do. What a table learns about pairs of
 positions that no word of training has is noise unless decay removes it."""
-_LARGER = Size(2, 4, 64, 1e-3, 6_000, batch=16, qk_norm=True, position_std=0.002, to_the_end=True)
-_LOCAL = dataclasses.replace(_LARGER, steps=5_000, batch=8, position_std=0.02, table_std=0.02, log_length=True)
-_LONGEST = dataclasses.replace(_LARGER, steps=30_000)
-_DEEPER = Size(4, 4, 64, 1e-3, 12_000, batch=4, qk_norm=True, fan_in=True)
-_COUNTED = dataclasses.replace(_DEEPER, steps=8_000)
+_2X4X64_6000 = Size(2, 4, 64, 1e-3, 6_000, batch=16, qk_norm=True, position_std=0.002, to_the_end=True)
+_LOG_2X4X64_5000 = dataclasses.replace(
+    _2X4X64_6000, steps=5_000, batch=8, position_std=0.02, table_std=0.02, log_length=True
+)
+_2X4X64_30000 = dataclasses.replace(_2X4X64_6000, steps=30_000)
+_FAN_IN_4X4X64_12000 = Size(4, 4, 64, 1e-3, 12_000, batch=4, qk_norm=True, fan_in=True)
+_FAN_IN_4X4X64_8000 = dataclasses.replace(_FAN_IN_4X4X64_12000, steps=8_000)
 """Without positions a period is learned as so many thresholds of a count, one length after the other."""
-_RUNS = dataclasses.replace(_DEEPER, steps=40_000, batch=32, log_length=True)
+_FAN_IN_LOG_4X4X64_40000 = dataclasses.replace(_FAN_IN_4X4X64_12000, steps=40_000, batch=32, log_length=True)
 """Without positions the parity of a run of equal symbols is learned one length after the other, too, and long runs are
 rare: more words a step."""
-_PATIENT = dataclasses.replace(_DEEPER, steps=30_000)
-_WIDE = Size(2, 4, 64, 2e-3, 6_000, qk_norm=True)
-_DEEP = Size(4, 4, 64, 1e-3, 12_000, qk_norm=True)
-TASK_SIZES = (_WIDE, _DEEP)
+_FAN_IN_4X4X64_30000 = dataclasses.replace(_FAN_IN_4X4X64_12000, steps=30_000)
+_BATCH_64_2X4X64_6000 = Size(2, 4, 64, 2e-3, 6_000, qk_norm=True)
+_BATCH_64_4X4X64_12000 = Size(4, 4, 64, 1e-3, 12_000, qk_norm=True)
+TASK_SIZES = (_BATCH_64_2X4X64_6000, _BATCH_64_4X4X64_12000)
 """What is tried for a task that is no language."""
-_ONE_HEAD = Size(
+_DECAY_LOG_2X1X64_12000 = Size(
     2, 1, 64, 1e-3, 12_000, batch=32, qk_norm=True, fan_in=True, decay=1.0, log_length=True, to_the_end=True
 )
 """Layers, heads, width and rate of the published runs of unique copy; decay and log-length attention as for languages
 that need positions. Matrices that start small left two of three seeds for 17,000 steps at naming any unused symbol."""
-_PLACED = dataclasses.replace(_ONE_HEAD, position_std=0.5)
+_DECAY_LOG_STD_05_2X1X64_12000 = dataclasses.replace(_DECAY_LOG_2X1X64_12000, position_std=0.5)
 """Tables that start large are learned sooner."""
-_COPY = dataclasses.replace(_DEEP, batch=16)
+_BATCH_16_4X4X64_12000 = dataclasses.replace(_BATCH_64_4X4X64_12000, batch=16)
 """Every token of a copy is scored, so few strings a step do."""
-_REPEATS = dataclasses.replace(_COPY, steps=24_000)
-_PLACED_REPEATS = dataclasses.replace(_REPEATS, fan_in=True, position_std=0.5)
-_ONE_LAYER = Size(1, 4, 64, 2e-3, 6_000, qk_norm=True)
+_BATCH_16_4X4X64_24000 = dataclasses.replace(_BATCH_16_4X4X64_12000, steps=24_000)
+_FAN_IN_STD_05_4X4X64_24000 = dataclasses.replace(_BATCH_16_4X4X64_24000, fan_in=True, position_std=0.5)
+_BATCH_64_1X4X64_6000 = Size(1, 4, 64, 2e-3, 6_000, qk_norm=True)
 
 _SEARCHES: dict[tuple[str, str], tuple[Size, ...]] = {
-    ("bin_majority", "any"): (Size(1, 1, 16, 3e-3, 6_000), _DEEP),
-    ("majority", "any"): (_ONE_LAYER, _DEEP),
-    ("sort", "any"): (_ONE_LAYER, _DEEP),
-    ("repeat_copy", "any"): (_PLACED_REPEATS,),
-    ("repeat_copy", "nope"): (_REPEATS,),
-    ("unique_copy", "any"): (_ONE_HEAD, _PLACED),
-    ("unique_copy", "nope"): (_COPY,),
-    ("{0,1,2}*02*", "any"): (_LARGER, _DEEPER),
-    ("Tomita-3", "any"): (_LONGEST,),
-    ("Tomita-3", "nope"): (_RUNS,),
-    ("Tomita-5", "any"): (_LARGER,),
-    ("Tomita-6", "any"): (_LARGER,),
-    ("Tomita-4", "nope"): (_LARGER, _DEEPER),
-    ("(abab)*", "nope"): (_LARGER, _DEEPER),
-    ("(aa)*", "nope"): (_PATIENT,),
-    ("(aaaa)*", "nope"): (_PATIENT,),
+    ("bin_majority", "any"): (Size(1, 1, 16, 3e-3, 6_000), _BATCH_64_4X4X64_12000),
+    ("majority", "any"): (_BATCH_64_1X4X64_6000, _BATCH_64_4X4X64_12000),
+    ("sort", "any"): (_BATCH_64_1X4X64_6000, _BATCH_64_4X4X64_12000),
+    ("repeat_copy", "any"): (_FAN_IN_STD_05_4X4X64_24000,),
+    ("repeat_copy", "nope"): (_BATCH_16_4X4X64_24000,),
+    ("unique_copy", "any"): (_DECAY_LOG_2X1X64_12000, _DECAY_LOG_STD_05_2X1X64_12000),
+    ("unique_copy", "nope"): (_BATCH_16_4X4X64_12000,),
+    ("{0,1,2}*02*", "any"): (_2X4X64_6000, _FAN_IN_4X4X64_12000),
+    ("Tomita-3", "any"): (_2X4X64_30000,),
+    ("Tomita-3", "nope"): (_FAN_IN_LOG_4X4X64_40000,),
+    ("Tomita-5", "any"): (_2X4X64_6000,),
+    ("Tomita-6", "any"): (_2X4X64_6000,),
+    ("Tomita-4", "nope"): (_2X4X64_6000, _FAN_IN_4X4X64_12000),
+    ("(abab)*", "nope"): (_2X4X64_6000, _FAN_IN_4X4X64_12000),
+    ("(aa)*", "nope"): (_FAN_IN_4X4X64_30000,),
+    ("(aaaa)*", "nope"): (_FAN_IN_4X4X64_30000,),
 }
 """Cells with a search of their own, for one system or for all that have none of their own ("any")."""
 

@@ -30,7 +30,7 @@ def parity_scratchpad(preset: Preset) -> Recipe:
     room = 12 * LONGEST
     # The marked end gives every step a token to find at its place; to know the end by absence fails at 10 times.
     task = ParityScratchpad(end_mark=True)
-    # Tables that start small: what is random in them at the start never vanishes and is heard at long lengths.
+    # Tables that start small: what is random in them at the start never vanishes and is seen at long lengths.
     std = 0.01
     model = ModelConfig(layers=1, heads=4, width=256, log_length=2 * LONGEST, table_std=std)
     deeper = ModelConfig(layers=2, heads=4, width=128, log_length=2 * LONGEST)
@@ -77,16 +77,16 @@ def parity_scratchpad(preset: Preset) -> Recipe:
         training,
         EvaluationConfig(lengths=lengths, samples=2000, unfitted_too=True),
     )
-    seeds, few = tuple(range(3 if quick else 5)), tuple(range(1 if quick else 3))
+    ppc_seeds, other_seeds = tuple(range(3 if quick else 5)), tuple(range(1 if quick else 3))
     return Recipe(
         "parity-scratchpad",
         SUMMARY,
         (
-            Job("scratchpad + PPC", ppc, seeds, "the model predicts the coupled ids"),
-            Job("scratchpad + given ids", coupled, few, "the ceiling: coupled ids are given"),
-            Job("scratchpad + absolute shift", shift, few, "ordinary positions with a random start"),
-            Job("scratchpad + RoPE + PoSE", pose, few, "relative positions with a random skip"),
-            Job("scratchpad + NoPE", nope, few, "no positions"),
-            Job("no scratchpad (control)", control, few, "dense parity: expected to stay at chance"),
+            Job("scratchpad + PPC", ppc, ppc_seeds, "the model predicts the coupled ids"),
+            Job("scratchpad + given ids", coupled, other_seeds, "the ceiling: coupled ids are given"),
+            Job("scratchpad + absolute shift", shift, other_seeds, "ordinary positions with a random start"),
+            Job("scratchpad + RoPE + PoSE", pose, other_seeds, "relative positions with a random skip"),
+            Job("scratchpad + NoPE", nope, other_seeds, "no positions"),
+            Job("no scratchpad (control)", control, other_seeds, "dense parity: expected to stay at chance"),
         ),
     )

@@ -65,14 +65,19 @@ def variable_assignment(preset: Preset) -> Recipe:
         task=dataclasses.replace(relative, scratchpad=False, slots=False),
         training=dataclasses.replace(rope.training, steps=2600 if quick else 20_000),
     )
-    few, many = (range(1), range(3)) if quick else (range(3), range(5))
+    other_seeds, ppc_seeds = (range(1), range(3)) if quick else (range(3), range(5))
     return Recipe(
         "variable-assignment",
         SUMMARY,
         (
-            Job("scratchpad + PPC", ppc, tuple(many), "the model predicts the coupled ids"),
-            Job("scratchpad + absolute shift", shift, tuple(few), "ordinary positions with a random start"),
-            Job("scratchpad + RoPE + PoSE", rope, tuple(few), "relative positions with a random skip"),
-            Job("RoPE + PoSE, no scratchpad", answers_only, tuple(few), "the value at once, no intermediate steps"),
+            Job("scratchpad + PPC", ppc, tuple(ppc_seeds), "the model predicts the coupled ids"),
+            Job("scratchpad + absolute shift", shift, tuple(other_seeds), "ordinary positions with a random start"),
+            Job("scratchpad + RoPE + PoSE", rope, tuple(other_seeds), "relative positions with a random skip"),
+            Job(
+                "RoPE + PoSE, no scratchpad",
+                answers_only,
+                tuple(other_seeds),
+                "the value at once, no intermediate steps",
+            ),
         ),
     )
