@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.core.files import replacing
+from lengthwise.training.adamw import StackedAdamW
 from lengthwise.training.runs import Progress, Run, StackProgress
 
 FILE, PREVIOUS = "checkpoint.safetensors", "checkpoint.previous.safetensors"
@@ -64,6 +65,25 @@ def save_tensors(
             raise OSError(str(error)) from None
         if previous is not None and path.exists():
             os.replace(path, previous)
+
+
+def tensors_of(model: nn.Module, optimizer: StackedAdamW) -> dict[str, Tensor]:
+    """Parameters and the optimizer's state by their names in a checkpoint: the tensors themselves, no copies."""
+    found: dict[str, Tensor] = {}
+    for (name, parameter), *state in zip(
+        model.named_parameters(), optimizer.averages, optimizer.squares, optimizer.counts, strict=True
+    ):
+        kinds = zip((WEIGHTS, AVERAGES, SQUARES, COUNTS), (parameter, *state), strict=True)
+        found |= {kind + name: value.detach() for kind, value in kinds}
+    return found
+
+
+def restore(mine: Mapping[str, Tensor], tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Copy the tensors of the checkpoint at ``path`` into ``mine``; raises `LengthwiseError` if they don't fit."""
+    if {name: value.shape for name, value in mine.items()} != {name: value.shape for name, value in tensors.items()}:
+        raise damage(path)
+    for name, value in mine.items():
+        value.copy_(tensors[name])
 
 
 def read(folder: Path, names: Sequence[str] = ()) -> tuple[dict[str, Tensor], StackProgress] | None:

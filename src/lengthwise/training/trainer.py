@@ -190,7 +190,7 @@ class Trainer:
             if state.progress.done:
                 state.model = self._model(place).eval()
                 if folder is not None and folder != self.folder:
-                    alone = self._tensors(slice(place, place + 1))
+                    alone = {name: t[place : place + 1] if t.ndim else t for name, t in self._tensors().items()}
                     checkpoint.write(folder, alone, self._described([index], [index]))
         kept = [place for place, index in enumerate(self.members) if not self.states[index].ended]
         if len(kept) < len(self.members) and (kept or len(self.states) > 1):
@@ -208,20 +208,9 @@ class Trainer:
             return self.run_folders[index]
         return self.folder / f"run-{index}" if self.folder is not None and len(self.states) > 1 else self.folder
 
-    def _state_tensors(self) -> dict[str, Tensor]:
-        """By name: parameters and the optimizer's state, as they are."""
-        optimizer = self.optimizer
-        found: dict[str, Tensor] = {}
-        for (name, parameter), *state in zip(
-            self.stack.model.named_parameters(), optimizer.averages, optimizer.squares, optimizer.counts, strict=True
-        ):
-            kinds = (checkpoint.WEIGHTS, checkpoint.AVERAGES, checkpoint.SQUARES, checkpoint.COUNTS)
-            found |= {kind + name: value.detach() for kind, value in zip(kinds, (parameter, *state), strict=True)}
-        return found
-
-    def _tensors(self, runs: slice) -> dict[str, Tensor]:
-        """What a checkpoint of some runs of the stack holds."""
-        return {name: value[runs] if value.ndim else value for name, value in self._state_tensors().items()}
+    def _tensors(self) -> dict[str, Tensor]:
+        """What a checkpoint of the whole stack holds."""
+        return checkpoint.tensors_of(self.stack.model, self.optimizer)
 
     def _described(self, runs: Sequence[int], members: Sequence[int]) -> StackProgress:
         states = [self.states[index] for index in runs]
@@ -235,7 +224,7 @@ class Trainer:
         """Write the checkpoint of the stack; a run that has left it has one of its own."""
         if self.folder is not None and any(state.failure is None for state in self.states):
             everyone = range(len(self.states))
-            checkpoint.write(self.folder, self._state_tensors(), self._described(everyone, self.members))
+            checkpoint.write(self.folder, self._tensors(), self._described(everyone, self.members))
 
     def _resume(self) -> None:
         """Go on from the checkpoint, if there is one."""
@@ -254,11 +243,7 @@ class Trainer:
             state.progress, state.failure = own, failure
         if progress.members != self.members:
             self._keep(progress.members)
-        mine = self._state_tensors()
-        if {name: value.shape for name, value in mine.items()} != {name: t.shape for name, t in tensors.items()}:
-            raise checkpoint.damage(path)
-        for name, value in mine.items():
-            value.copy_(tensors[name])
+        checkpoint.restore(self._tensors(), tensors, path)
         for index, state in enumerate(self.states):
             folder = self._run_folder(index)
             if not state.progress.done or folder is None:

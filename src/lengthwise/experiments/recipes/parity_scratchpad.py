@@ -38,45 +38,20 @@ def parity_scratchpad(preset: Preset) -> Recipe:
     coupled_training = TrainingConfig(max_length=LONGEST, steps=2000 if quick else 3000, lr=1e-3)
     evaluation = EvaluationConfig(lengths=lengths)
     # Offsets and one jump per sequence, so that far ids are told apart too; within a chunk the next id is one more.
-    ppc = Experiment(
-        task,
-        PredictiveCoupling(draw="pose", max_position=room),
-        Learned(init_std=std),
-        model,
-        coupled_training,
-        evaluation,
-    )
-    coupled = Experiment(
-        task,
-        Coupled(draw="pose", max_position=room),
-        Learned(init_std=std),
-        model,
-        coupled_training,
-        evaluation,
+    ppc, coupled = (
+        Experiment(task, scheme, Learned(init_std=std), model, coupled_training, evaluation)
+        for scheme in (PredictiveCoupling(draw="pose", max_position=room), Coupled(draw="pose", max_position=room))
     )
     # The replacements are given longer to fit, ids for 4 times the training length, and are measured that far.
     reach = 4 * LONGEST
     tokens = 2 * reach + 5
     longer = dataclasses.replace(training, steps=1500 if quick else 10_000, stop_when_fitted=True)
     near = EvaluationConfig(lengths=tuple(length for length in lengths if length <= reach))
-    shift = Experiment(
-        task,
-        Sequential(max_position=tokens, random_start=True),
-        Learned(),
-        deeper,
-        longer,
-        near,
-    )
+    shift = Experiment(task, Sequential(max_position=tokens, random_start=True), Learned(), deeper, longer, near)
     pose = Experiment(task, PoSE(max_position=tokens), RoPE(), deeper, longer, near)
     nope = Experiment(task, Sequential(), NoPE(), deeper, training, evaluation)
-    control = Experiment(
-        Parity(),
-        Sequential(),
-        NoPE(),
-        deeper,
-        training,
-        EvaluationConfig(lengths=lengths, samples=2000, unfitted_too=True),
-    )
+    everywhere = EvaluationConfig(lengths=lengths, samples=2000, unfitted_too=True)
+    control = Experiment(Parity(), Sequential(), NoPE(), deeper, training, everywhere)
     ppc_seeds, other_seeds = tuple(range(3 if quick else 5)), tuple(range(1 if quick else 3))
     return Recipe(
         "parity-scratchpad",
