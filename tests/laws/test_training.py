@@ -89,5 +89,5 @@ def test_a_diverging_run_says_so(tmp_path: Path):
     with torch.no_grad():
         next(run.model.parameters()).fill_(float("nan"))
     with pytest.raises(LengthwiseError, match=r"training diverged: .*lower training.lr"):
-        run.run()
+        run.run()[0].trained()
     assert not (tmp_path / "checkpoint.safetensors").exists()

@@ -187,17 +187,16 @@ def test_files_get_the_permissions_of_any_new_file(tmp_path: Path):
 def test_weights_that_are_not_finite_never_replace_good_ones(tmp_path: Path, value: float):
     path = stopped(tmp_path, 3)
     before = path.read_bytes()
-    run = trainer(tmp_path, stop=4)
-    on_step = run.on_step
+    run = trainer(tmp_path)
 
     def spoil(step: int, loss: float) -> None:
         with torch.no_grad():
             next(run.stack.parameters()).view(-1)[3] = value
-        assert on_step is not None
 
     run.on_step = spoil
+    (state,) = run.run()
     with pytest.raises(TrainingDivergedError, match=r"training diverged: .* at step 4; lower training.lr"):
-        run.run()
+        state.trained()
     tensors = {"stack.w": torch.tensor([value])}
     with pytest.raises(TrainingDivergedError, match=r"training diverged: weights are not finite at step 9"):
         checkpoint.write(tmp_path, tensors, StackProgress(9, 0.0, [Run(0)], [], [Progress(9)], [None]))
