@@ -14,7 +14,7 @@ from lengthwise.crasp.syntax import parser
 from lengthwise.crasp.syntax.parser import load_program, parse
 from lengthwise.crasp.syntax.printer import to_text
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "crasp.md"
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
 

@@ -1,13 +1,12 @@
 import numpy as np
 from hypothesis import given, settings
 
+from crasp.random_programs import programs
 from lengthwise.crasp.program.builder import ProgramBuilder
 from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.run.interpreter import next_tokens, run
 from lengthwise.crasp.syntax.printer import to_text
 from lengthwise.crasp.syntax.reading_order import in_reading_order
-
-from .random_programs import programs
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,0 +1,172 @@
+"""House rules over the whole source: sizes of functions and packages, no import cycle, and retired names stay retired.
+
+Each allow-list names what may still break a rule. A list may only shrink.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+from lengthwise.languages.automata.components import strongly_connected
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "lengthwise"
+
+MOST_LINES, MOST_PARAMETERS, MOST_FILES = 60, 8, 16
+
+LONG_FUNCTIONS = {
+    "cli/run.py run",
+    "experiments/recipes/parity_scratchpad.py parity_scratchpad",
+    "experiments/run.py _run_seed",
+    "influence/lm/train.py train_lm",
+    "influence/measure/measure.py _measure_chunk",
+    "sparsity/curves/curves.py _curve",
+}
+LISTS = {"tasks", "experiments/recipes", "cli", "positions/encodings", "nn"}
+"""Packages with one file per entry; they may hold any number of files."""
+CROWDED_PACKAGES = {"models"}
+CYCLES = {
+    *(f"lengthwise.prediction.{name}" for name in ("examples", "predict")),
+    *(f"lengthwise.experiments.{name}" for name in ("jobs", "sweep")),
+    *(
+        f"lengthwise.positions.encodings.{name}"
+        for name in ("base", "modules", "absolute", "fire", "relative", "rotary", "specs")
+    ),
+}
+"""Modules that still import each other, deferred imports included."""
+
+RETIRED = (
+    r"\bno_for_all\w*", r"\bexcludes_(all|windows|periods)\b", r"\bWITHIN\b", r"\bclass (Given|Took|Elsewhere|Sight)\b",
+    r"\b_of_inputs\b", r"\bhears?\b", r"better by", r"comes out the other way", r"\bat hand\b",
+)  # fmt: skip
+"""Names and turns of phrase that docs/design replaced by the field's terms."""
+STILL_USED = {
+    "crasp/certificates/certificate.py", "crasp/decide/stable.py", "crasp/decide/decision.py",
+    "crasp/synthesis/formula_search.py", "training/trainer.py", "influence/text/corpus.py", "influence/lm/config.py",
+    "prediction/systems.py", "sparsity/planted/placements.py", "models/sight.py", "models/segment_attention.py",
+    "models/attention.py", "models/transformer.py", "positions/__init__.py", "positions/encodings/base.py",
+    "positions/encodings/__init__.py", "positions/encodings/specs.py", "positions/encodings/rotary.py",
+}  # fmt: skip
+"""Files that still use one."""
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax tree of every source file, by its path below the package."""
+    return {str(path.relative_to(SOURCE)): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
+
+
+def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Every function and method of the source with the path of its file."""
+    return [
+        (path, node)
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def test_functions_are_short_and_have_few_parameters():
+    found = set()
+    for path, node in functions():
+        arguments = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        parameters = len(arguments) - (arguments[:1] in (["self"], ["cls"]))
+        lines = (node.end_lineno or 0) - node.lineno + 1
+        if lines > MOST_LINES or parameters > MOST_PARAMETERS:
+            found.add(f"{path} {node.name}")
+    assert found - LONG_FUNCTIONS == set()
+
+
+def test_packages_have_rooms():
+    files = defaultdict(int)
+    for path in trees():
+        files[str(Path(path).parent)] += 1
+    crowded = {package for package, number in files.items() if number > MOST_FILES and package not in LISTS}
+    assert crowded - CROWDED_PACKAGES == set()
+
+
+def _module(path: str) -> str:
+    parts = ["lengthwise", *Path(path).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Which module imports which, imports inside functions and for type checkers included."""
+    modules = {_module(path) for path in trees()}
+    graph: dict[str, set[str]] = {}
+    for path, tree in trees().items():
+        wanted = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                wanted |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                assert node.level == 0, f"{path} uses a relative import"
+                names = {f"{node.module}.{alias.name}" for alias in node.names}
+                wanted |= names & modules or {node.module}
+        graph[_module(path)] = wanted & modules - {_module(path)}
+    return graph
+
+
+def test_no_import_cycle_deferred_imports_included():
+    graph = import_graph()
+    names = list(graph)
+    number = {name: index for index, name in enumerate(names)}
+    components = defaultdict(set)
+    for name, component in zip(
+        names, strongly_connected([[number[n] for n in graph[name]] for name in names]), strict=True
+    ):
+        components[component].add(name)
+    cycles = [sorted(members) for members in components.values() if len(members) > 1]
+    assert [members for members in cycles if not set(members) <= CYCLES] == []
+
+
+def test_the_cycle_test_sees_deferred_imports():
+    assert "lengthwise.crasp.syntax.parser" in import_graph()["lengthwise.crasp.library.entry"]
+
+
+def test_retired_names_are_gone():
+    texts = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
+    found = {(path, pattern) for path, text in texts.items() for pattern in RETIRED if re.search(pattern, text)}
+    assert {(path, pattern) for path, pattern in found if path not in STILL_USED} == set()
+
+
+def test_public_methods_have_docstrings_unless_they_override():
+    """A method may go without a docstring where a base class, of ours or of a library, documents the same name."""
+    classes = defaultdict(list)
+    for tree in trees().values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                classes[node.name].append(node)
+
+    def bases(node: ast.ClassDef) -> set[str]:
+        names, queue = set(), [node]
+        for current in queue:
+            new = {ast.unparse(base).split("[")[0].split(".")[-1] for base in current.bases} - names
+            names |= new
+            queue += [other for name in sorted(new) for other in classes.get(name, ())]
+        return names
+
+    missing = []
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+                continue
+            inherited = bases(node)
+            documented = {
+                method.name
+                for name in inherited
+                for base in classes.get(name, ())
+                for method in base.body
+                if isinstance(method, ast.FunctionDef) and ast.get_docstring(method)
+            }
+            for method in node.body:
+                if not isinstance(method, ast.FunctionDef) or method.name.startswith("_") or ast.get_docstring(method):
+                    continue
+                known = method.name in documented or (method.name == "forward" and "Module" in inherited)
+                if not known:
+                    missing.append(f"{path} {node.name}.{method.name}")
+    assert missing == []
