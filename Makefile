@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test test-slow check format clean
+.PHONY: install demo docs wheel test test-slow check format clean
 
 install: $(STAMP)
 
@@ -30,6 +30,18 @@ check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/basedpyright
+
+# The documentation site, in build/site; warnings are errors.
+docs: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+# The wheel, in dist/, and a look at whether it works by itself in an environment of its own.
+wheel: install
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+	$(PYTHON) -m venv --clear build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/lengthwise-*.whl
+	cd build && wheel/bin/lengthwise --version && wheel/bin/lengthwise predict addition && wheel/bin/lengthwise decide '(ab)*'
 
 format: install
 	$(BIN)/ruff check --fix .

@@ -5,6 +5,7 @@ Each picture is one function, named after its file in ``docs/img``.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -201,7 +202,32 @@ def against_length(
         return to_svg(figure, f"Share of right strings against {unit}, by system")
 
 
-PICTURES: tuple[Callable[[], str], ...] = (huang_seeds, ppc_length, parity_length, coupling_seeds, arcs)
+def speed() -> str:
+    """The ratios of the first table of docs/performance.md, on a logarithmic axis."""
+    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split("## Measure")[0]
+    rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) \| ([^|]+) \| [^|]+ \|$", text, re.M)
+    with page_style("speed"):
+        figure = new_figure(9, 4.4)
+        plot = figure.subplots()
+        for line, (_, ratio, against) in enumerate(rows):
+            colour = COLOURS[len({row[0].split()[0] for row in rows[: line + 1]}) - 1]
+            plot.barh(line, float(ratio) - 1, left=1, color=colour, height=0.62)
+            plot.text(
+                float(ratio) * 1.04, line, f"{ratio}×  {against.replace('`', '')}", va="center", fontsize=9, color=QUIET
+            )
+        plot.set_yticks(range(len(rows)), [name for name, _, _ in rows])
+        plot.tick_params(axis="y", labelcolor=INK)
+        plot.invert_yaxis()
+        plot.grid(axis="y", visible=False)
+        plot.set_xscale("log")
+        plot.set_xlim(1, 400)
+        plot.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
+        plot.minorticks_off()
+        plot.set_xlabel("times as fast as the alternative (logarithmic axis)")
+        return to_svg(figure, "Speed against named alternatives, as ratios")
+
+
+PICTURES: tuple[Callable[[], str], ...] = (huang_seeds, ppc_length, parity_length, coupling_seeds, arcs, speed)
 
 
 def as_file(svg: str) -> str:

@@ -1,7 +1,6 @@
 """``crasp compile``, ``regularizer`` and studies on the command line."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -88,11 +87,3 @@ def test_a_study_runs_and_is_reused(tmp_path, capsys, monkeypatch):
     code, out, err = call(capsys, "run", "tiny", "--out", str(tmp_path))
     assert "tiny, seed 0: reused" in err
     assert json.loads(call(capsys, "run", "tiny", "--out", str(tmp_path), "--json")[1])[0]["rows"] == rows
-
-
-def test_the_documentation_shows_what_is_printed(capsys):
-    page = (Path(__file__).parents[2] / "docs" / "limit_transformers.md").read_text(encoding="utf-8")
-    block = next(block for block in page.split("```") if block.startswith("\n$ lengthwise crasp compile"))
-    command, *shown = block.strip().splitlines()
-    _, out, _ = call(capsys, *command.split()[2:])
-    assert out.splitlines() == shown
