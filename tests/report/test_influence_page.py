@@ -14,12 +14,15 @@ import numpy as np
 import pytest
 from made_up import result as training_result
 from made_up_influence import influence_result
+from matplotlib.patches import StepPatch
 from test_page import Checker
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.report.influence.influence_figure import masks_figure, recovered_figure, scatter_figure, spans_figure
-from lengthwise.report.influence.influence_page import findings
+from lengthwise.report.figures.drawing import Drawing
+from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
+from lengthwise.report.influence.influence_page import findings, influence_section
 from lengthwise.report.influence.influence_result import InfluenceResult
+from lengthwise.report.influence.mask_figure import draw_masks, draw_spans
 from lengthwise.report.influence.token_view import LEAST_SCALE, colour_scale, token_view
 from lengthwise.report.page import write_report
 from lengthwise.report.result import load
@@ -42,33 +45,58 @@ def points(svg: str, colour: str, *, filled: bool) -> int:
     )
 
 
+def curve(figure: Drawing, label: str) -> list[float]:
+    """The values of the line with this label."""
+    (line,) = [line for line in figure.axes[0].get_lines() if line.get_label() == label]
+    return [float(value) for value in np.asarray(line.get_ydata())]
+
+
 def test_x_and_y_are_the_differences_of_losses(read: InfluenceResult) -> None:
     values = read.values
     for index, target in enumerate(values["targets"]):
         for k in read.ks:
             wanted = target["short"] - target["chosen"]["greedy"]["losses"][k - 1]
             assert read.gained("greedy", k)[index] == pytest.approx(wanted)
-        for place, position in enumerate(target["chosen"]["greedy"]["order"]):
+        for rank, position in enumerate(target["chosen"]["greedy"]["order"]):
             # The target stands at position `context`.
-            assert read.spans("greedy", 4).reshape(-1, 4)[index, place] == 16 - position
+            assert read.spans("greedy", 4).reshape(-1, 4)[index, rank] == 16 - position
 
 
 def test_the_scatter_has_a_point_per_target_and_k_and_its_numbers_come_from_the_summary(read: InfluenceResult) -> None:
-    svg = scatter_figure(read)
+    svg = draw_scatter(read).svg()
     assert points(svg, "#0072b2", filled=True) == 24 * 3
     assert points(svg, "#d55e00", filled=False) == 24 * 3
     for k, cell in read.cells["greedy"].items():
         assert f"k = {k}" in svg
         assert f"itself: R = {cell.recovered:.2f}, slope {cell.slope:.2f}" in svg
-    assert scatter_figure(read) == svg
+    assert draw_scatter(read).svg() == svg
 
 
 def test_figures_do_without_controls_and_with_one_k() -> None:
     values = influence_result(targets=3, ks=(2,), controls=False)
     read = InfluenceResult.of(values)
-    assert "other model" not in scatter_figure(read)
-    assert "greedy" in recovered_figure(read)
-    assert "k = 2" in spans_figure(read)
+    assert "other model" not in draw_scatter(read).svg()
+    assert "Hollow" not in influence_section(read, "a").scatter_caption
+    assert curve(draw_recovered(read), "greedy") == pytest.approx([read.cells["greedy"][2].recovered])
+    assert "k = 2" in draw_spans(read).svg()
+
+
+def test_the_recovered_fractions_are_drawn_and_can_be_read(read: InfluenceResult) -> None:
+    figure = draw_recovered(read)
+    for name, cells in read.cells.items():
+        label = {"cross": "greedy by the other model", "null": "null: block of another document",
+                 "beyond_null": "greedy, beyond the null"}.get(name, name)  # fmt: skip
+        assert curve(figure, label) == pytest.approx([cells[k].recovered for k in read.ks])
+        assert f"{label}, k = 4: R = {cells[4].recovered:.2f}" in figure.svg()
+
+
+def test_the_distances_are_a_density_of_the_chosen_tokens(read: InfluenceResult) -> None:
+    steps = [patch for patch in draw_spans(read).axes[0].patches if isinstance(patch, StepPatch)]
+    assert len(steps) == 2
+    for patch, k in zip(steps, (1, 4), strict=True):
+        values, edges, _ = patch.get_data()
+        assert float((values * np.diff(edges)).sum()) == pytest.approx(1)
+        assert values[0] == pytest.approx(np.mean(read.spans("greedy", k) < edges[1]) / (edges[1] - edges[0]))
 
 
 def test_a_block_that_gains_nothing_is_said_not_drawn(read: InfluenceResult) -> None:
@@ -77,14 +105,16 @@ def test_a_block_that_gains_nothing_is_said_not_drawn(read: InfluenceResult) -> 
         for cell in row.values():
             cell.update(recovered=None, interval=None, slope=None)
     nothing = InfluenceResult.of(values)
-    assert "no gain to recover" in scatter_figure(nothing)
-    assert "there is no gain" in " ".join(sentence.text for sentence in findings(nothing))
-    assert recovered_figure(nothing)
+    assert "no gain to recover" in draw_scatter(nothing).svg()
+    assert "the gain is too small to say" in " ".join(sentence.text for sentence in findings(nothing))
+    drawn = draw_recovered(nothing)
+    labels = [str(line.get_label()) for line in drawn.axes[0].get_lines()]
+    assert [label for label in labels if not label.startswith("_")] == ["greedy, beyond the null"]
 
 
 def test_the_masks_are_those_of_the_definition() -> None:
     """Dark cells: keys that a visible query may attend to; counted against the definition for a window of 8."""
-    svg = masks_figure(8, 2, (2, 4))
+    svg = draw_masks(10, 8, 2, (2, 4)).svg()
     dark = len(re.findall(r"fill: #0072b2; opacity: 0.9", svg))
     picked = len(re.findall(r"fill: #d55e00; opacity: 0.9", svg))
     # L_short: queries 7 and 8 on keys 7 and 8; sparse: these, and keys 2 and 4 for queries 2, 4, 7, 8 from them on.
@@ -99,22 +129,27 @@ def test_findings_state_the_numbers(read: InfluenceResult) -> None:
         np.mean([t["long"] for t in read.values["targets"]]),
     )
     assert f"from {short:.3f} to {long:.3f} nats" in text
-    for name in ("greedy", "cross", "random", "null"):
-        cell = read.values["summary"]["rules" if name in ("greedy", "random") else name]
-        cell = cell[name]["4"] if name in ("greedy", "random") else cell["4"]
-        low, high = cell["interval"]
-        assert f"k = 4: {cell['recovered']:.2f} [{low:.2f}–{high:.2f}]" in text
-    assert "by no number up to 4 of 10 when the model itself chooses" in text
+    assert "Chosen by the model itself (greedy), no number of tokens up to 4 of 10 recovers 90% of the gain." in text
+
+
+def test_a_small_gain_is_not_divided_by(read: InfluenceResult) -> None:
+    values = copy.deepcopy(influence_result())
+    for target in values["targets"]:
+        target["short"] = target["long"] + 0.001
+    text = " ".join(sentence.text for sentence in findings(InfluenceResult.of(values)))
+    assert "the gain is too small to say" in text
+    assert "recover" not in text
 
 
 def test_what_choosing_alone_gains_is_taken_off() -> None:
     values = influence_result()
     values["summary"]["rules"]["greedy"]["2"]["recovered"] = 0.95
-    text = " ".join(sentence.text for sentence in findings(InfluenceResult.of(values)))
-    assert "by 2 tokens of 10 when the model itself chooses, by no number up to 4 of 10 when the other model" in text
+    found = {sentence.name: sentence.text for sentence in findings(InfluenceResult.of(values))}
+    assert found["Chosen by the model itself (greedy),"] == "2 tokens recover at least 90% of the gain of all 10."
+    assert found["Chosen by the other model (another),"].startswith("no number of tokens up to 4 of 10 recovers")
     # 0.3 + 0.2 k
-    assert "by 4 tokens of 10 when what a foreign block gives is taken off" in text
-    assert "greedy, beyond the null" in recovered_figure(InfluenceResult.of(values))
+    beyond = found["Beyond what greedy search gains in a block of another document,"]
+    assert beyond == "4 tokens recover at least 90% of the gain of all 10."
 
 
 def test_a_report_shows_both_kinds_of_results(tmp_path: Path) -> None:
@@ -126,10 +161,10 @@ def test_a_report_shows_both_kinds_of_results(tmp_path: Path) -> None:
     checker = Checker()
     checker.feed(html)
     assert checker.open == []
-    assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in checker.tags}
+    assert not {"link", "img", "iframe"} & {tag for tag, _ in checker.tags}
     text = " ".join(checker.text.split())
     assert "influence: made-up <model> on made-up text" in text
-    assert "coupled at length 40" in text
+    assert "At length 40, 5 × the longest training length: 50 to 90 % right : coupled" in text
     assert write_report([tmp_path / "b"], tmp_path / "page.html") == 1
     assert [result.recipe for result in load([tmp_path])] == ["addition"]
 

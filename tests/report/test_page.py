@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from html.parser import HTMLParser
@@ -12,7 +14,9 @@ from xml.etree import ElementTree
 import pytest
 from made_up import experiment, result, score
 
-from lengthwise.report.page import findings, render, write_report
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.report.findings import findings
+from lengthwise.report.page import read_report, render, write_report
 from lengthwise.report.result import Result
 from lengthwise.report.summary import summarize
 
@@ -61,40 +65,67 @@ def mixed() -> tuple[str, Checker]:
     )
 
 
-def test_nothing_is_loaded_from_elsewhere(mixed: tuple[str, Checker]) -> None:
+def test_nothing_is_loaded_and_no_script_but_ours_may_run(mixed: tuple[str, Checker]) -> None:
     html, checker = mixed
-    assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in checker.tags}
+    assert not {"link", "img", "iframe"} & {tag for tag, _ in checker.tags}
     for _, attributes in checker.tags:
         for name in ("src", "href", "xlink:href"):
-            # Inside a figure, a reference may only point into the figure.
+            # A reference may only point into the page.
             assert (attributes.get(name) or "#").startswith("#")
     assert "@import" not in html
     assert not re.search(r"url\((?!#)", html)
+    (script,) = re.findall(r"<script[^>]*>(.*?)</script>", html, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (policy,) = [a["content"] for tag, a in checker.tags if tag == "meta" and a.get("http-equiv")]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; ")
+    assert f"script-src 'sha256-{digest}'" in policy
 
 
 def test_the_figures_are_well_formed_and_their_ids_do_not_clash(mixed: tuple[str, Checker]) -> None:
     figures = re.findall(r"<svg.*?</svg>", mixed[0], flags=re.DOTALL)
-    assert len(figures) == 2
-    ids = []
-    for figure in figures:
-        root = ElementTree.fromstring(figure)
-        ids.append(
-            {element.get("id") for element in root.iter() if re.fullmatch(r"[mp][0-9a-f]{10}", element.get("id") or "")}
-        )
-    assert all(ids)
-    assert ids[0].isdisjoint(ids[1])
+    # The dependencies, and the accuracy in two versions.
+    assert len(figures) == 3
+    ids = [element.get("id") for figure in figures for element in ElementTree.fromstring(figure).iter()]
+    named = [name for name in ids if name]
+    assert len(named) == len(set(named)) > 3
 
 
 def test_the_page_says_what_the_counts_say(mixed: tuple[str, Checker]) -> None:
     text = " ".join(mixed[1].text.split())
-    assert "PPC at length 40 (5 × training): 0.750" in text
-    assert "RoPE not fitted in any seed" in text
-    assert "3 of 3 seeds fitted" in text
+    assert "2 of 3 systems fitted their training lengths in at least one seed (4 of 5 runs)." in text
+    summary = text[text.index("At length 40, 5 × the longest training length:") :]
+    assert summary.index("50 to 90 % right : PPC") < summary.index("less than 10 % right : shift")
+    assert "not fitted in any seed, so not tested at longer lengths : RoPE" in summary
     assert "trained up to 8" in text
     assert "ceiling 1.000" in text
     assert "span under sequential, pose 18 34 82" in text
     assert "0123456789ab" in text
     assert "a processor" in text
+    assert "A dash (–) means not measured" in text
+
+
+def test_the_task_and_an_example_stand_before_the_curve(mixed: tuple[str, Checker]) -> None:
+    text = " ".join(mixed[1].text.split())
+    order = ("the task and an example", "summary", "accuracy against length", "configuration")
+    where = [text.index(f"addition: {part}") for part in order]
+    assert where == sorted(where)
+    assert where[0] < text.index("two numbers of n digits") < text.index("<bos>") < where[1]
+    headings = re.findall(r"<h[123]>(.*?)</h[123]>", mixed[0])
+    assert len(headings) == len(set(headings)) > 6
+
+
+def test_the_values_of_the_curve_are_in_the_figure(mixed: tuple[str, Checker]) -> None:
+    assert "<title>shift, length 16: 0.450, 95 % 0.38 to 0.52</title>" in mixed[0]
+    assert mixed[0].count("<title>PPC, length 40: 0.750") == 2
+
+
+def test_colours_follow_the_scheme_of_the_reader(mixed: tuple[str, Checker]) -> None:
+    html = mixed[0]
+    assert "@media (prefers-color-scheme:dark)" in html
+    figures = " ".join(re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL))
+    colours = re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", figures)
+    assert colours == [], "every colour is a variable of the style sheet"
 
 
 def test_an_unfitted_system_shows_no_long_numbers() -> None:
@@ -114,8 +145,8 @@ def test_names_from_a_result_file_are_escaped() -> None:
     values = result(f"a {evil}", recipe=evil)
     values["commit"] = values["machine"]["processor"] = evil
     html, checker = page(values)
-    assert "<script" not in html
-    assert "script" not in {tag for tag, _ in checker.tags}
+    assert html.count("<script") == 1
+    assert [tag for tag, _ in checker.tags].count("script") == 1
 
 
 def test_a_task_file_named_by_a_result_is_not_run(tmp_path: Path) -> None:
@@ -133,7 +164,10 @@ def test_the_page_is_written_whole_and_counts_its_results(tmp_path: Path) -> Non
         (tmp_path / str(seed)).mkdir()
         (tmp_path / str(seed) / "result.json").write_text(json.dumps(result(seed=seed)))
     target = tmp_path / "page.html"
-    assert write_report([tmp_path], target) == 2
+    assert write_report([tmp_path], target, tmp_path / "figures") == 2
+    written = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    names = ("addition-accuracy", "addition-dependencies")
+    assert written == sorted(f"{name}.{kind}" for name in names for kind in ("svg", "pdf", "png"))
     assert target.read_text().rstrip().endswith("</html>")
     (tmp_path / "ordinary").write_text("")
     assert target.stat().st_mode == (tmp_path / "ordinary").stat().st_mode
@@ -141,4 +175,32 @@ def test_the_page_is_written_whole_and_counts_its_results(tmp_path: Path) -> Non
 
 def test_findings_name_every_system_once() -> None:
     results = [result("one"), result("two", config=experiment("sequential")), result("three", fitted=False)]
-    assert [finding.name for finding in findings(summarize(map(Result.of, results)))] == ["one", "two", "three"]
+    (finding,) = findings(summarize(map(Result.of, results)))
+    names = [name for group in finding.groups for name in group.names]
+    assert sorted(names) == ["one", "three", "two"]
+    assert [group.words for group in finding.groups][-1].startswith("not fitted")
+
+
+STUDIES = Path(__file__).parents[2] / "results"
+
+
+def test_studies_are_drawn_beside_runs(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text(json.dumps(result()))
+    for name in ("planted-theory", "influence-planted"):
+        (tmp_path / f"{name}.json").write_bytes((STUDIES / name / "quick" / "study.json").read_bytes())
+    found = read_report([tmp_path, *(tmp_path / f"{name}.json" for name in ("planted-theory", "influence-planted"))])
+    assert found.files == 3
+    assert [study.title for study in found.studies] == ["planted-theory", "influence-planted"]
+    assert [study.figure is not None for study in found.studies] == [True, False]
+    html = found.html()
+    assert html.count("<svg") == 4
+    assert '<td class="l wrap">parity</td>' in html
+    assert read_report([STUDIES / "planted-theory"]).files == 1
+
+
+@pytest.mark.parametrize("rows", [[], [{}], "x", [{"target": 1, "choices": 2}]])
+def test_a_damaged_study_is_named(rows: Any, tmp_path: Path) -> None:
+    values = {"format": 1, "study": "idealized-learner", "preset": "quick", "seed": 0, "seconds": 1.0, "rows": rows}
+    (tmp_path / "study.json").write_text(json.dumps(values))
+    with pytest.raises(LengthwiseError, match=r"study result .*study\.json is damaged"):
+        read_report([tmp_path])

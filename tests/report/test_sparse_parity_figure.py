@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 from made_up import experiment, result, score
+from text_boxes import problems
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.report.figures.sparse_parity_figure import sparse_parity_figure
@@ -35,6 +36,7 @@ def test_columns_rows_and_what_did_not_fit() -> None:
         drawn(made_up(4, None, True), made_up(8, 16, True, encoding="rope"), made_up(8, None, False))
     )
     assert ElementTree.fromstring(figure).tag.endswith("svg")
+    assert problems(figure, 7) == []
     for text in ("K_train = 4", "K_train = 8", "K_train = 8, RoPE", "marks anywhere", "marks within 16", "k = 8"):
         assert text in figure
     assert figure.count("not fitted") == figure.count(">not fitted<") > 0

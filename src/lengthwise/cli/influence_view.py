@@ -68,7 +68,7 @@ def draw_influence(console: Console, values: dict[str, Any]) -> None:
     if not intervals:
         console.print(Text("95 % intervals: in a wider window, and in report.html", style="dim"))
     console.print()
-    for sentence in findings(result, brief=True):
+    for sentence in findings(result):
         console.print(Text.assemble((sentence.name, "bold"), " ", sentence.text))
 
 

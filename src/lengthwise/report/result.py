@@ -101,12 +101,14 @@ def runs(files: Iterable[tuple[Path, Any]]) -> list[Result]:
 
 
 def kind_of(values: Any) -> str | None:
-    """The field ``kind`` of a result file: ``influence``, ``lm``, or None for a training run."""
-    return str(values["kind"]) if isinstance(values, dict) and "kind" in values else None
+    """The field ``kind`` of a result file: ``influence``, ``lm``, ``study``, or None for a training run."""
+    if not isinstance(values, dict):
+        return None
+    return str(values["kind"]) if "kind" in values else "study" if "study" in values else None
 
 
-def contents(folders: Iterable[Path]) -> list[tuple[Path, Any]]:
-    """Paths and contents of the ``result.json`` files in and under ``folders``, which may also be files, each once.
+def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -> list[tuple[Path, Any]]:
+    """Paths and contents of the files with these names in and under ``folders``, which may also be files, each once.
 
     Raises `LengthwiseError` if there are none, or one is not JSON.
     """
@@ -115,9 +117,9 @@ def contents(folders: Iterable[Path]) -> list[tuple[Path, Any]]:
     for folder in folders:
         if not folder.exists():
             raise LengthwiseError(f"no results at {folder}; check the path, or make some with `lengthwise run`")
-        found = [folder] if folder.is_file() else result_files(folder)
+        found = [folder] if folder.is_file() else [path for name in names for path in result_files(folder, name)]
         files.update((path.resolve(), path) for path in found)
     if not files:
-        names = ", ".join(map(str, folders))
-        raise LengthwiseError(f"no result.json in or under {names}; make some with `lengthwise run`")
+        where = ", ".join(map(str, folders))
+        raise LengthwiseError(f"no result.json in or under {where}; make some with `lengthwise run`")
     return [(path, read_json(path, what="result file")) for path in files.values()]

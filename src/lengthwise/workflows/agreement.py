@@ -9,7 +9,7 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
 from lengthwise.experiments.recipes.huang_table import summary, write_table
-from lengthwise.report.figures.huang_figure import agreement_page
+from lengthwise.report.agreement_page import agreement_page
 
 TITLE = "Theory and measurement: 8 algorithmic tasks and 17 formal languages, after Huang et al. 2025"
 SEARCHED = (

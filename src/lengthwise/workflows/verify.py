@@ -26,7 +26,7 @@ from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.systems import chosen
 from lengthwise.prediction.target import Expression, parse_target, unsuitable
 from lengthwise.prediction.verdict import Verdict
-from lengthwise.report.figures.huang_figure import agreement_page
+from lengthwise.report.agreement_page import agreement_page
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 

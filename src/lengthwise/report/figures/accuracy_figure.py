@@ -1,143 +1,206 @@
-"""The figure that answers the question: exact match against length, one line per system."""
+"""Draws exact match against length, with the name of every system at the end of its line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from math import log
 from typing import TYPE_CHECKING
 
 from lengthwise.report.chance import common_chance
-from lengthwise.report.figures.svg import COLOURS, INK, MARKERS, QUIET, new_figure, page_style, to_svg
-from lengthwise.report.result import Axes
-from lengthwise.report.summary import Cell, SystemSummary, axes_text, panel_axes, panel_of
+from lengthwise.report.figures.svg import (
+    BAND,
+    COLOURS,
+    INK,
+    MARKERS,
+    NARROW,
+    PAPER,
+    QUIET,
+    WIDE,
+    log_axis,
+    new_figure,
+    page_style,
+    short_name,
+)
+from lengthwise.report.panels import Panel, panels
+from lengthwise.report.summary import Cell, SystemSummary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot
+    from matplotlib.transforms import Transform
 
-COLUMNS = 2
+    from lengthwise.report.figures.drawing import Drawing
 
-
-def panels(systems: Sequence[SystemSummary]) -> dict[Axes, dict[int, list[Cell]]]:
-    """Cells by panel, then by the index of the system, sorted by length."""
-    keys = panel_axes(cell for system in systems for cell in system.cells)
-    result: dict[Axes, dict[int, list[Cell]]] = {}
-    for index, system in enumerate(systems):
-        for cell in sorted(system.cells, key=lambda cell: cell.length):
-            result.setdefault(panel_of(cell.axes, keys), {}).setdefault(index, []).append(cell)
-    return result
+LOW, HIGH = -0.04, 1.14
+"""Limits of the vertical axis; the space above 1 holds the text on training lengths."""
+SHADE = {"fc": PAPER, "ec": "none", "alpha": 0.75, "pad": 1}
+MARGINS = 0.95
+"""Height in inches of a panel's title, tick labels and axis label."""
 
 
-def accuracy_figure(systems: Sequence[SystemSummary]) -> str:
-    """SVG; an empty string if no seed of any system fitted, for then there is nothing to draw."""
-    drawn = panels(systems)
+def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Drawing | None:
+    """One panel per task and axes, ``width`` inches wide; None if no seed of any system fitted."""
+    drawn = [panel for panel in panels(systems) if panel.cells]
     if not drawn:
-        return ""
-    columns = min(COLUMNS, len(drawn))
+        return None
+    small = width < 2 * NARROW
+    columns = 1 if small or len(drawn) == 1 else 2
     rows = -(-len(drawn) // columns)
-    with page_style("accuracy" + systems[0].recipe):
-        figure = new_figure(10, 4.1 if rows == 1 else 3.3 * rows + 0.5)
-        grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    size, letters = (7.5, 17) if small else (9.5, 30 if columns == 1 else 20)
+    names = [short_name(system.name, letters) for system in systems]
+    lines = max(sum(names[index].count("\n") + 1.35 for index in panel.cells) for panel in drawn)
+    height = max(2.6 if small else 3.9 / columns**0.5, lines * 1.25 * size / 72 * (HIGH - LOW) + MARGINS)
+    salt = f"accuracy {systems[0].recipe} {width}"
+    with page_style(salt):
+        figure = new_figure(width, height * rows, salt, "Exact match against length, by system")
+        grid = figure.subplots(rows, columns, squeeze=False)
         for plot in grid.flat[len(drawn) :]:
             plot.set_visible(False)
-        for plot, (panel, by_system) in zip(grid.flat, drawn.items(), strict=False):
-            _panel(plot, panel, by_system, systems, labels=len(drawn) == 1)
-        for plot in grid[:, 0]:
-            plot.set_ylabel("exact match")
-        if len(drawn) > 1:
-            # One panel has room for names at its lines' ends; several share a legend.
-            lines = {handle.get_label(): handle for plot in grid.flat for handle in plot.get_legend_handles_labels()[0]}
-            figure.legend(handles=list(lines.values()), loc="outside lower left", ncols=3, frameon=False)
-        return to_svg(figure, "Exact match against length, by system")
+        for plot, panel in zip(grid.flat, drawn, strict=False):
+            _Panel(figure, plot, panel, systems).draw(size)
+            _names(plot, panel, names, size, (height - MARGINS) * 72)
+        return figure
 
 
-def _panel(
-    plot: Plot,
-    panel: Axes,
-    by_system: Mapping[int, Sequence[Cell]],
-    systems: Sequence[SystemSummary],
-    *,
-    labels: bool,
-) -> None:
-    lengths = sorted({cell.length for cells in by_system.values() for cell in cells})
-    trained = max(systems[index].max_length for index in by_system)
-    logarithmic = lengths[-1] > 6 * max(lengths[0], 1)
-    if logarithmic:
-        plot.set_xscale("log")
-    left, right = _limits(min(lengths[0], trained), lengths[-1], logarithmic)
-    plot.set_xlim(left, right)
-    plot.axvspan(left, trained, color="#eef2f6", zorder=0, linewidth=0)
-    plot.text(trained, 1.075, f" ◂ trained up to {trained}", ha="left", va="center", color=QUIET, fontsize=9)
-    ends = []
-    for index, cells in by_system.items():
-        colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
-        at = [cell.length for cell in cells]
-        found = [cell.estimate() for cell in cells]
-        values = [estimate.median for estimate in found if estimate]
-        plot.fill_between(at, [e.low for e in found if e], [e.high for e in found if e], color=colour, alpha=0.15, lw=0)
-        for seed in range(len(cells[0].scores)):
-            rates = [cell.scores[seed].rate() or 0.0 for cell in cells if seed < len(cell.scores)]
-            plot.plot(at[: len(rates)], rates, color=colour, lw=0.7, alpha=0.45)
-        plot.plot(
-            at, values, color=colour, marker=marker, ms=5.5, lw=2, clip_on=False, zorder=3, label=systems[index].name
+class _Panel:
+    """Draws one panel."""
+
+    def __init__(self, figure: Drawing, plot: Plot, panel: Panel, systems: Sequence[SystemSummary]) -> None:
+        self.figure, self.plot, self.panel, self.systems = figure, plot, panel, systems
+        self.lengths = panel.lengths
+        self.trained = max(systems[index].max_length for index in panel.cells)
+        shortest = min(self.lengths[0], self.trained)
+        self.logarithmic = shortest > 0 and self.lengths[-1] > 6 * shortest
+        self.limits = _limits(shortest, max(self.lengths[-1], self.trained), self.logarithmic)
+
+    def draw(self, size: float) -> None:
+        """All lines, the training lengths and the chance line, with text of ``size`` points."""
+        plot, (left, right) = self.plot, self.limits
+        ticks = sorted({self.trained, *self.lengths})
+        room = 0.9 * size * len(str(ticks[-1])) / 72 / (0.5 * self.figure.get_figwidth())
+        kept = [tick for tick in ticks if tick == ticks[-1] or self._share(ticks[-1]) - self._share(tick) > room]
+        ticks = [tick for i, tick in enumerate(kept) if not i or self._share(tick) - self._share(kept[i - 1]) > room]
+        if self.logarithmic:
+            log_axis(plot, "x", [float(tick) for tick in ticks])
+        else:
+            plot.set_xticks(ticks)
+        plot.set_xlim(left, right)
+        plot.set_ylim(LOW, HIGH)
+        plot.set_yticks([0, 0.25, 0.5, 0.75, 1])
+        plot.tick_params(labelsize=size)
+        plot.set_xlabel("length, logarithmic axis" if self.logarithmic else "length", fontsize=size)
+        plot.set_ylabel("exact match", fontsize=size)
+        if self.panel.title:
+            plot.set_title(short_name(self.panel.title, 44), fontsize=size + 1.5, fontweight="bold")
+        plot.axvspan(left, self.trained, color=BAND, zorder=0, linewidth=0)
+        text, side = (f" ◂ trained up to {self.trained}", "left")
+        if self._share(self.trained) > 0.5:
+            text, side = f"trained up to {self.trained} ", "right"
+        plot.text(self.trained, 1.085, text, ha=side, va="center", color=QUIET, fontsize=size)
+        for index, cells in self.panel.cells.items():
+            self._system(index, cells)
+        chance = common_chance(
+            [self.systems[index].experiment for index in self.panel.cells], self.lengths[-1], self.panel.axes
         )
-        _oracle(plot, cells, values, colour)
-        ends.append((values[-1], index, colour))
-    line = common_chance([systems[index].experiment for index in by_system], lengths[-1], panel)
-    if line:
-        plot.axhline(line, color=QUIET, lw=1, ls=(0, (2, 3)))
-        plot.text(left, line + 0.02, f" chance {line:.2f} (answer)", color=QUIET, fontsize=9, va="bottom")
-    if labels:
-        _labels(plot, ends, systems)
-    ticks = sorted({trained, *lengths})
-    plot.set_xticks(_apart(ticks, logarithmic, right / left, right - left), minor=False)
-    plot.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    plot.minorticks_off()
-    plot.set_ylim(-0.04, 1.12)
-    plot.set_yticks([0, 0.25, 0.5, 0.75, 1])
-    plot.set_xlabel("length")
-    if panel:
-        plot.set_title(axes_text(panel), loc="left", fontsize=11, color=INK, fontweight="bold")
+        if chance:
+            plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)))
+            plot.text(
+                left,
+                chance + 0.02,
+                f" chance {chance:.2f} (answer)",
+                color=QUIET,
+                fontsize=size,
+                va="bottom",
+                bbox=SHADE,
+            )
+
+    def _share(self, length: float) -> float:
+        """Where a length lies between the limits, from 0 to 1."""
+        left, right = self.limits
+        if self.logarithmic:
+            return log(length / left) / log(right / left)
+        return (length - left) / (right - left)
+
+    def _system(self, index: int, cells: Sequence[Cell]) -> None:
+        """The line of the medians, its interval, each seed, and the accuracy with the right ids given."""
+        name, (colour, marker) = short_name(self.systems[index].name, 999), look(self.panel, index)
+        found = [(cell, estimate) for cell in cells if (estimate := cell.estimate())]
+        at, medians = [cell.length for cell, _ in found], [estimate.median for _, estimate in found]
+        low, high = [estimate.low for _, estimate in found], [estimate.high for _, estimate in found]
+        self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
+        for seed in range(len(cells[0].scores)):
+            rates = [(cell.length, cell.scores[seed].rate() or 0.0) for cell in cells if seed < len(cell.scores)]
+            self.plot.plot(*zip(*rates, strict=True), color=colour, lw=0.7, alpha=0.45)
+        tips = [f"{name}, length {cell.length}: {e.median:.3f}, 95 % {e.low:.2f} to {e.high:.2f}" for cell, e in found]
+        style = "--" if self.panel.systems.index(index) >= len(COLOURS) else "-"
+        self.plot.plot(
+            at, medians, color=colour, marker=marker, ms=5.5, lw=2, ls=style,
+            clip_on=False, zorder=3, gid=self.figure.tip_id(tips),
+        )  # fmt: skip
+        ceiling = [estimate.median for cell in cells if (estimate := cell.estimate("oracle_ids"))]
+        predicted = all("exact_match_ids" in score.correct for cell in cells for score in cell.scores)
+        if (
+            predicted
+            and len(ceiling) == len(medians)
+            and any(c - m > 0.01 for c, m in zip(ceiling, medians, strict=True))
+        ):
+            self.plot.plot(at, ceiling, color=colour, lw=1.3, ls=(0, (1, 1.5)), zorder=2)
+
+
+def look(panel: Panel, index: int) -> tuple[str, str]:
+    """Colour and marker of the system with this index."""
+    rank = panel.systems.index(index)
+    return COLOURS[rank % len(COLOURS)], MARKERS[(rank + rank // len(COLOURS)) % len(MARKERS)]
 
 
 def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
     if low == high:
-        return (low / 2, high * 2) if logarithmic else (low - 1, high + 1)
+        return low - 1, high + 1
     if logarithmic:
         return low / (high / low) ** 0.06, high * (high / low) ** 0.03
     return low - 0.06 * (high - low), high + 0.03 * (high - low)
 
 
-def _oracle(plot: Plot, cells: Sequence[Cell], values: Sequence[float], colour: str) -> None:
-    """The ceiling with the right ids given, dashed, where predicting the ids costs anything."""
-    predicted = all("exact_match_ids" in score.correct for cell in cells for score in cell.scores)
-    found = [cell.estimate("oracle_ids") for cell in cells]
-    ceiling = [estimate.median for estimate in found if estimate]
-    if predicted and len(ceiling) == len(values) and any(c - v > 0.01 for c, v in zip(ceiling, values, strict=True)):
-        plot.plot([cell.length for cell in cells], ceiling, color=colour, lw=1.3, ls=(0, (4, 3)), zorder=2)
-
-
-def _labels(plot: Plot, ends: list[tuple[float, int, str]], systems: Sequence[SystemSummary]) -> None:
-    """Names at the right ends of the lines, pushed apart where they would meet."""
-    gap, below = 0.075, float("inf")
-    for value, index, colour in sorted(ends, reverse=True):
-        below = min(value, below - gap)
+def _names(plot: Plot, panel: Panel, names: Sequence[str], size: float, points: float) -> None:
+    """Names at the line ends of a plot that is ``points`` high, moved apart where they would overlap."""
+    ends: list[tuple[float, int, int]] = []
+    for index, cells in panel.cells.items():
+        last = cells[-1]
+        found = last.estimate()
+        if found is not None:
+            ends.append((found.median, -index, last.length))
+    unit = 1.25 * size / points * (HIGH - LOW)
+    ends.sort(reverse=True)
+    heights = [(names[-minus].count("\n") + 1.35) * unit for _, minus, _ in ends]
+    for (value, minus, length), y in zip(ends, _apart([value for value, _, _ in ends], heights), strict=True):
+        colour, marker = look(panel, -minus)
         plot.annotate(
-            systems[index].name,
-            (1, below),
-            xycoords=("axes fraction", "data"),
-            xytext=(8, 0),
-            textcoords="offset points",
-            color=colour,
-            va="center",
-            fontweight="bold",
-            annotation_clip=False,
-        )
+            names[-minus], (1, y), xycoords=("axes fraction", "data"), xytext=(19, 0), textcoords="offset points",
+            color=INK, va="center", fontsize=size, annotation_clip=False, linespacing=1.15,
+        )  # fmt: skip
+        plot.plot([1], [y], marker, color=colour, ms=5.5, transform=_right_of(plot), clip_on=False)
+        plot.annotate(
+            "", (length, value), xytext=(1.0, y), textcoords=_right_of(plot), annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.7, "shrinkA": 0, "shrinkB": 4},
+        )  # fmt: skip
 
 
-def _apart(ticks: Sequence[int], logarithmic: bool, ratio: float, span: float) -> list[int]:
-    """Ticks that are far enough apart for their labels; the longest length always keeps its own."""
-    kept: list[int] = []
-    for tick in reversed(ticks):
-        reach = tick * ratio**0.06 if logarithmic else tick + span * 0.05
-        if not kept or reach <= kept[-1]:
-            kept.append(tick)
-    return kept[::-1]
+def _right_of(plot: Plot) -> Transform:
+    """Coordinates with x in 12 points right of the plot and y in data."""
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+    assert plot.figure is not None
+    moved = ScaledTranslation(12 / 72, 0, plot.figure.dpi_scale_trans)
+    return blended_transform_factory(plot.transAxes, plot.transData) + moved
+
+
+def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+    """Centres from top to bottom, as near to ``wanted`` as boxes of these heights allow within the plot."""
+    centres: list[float] = []
+    for value, height in zip(wanted, heights, strict=True):
+        top = centres[-1] - heights[len(centres) - 1] / 2 if centres else HIGH
+        centres.append(min(value, top - height / 2))
+    floor = LOW
+    for index in reversed(range(len(centres))):
+        centres[index] = max(centres[index], floor + heights[index] / 2)
+        floor = centres[index] + heights[index] / 2
+    return centres

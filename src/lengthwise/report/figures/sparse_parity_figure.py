@@ -1,6 +1,6 @@
-"""The figure of sparse parity: accuracy against length by k_test, a column per K_train, a row per placement of marks.
+"""Draws accuracy of sparse parity against length by k_test, a column per K_train, a row per placement of marks.
 
-``python -m lengthwise.report.figures.sparse_parity_figure results/sparse-parity docs/img/sparse_parity.svg`` draws it.
+``python -m lengthwise.report.figures.sparse_parity_figure results/sparse-parity docs/img/sparse_parity.svg`` writes it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 
 from lengthwise.core.errors import require
 from lengthwise.core.files import write_text
-from lengthwise.report.figures.svg import COLOURS, INK, MARKERS, QUIET, new_figure, page_style, to_svg
+from lengthwise.report.figures.svg import (
+    COLOURS,
+    MARKERS,
+    PAPER,
+    QUIET,
+    log_axis,
+    new_figure,
+    page_style,
+    to_svg,
+)
 from lengthwise.report.result import load
 from lengthwise.report.summary import Cell, SystemSummary, summarize
 
@@ -20,15 +29,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot
 
 POSITIONS = {"nope": "", "rope": ", RoPE"}
-"""How an encoding is named beside K_train."""
+"""Names of encodings beside K_train."""
 
 
 def sparse_parity_figure(systems: Sequence[SystemSummary]) -> str:
-    """SVG of all systems with tests on balanced numbers of ones; solid lines for k ≤ K_train, dashed beyond.
+    """All systems with balanced tests as SVG; lines are solid for k ≤ K_train and dashed beyond.
 
-    Raises `LengthwiseError` when there is none.
+    Raises `LengthwiseError` if there is none.
     """
-    drawn = {_place(system): system for system in systems if system.experiment["task"].get("balanced")}
+    drawn = {_position(system): system for system in systems if system.experiment["task"].get("balanced")}
     require(bool(drawn), "no sparse parity with balanced tests; run `lengthwise run sparse-parity --preset standard`")
     columns = sorted({column for column, _ in drawn}, key=lambda column: (column[1] != "nope", column))
     rows = sorted({span for _, span in drawn}, key=lambda span: (span is not None, span))
@@ -37,12 +46,12 @@ def sparse_parity_figure(systems: Sequence[SystemSummary]) -> str:
         figure = new_figure(2.3 * len(columns) + 0.8, 2.5 * len(rows) + 0.6)
         grid = figure.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
         for row, span in enumerate(rows):
-            for place, (k_train, encoding) in enumerate(columns):
-                plot = grid[row, place]
+            for column, (k_train, encoding) in enumerate(columns):
+                plot = grid[row, column]
                 system = drawn.get(((k_train, encoding), span))
                 if row == 0:
                     name = f"K_train = {k_train}{POSITIONS.get(encoding, f', {encoding}')}"
-                    plot.set_title(name, loc="left", fontsize=11, color=INK)
+                    plot.set_title(name)
                 if system is None:
                     plot.text(0.5, 0.6, "not run", transform=plot.transAxes, ha="center", color=QUIET)
                 else:
@@ -50,12 +59,12 @@ def sparse_parity_figure(systems: Sequence[SystemSummary]) -> str:
             where = "anywhere" if span is None else f"within {span}"
             grid[row, 0].set_ylabel(f"marks {where}\nexact match")
         for plot in grid[-1]:
-            plot.set_xlabel("length")
+            plot.set_xlabel("length, logarithmic")
         _legend(figure, ks)
         return to_svg(figure, "Accuracy of sparse parity against length, by number of marked bits")
 
 
-def _place(system: SystemSummary) -> tuple[tuple[int, str], int | None]:
+def _position(system: SystemSummary) -> tuple[tuple[int, str], int | None]:
     task = system.experiment["task"]
     return (int(task["k_max"]), str(system.experiment["encoding"]["name"])), task["span"]
 
@@ -80,12 +89,9 @@ def _panel(plot: Plot, system: SystemSummary, k_train: int, ks: Sequence[int]) -
         medians = [found.median for cell in cells if (found := cell.estimate())]
         plot.plot(
             lengths, medians, MARKERS[ks.index(k) % len(MARKERS)], ls="-" if seen else "--", color=colour,
-            mfc=colour if seen else "white", ms=4.5, lw=1.6 if seen else 1.1, clip_on=False,
+            mfc=colour if seen else PAPER, ms=4.5, lw=1.6 if seen else 1.1, clip_on=False,
         )  # fmt: skip
-    plot.set_xscale("log")
-    plot.set_xticks(sorted({cell.length for cells in by_k.values() for cell in cells}), minor=False)
-    plot.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    plot.minorticks_off()
+    log_axis(plot, "x", sorted({float(cell.length) for cells in by_k.values() for cell in cells}))
 
 
 def _legend(figure: object, ks: Sequence[int]) -> None:
@@ -97,9 +103,9 @@ def _legend(figure: object, ks: Sequence[int]) -> None:
         Line2D([], [], color=COLOURS[i % len(COLOURS)], marker=MARKERS[i % len(MARKERS)], ms=4.5, label=f"k = {k}")
         for i, k in enumerate(ks)
     ]
-    handles.append(Line2D([], [], color=QUIET, ls="--", marker="o", mfc="white", ms=4.5, label="k > K_train"))
+    handles.append(Line2D([], [], color=QUIET, ls="--", marker="o", mfc=PAPER, ms=4.5, label="k > K_train"))
     handles.append(Line2D([], [], color=QUIET, lw=1, ls=(0, (2, 3)), label="chance"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
 
 
 if __name__ == "__main__":

@@ -1,34 +1,45 @@
-"""Figures of studies: R over n of the idealized learner, R over the context, extrapolation of position products."""
+"""Draws the figures of studies: R over n of the idealized learner, R over the context, errors of position products."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.report.figures.svg import COLOURS, MARKERS, QUIET, new_figure, page_style, to_svg
-from lengthwise.report.figures.theory_figure import theory_figure
+from lengthwise.report.figures.svg import COLOURS, MARKERS, PAPER, QUIET, log_axis, new_figure, page_style
+from lengthwise.report.figures.theory_figure import draw_theory
 
-Result = Mapping[str, Any]
+if TYPE_CHECKING:
+    from lengthwise.report.figures.drawing import Drawing
+
+StudyResult = Mapping[str, Any]
+Rows = Sequence[Mapping[str, Any]]
 
 
-def study_figure(result: Result) -> str:
-    """The SVG of a study's result; raises `UnknownNameError` for a study that has no figure."""
+def study_figure(result: StudyResult) -> str:
+    """The figure of `draw_study` as SVG."""
+    return draw_study(result).svg()
+
+
+def draw_study(result: StudyResult) -> Drawing:
+    """The figure of a study's result; raises `UnknownNameError` for a study without a figure."""
     name = result["study"]
-    if name not in FIGURES:
-        raise UnknownNameError("figure", name, FIGURES)
-    return FIGURES[name](result["rows"])
+    if name not in STUDY_FIGURES:
+        raise UnknownNameError("figure", name, STUDY_FIGURES)
+    return STUDY_FIGURES[name](result["rows"])
 
 
-def learner_figure(rows: Sequence[Mapping[str, Any]]) -> str:
-    """One line per target: R of the chosen transformer over n, filled markers where it makes no error up to n."""
+def learner_figure(rows: Rows) -> Drawing:
+    """One line per target: R of the learned transformer over n; filled markers stand for no error up to n."""
     with page_style("idealized-learner"):
-        figure = new_figure(7.6, 4.2)
+        figure = new_figure(
+            7.6, 4.2, "idealized-learner", "Regularizer over n for the seven targets of the idealized learner"
+        )
         axes = figure.subplots()
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             choices = row["choices"]
-            colour = COLOURS[place % len(COLOURS)]
+            colour = COLOURS[index % len(COLOURS)]
             settled = row["settled_from"]
             label = f"{row['target']} ({'never settles' if settled is None else f'settled from n = {settled}'})"
             ns, values = [choice["n"] for choice in choices], [choice["regularizer"] for choice in choices]
@@ -36,68 +47,76 @@ def learner_figure(rows: Sequence[Mapping[str, Any]]) -> str:
             for choice in choices:
                 right = choice["errors"] == 0 and choice["program"] is not None
                 axes.plot(
-                    choice["n"], choice["regularizer"], MARKERS[place % len(MARKERS)], color=colour, markersize=5,
-                    markerfacecolor=colour if right else "white",
+                    choice["n"], choice["regularizer"], MARKERS[index % len(MARKERS)], color=colour, markersize=5,
+                    markerfacecolor=colour if right else PAPER,
                 )  # fmt: skip
-        axes.set_yscale("log")
+        log_axis(axes, "y")
         axes.set_xlabel("n (agrees up to length n/2)")
-        axes.set_ylabel("R of the chosen transformer")
-        axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return to_svg(figure, "Regularizer over n for the seven targets of the idealized learner")
+        axes.set_ylabel("R of the learned transformer, logarithmic")
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return figure
 
 
-def growth_figure(rows: Sequence[Mapping[str, Any]]) -> str:
+def growth_figure(rows: Rows) -> Drawing:
     """One line per network, both axes logarithmic; programs solid, networks for parity dashed."""
     with page_style("regularizer-growth"):
-        figure = new_figure(7.0, 3.8)
+        figure = new_figure(
+            7.0, 3.8, "regularizer-growth", "Regularizer over the context: constant for programs, growing for parity"
+        )
         axes = figure.subplots()
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             contexts = [int(context) for context in row["R"]]
             axes.plot(
-                contexts, list(row["R"].values()), MARKERS[place % len(MARKERS)],
-                linestyle="-" if row["one_program"] else "--", color=COLOURS[place % len(COLOURS)],
+                contexts, list(row["R"].values()), MARKERS[index % len(MARKERS)],
+                linestyle="-" if row["one_program"] else "--", color=COLOURS[index % len(COLOURS)],
                 label=row["network"], markersize=4,
             )  # fmt: skip
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xlabel("context N")
-        axes.set_ylabel("R")
-        axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return to_svg(figure, "Regularizer over the context: constant for programs, growing for parity")
+        log_axis(axes, "x", sorted({float(context) for row in rows for context in row["R"]}), base=2)
+        log_axis(axes, "y")
+        axes.set_xlabel("context N, logarithmic")
+        axes.set_ylabel("R, logarithmic")
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return figure
 
 
-def products_figure(rows: Sequence[Mapping[str, Any]]) -> str:
+def products_figure(rows: Rows) -> Drawing:
     """Mean squared error on windows of 150, ours and published, by relation and width."""
     widths = sorted({row["width"] for row in rows})
     with page_style("positional-products"):
-        figure = new_figure(7.6, 1.2 + 0.4 * len(rows) / len(widths))
-        for place, width in enumerate(widths):
-            axes = figure.add_subplot(1, len(widths), place + 1)
+        figure = new_figure(
+            7.6,
+            1.2 + 0.4 * len(rows) / len(widths),
+            "positional-products",
+            "Errors of products of learned positions on windows of 150 positions",
+        )
+        for column, width in enumerate(widths):
+            axes = figure.add_subplot(1, len(widths), column + 1)
             mine = [row for row in rows if row["width"] == width]
             for line, row in enumerate(reversed(mine)):
                 longest = max(row["errors"], key=int)
                 axes.plot(_floor(row["errors"][longest]), line, "o", color=COLOURS[0], label="ours")
-                axes.plot(_floor(row["published"][longest]), line, "D", color=QUIET, mfc="white", label="published")
+                axes.plot(_floor(row["published"][longest]), line, "D", color=QUIET, mfc=PAPER, label="published")
             axes.axvline(4.0, color=QUIET, linewidth=0.8, linestyle=":")
-            axes.set_xscale("log")
+            log_axis(axes, "x")
             axes.set_yticks(range(len(mine)))
             names = [f"{row['relation']} ({row['kind']})" for row in reversed(mine)]
-            axes.set_yticklabels(names if place == 0 else [])
+            axes.set_yticklabels(names if column == 0 else [])
             axes.set_title(f"d = {width}", fontsize=10)
-            axes.set_xlabel("error on windows of 150")
-            if place == len(widths) - 1:
+            axes.set_xlabel("error, logarithmic")
+            if column == len(widths) - 1:
                 handles, labels = axes.get_legend_handles_labels()
-                axes.legend(handles[:2], labels[:2], frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
-        return to_svg(figure, "Errors of products of learned positions on windows of 150 positions")
+                axes.legend(handles[:2], labels[:2], fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+        return figure
 
 
 def _floor(value: float) -> float:
+    """At least 1e-6, the left end of the axis."""
     return value if value > 1e-6 and math.isfinite(value) else 1e-6
 
 
-FIGURES: dict[str, Callable[[Sequence[Mapping[str, Any]]], str]] = {
+STUDY_FIGURES: dict[str, Callable[[Rows], Drawing]] = {
     "idealized-learner": learner_figure,
     "regularizer-growth": growth_figure,
     "positional-products": products_figure,
-    "planted-theory": theory_figure,
+    "planted-theory": draw_theory,
 }

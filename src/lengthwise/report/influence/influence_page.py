@@ -6,16 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lengthwise.report.influence.influence_figure import masks_figure, recovered_figure, scatter_figure, spans_figure
+from lengthwise.report.figures.svg import NARROW
+from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
 from lengthwise.report.influence.influence_result import NAMES, Cell, InfluenceResult, Link
+from lengthwise.report.influence.mask_figure import draw_masks, draw_spans
+from lengthwise.report.pictures import Picture
 
+LEAST_GAIN = 0.01
+"""Smallest mean gain of the block, in nats, whose recovered fractions are stated in words."""
 ENOUGH = 0.9
 """Share of the gain at which k tokens count as sufficient; our own convention."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A finding that begins with what it is about."""
+    """A finding, whose text continues its ``name``."""
 
     name: str
     text: str
@@ -26,26 +31,36 @@ class InfluenceSection:
     """One result on the page."""
 
     title: str
+    anchor: str
+    model: str
     setting: str
     findings: tuple[Sentence, ...]
     ks: tuple[int, ...]
     best: str
-    scatter: str
-    recovered: str
-    spans: str
-    masks: str
+    scatter: Picture
+    scatter_caption: str
+    recovered: Picture
+    spans: Picture
+    masks: Picture
     tables: tuple[dict[str, Any], ...]
     overlap: tuple[dict[str, Any], ...]
     settings: Mapping[str, Any]
     provenance: str
 
+    @property
+    def pictures(self) -> list[Picture]:
+        """All figures of the section."""
+        return [self.masks, self.recovered, self.scatter, self.spans]
 
-def influence_section(result: InfluenceResult) -> InfluenceSection:
-    """Everything that the template shows."""
+
+def influence_section(result: InfluenceResult, anchor: str) -> InfluenceSection:
+    """The section of one result."""
     documents = len({target["document"] for target in result.values["targets"]})
     first = ", the first token always visible" if result.keep_first else ""
     return InfluenceSection(
         title=f"influence: {result.title}",
+        anchor=anchor,
+        model=result.model,
         setting=(
             f"{len(result.long)} targets in {documents} documents; {result.context} tokens of context, the last "
             f"{result.recent} always visible, a block of {result.block} masked{first}. Losses in nats."
@@ -53,10 +68,11 @@ def influence_section(result: InfluenceResult) -> InfluenceSection:
         findings=tuple(findings(result)),
         ks=result.ks,
         best=NAMES.get(result.best, result.best),
-        scatter=scatter_figure(result),
-        recovered=recovered_figure(result),
-        spans=spans_figure(result),
-        masks=masks_figure(),
+        scatter=Picture("influence-scatter", draw_scatter(result), draw_scatter(result, NARROW)),
+        scatter_caption=_scatter_caption(result),
+        recovered=Picture("influence-recovered", draw_recovered(result), draw_recovered(result, NARROW)),
+        spans=Picture("influence-distances", draw_spans(result), draw_spans(result, NARROW)),
+        masks=Picture("influence-masks", draw_masks(), draw_masks(NARROW)),
         tables=tuple(_tables(result)),
         overlap=tuple(_overlap(result)),
         settings={
@@ -67,74 +83,62 @@ def influence_section(result: InfluenceResult) -> InfluenceSection:
     )
 
 
-def findings(result: InfluenceResult, *, brief: bool = False) -> list[Sentence]:
-    """What the numbers say, one sentence each; ``brief`` leaves out what a table of R_k says beside it."""
+def findings(result: InfluenceResult) -> list[Sentence]:
+    """What the losses show, in words; the tables hold R_k."""
     long, short = float(result.long.mean()), float(result.short.mean())
     helped = float((result.short - result.long > 0.1).mean())
     found = [
         Sentence(
             "The block",
-            f"lowers the mean loss from {short:.3f} to {long:.3f} nats; by more than 0.1 nat for {helped:.0%} of the "
-            "targets.",
+            f"changes the mean loss from {short:.3f} to {long:.3f} nats; it lowers the loss by more than 0.1 nat for "
+            f"{helped:.0%} of the targets.",
         )
     ]
-    for name in () if brief else (result.best, "cross", "attention", "random", "null", "beyond_null"):
+    if short - long < LEAST_GAIN or all(cell.recovered is None for cell in result.cells[result.best].values()):
+        return [*found, Sentence("Recovered fractions:", "the gain is too small to say.")]
+    for name, words in (
+        (result.best, f"Chosen by the model itself ({NAMES.get(result.best, result.best)}),"),
+        ("cross", f"Chosen by the other model ({result.chooser or 'unnamed'}),"),
+        ("attention", "Chosen by attention, which does not use the target,"),
+        ("random", "Chosen at random,"),
+        ("beyond_null", "Beyond what greedy search gains in a block of another document,"),
+    ):
         if name in result.cells:
-            found.append(Sentence(_subject(result, name), _recovers(result, name)))
-    found.append(Sentence(f"R ≥ {ENOUGH:g}", _enough(result)))
+            found.append(Sentence(words, _enough(result, name)))
     if result.link is not None:
         found.append(Sentence("Sparse dependence and extrapolation:", _link_text(result.link)))
     return found
 
 
-def _enough(result: InfluenceResult) -> str:
-    """How many tokens it takes; choosing by the target's loss finds something in any block, so that is taken off."""
-    who = {
-        result.best: "the model itself chooses",
-        "cross": "the other model chooses",
-        "attention": "attention chooses, which does not see the target",
-        "beyond_null": "what a foreign block gives is taken off",
-    }
-    parts = []
-    for name, words in who.items():
-        if name in result.cells:
-            k = next((k for k, cell in sorted(result.cells[name].items()) if (cell.recovered or 0.0) >= ENOUGH), None)
-            few = f"by no number up to {max(result.ks)}" if k is None else f"by {k} token{'s' if k > 1 else ''}"
-            parts.append(f"{few} of {result.block} when {words}")
-    return f"is reached {', '.join(parts)}."
+def _enough(result: InfluenceResult, name: str) -> str:
+    """How many tokens recover the share `ENOUGH` of the gain."""
+    cells = sorted(result.cells[name].items())
+    k = next((k for k, cell in cells if (cell.recovered or 0.0) >= ENOUGH), None)
+    if k is None:
+        return f"no number of tokens up to {max(result.ks)} of {result.block} recovers {ENOUGH:.0%} of the gain."
+    return f"{k} token{'s recover' if k > 1 else ' recovers'} at least {ENOUGH:.0%} of the gain of all {result.block}."
 
 
 def _link_text(link: Link) -> str:
-    interval = "" if link.interval is None else f" [{link.interval[0]:.2f}–{link.interval[1]:.2f}]"
+    interval = "" if link.interval is None else f", 95 % {link.interval[0]:.2f} to {link.interval[1]:.2f}"
     return (
-        f"over the {link.targets} targets that need the context, the share that {link.k} token"
-        f"{'s' if link.k > 1 else ''} recover{'' if link.k > 1 else 's'} has rank correlation {link.correlation:.2f}"
-        f"{interval} with how much worse the model trained at the shorter context is; negative would mean that sparse "
-        "dependence extrapolates better."
+        f"over the {link.targets} targets that need the context, the share recovered with k = {link.k} has rank "
+        f"correlation {link.correlation:.2f}{interval} with the additional loss of the model trained at a shorter "
+        "context. A negative value means that sparse dependence extrapolates better."
     )
 
 
-def _subject(result: InfluenceResult, name: str) -> str:
-    if name == "cross":
-        return f"Chosen by the other model ({result.chooser})" if result.chooser else "Chosen by the other model"
-    if name == "null":
-        return "Greedy in a block of another document"
-    if name == "beyond_null":
-        return "Greedy beyond that"
-    return f"Chosen by {NAMES.get(name, name)}" if name != "random" else "Random tokens"
-
-
-def _recovers(result: InfluenceResult, name: str) -> str:
-    parts = [f"k = {k}: {shown(cell)}" for k, cell in sorted(result.cells[name].items()) if cell.recovered is not None]
-    return f"R: {', '.join(parts)}." if parts else "there is no gain to recover."
-
-
-def shown(cell: Cell) -> str:
-    """``0.84 [0.79–0.88]``."""
-    if cell.recovered is None:
-        return "–"
-    interval = "" if cell.low is None or cell.high is None else f" [{cell.low:.2f}–{cell.high:.2f}]"
-    return f"{cell.recovered:.2f}{interval}"
+def _scatter_caption(result: InfluenceResult) -> str:
+    text = (
+        "One point per target: the gain from k chosen tokens of the block (x) against the gain from the whole block "
+        "(y), in nats. On the dashed diagonal the k tokens give the whole gain. "
+    )
+    if "cross" not in result.chosen:
+        return text + "Tokens chosen by the target's own loss bias x upwards."
+    return text + (
+        "Filled points: tokens chosen by the target's own loss, which biases x upwards. Hollow points: tokens chosen "
+        "by the other model."
+    )
 
 
 def _tables(result: InfluenceResult) -> list[dict[str, Any]]:

@@ -1,28 +1,25 @@
-"""One passage, token by token: point at a token and see the earlier tokens that it depends on. One HTML file.
-
-The page loads nothing: its content security policy forbids it. Everything that comes from a corpus is escaped.
-"""
+"""Renders passages as an HTML page that shows, for each token, the earlier tokens that it depends on."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.report.html import render_page
 from lengthwise.report.influence.influence_result import InfluenceResult
 
 LEAST_SCALE = 0.05
-"""Nats at full colour are never fewer, so that noise is not shown in strong colours."""
+"""Smallest gain in nats that gets the full colour, so that noise stays pale."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a token's text; ``mark`` is a sign for what can't be seen, ``newline`` breaks the line after it."""
+    """A part of a token's text; ``mark`` stands for an invisible character, and ``newline`` ends the line."""
 
     text: str
     mark: bool = False
@@ -30,35 +27,31 @@ class Part:
 
 
 def token_view(result: InfluenceResult) -> str:
-    """The page as HTML text; raises `LengthwiseError` where the result has no passage or a damaged one."""
-    import jinja2
+    """The page as HTML text; raises `LengthwiseError` if the result has no passage or a damaged one."""
     from markupsafe import Markup
 
     if not result.passages:
         raise LengthwiseError("the result holds no passage to show; measure again with at least one target")
     passages = [_checked(passage) for passage in result.passages]
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    template = environment.from_string(
-        files("lengthwise.report.influence").joinpath("token_view.html").read_text("utf-8")
-    )
     scale = colour_scale(passages)
     data = {"passages": passages, "scale": scale, "context": result.context, "recent": result.recent}
-    return template.render(
+    return render_page(
+        "token_view.html",
+        "token_view.js",
+        title=f"Token by token · {result.model}",
         model=result.model,
         corpus=result.corpus,
         recent=result.recent,
         block=result.block,
         scale=scale,
         passages=[{"document": p["document"], "tokens": _tokens(p)} for p in passages],
-        # "</script>" in a corpus must not end the element.
+        # A "</script>" in the corpus must not end the element.
         data=Markup(json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")),
     )
 
 
 def colour_scale(passages: Sequence[Mapping[str, Any]]) -> float:
-    """Nats that get the full colour: the 98th percentile of all gains, so that one outlier doesn't pale the rest."""
+    """The gain in nats that gets the full colour: the 98th percentile of all gains, at least `LEAST_SCALE`."""
     gains = [nats for p in passages for target in p["targets"] for _, nats in target["influence"] if nats > 0]
     return max(LEAST_SCALE, round(float(np.quantile(gains, 0.98)), 3)) if gains else LEAST_SCALE
 
@@ -93,12 +86,12 @@ def _tokens(passage: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _parts(token: str) -> list[Part]:
-    """Text as it is, line ends as a sign and a break; a token without text gets a dot."""
+    """The text with ⏎ and a line break for line ends; a token without text becomes a dot."""
     if not token:
         return [Part("·", mark=True)]
     parts = []
-    for place, line in enumerate(token.split("\n")):
-        if place:
+    for index, line in enumerate(token.split("\n")):
+        if index:
             parts.append(Part("⏎", mark=True, newline=True))
         if line:
             parts.append(Part(line))

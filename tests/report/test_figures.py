@@ -1,0 +1,178 @@
+"""Every figure, without a browser: texts large enough, within the figure and apart, and lines that are the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from made_up import experiment, result, score
+from made_up_influence import influence_result
+from text_boxes import problems
+
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.report.agreement_page import agreement_page
+from lengthwise.report.example import example
+from lengthwise.report.figures.accuracy_figure import draw_accuracy
+from lengthwise.report.figures.agreement_figure import draw_agreement
+from lengthwise.report.figures.dependency_figure import draw_dependencies
+from lengthwise.report.figures.drawing import Drawing
+from lengthwise.report.figures.svg import NARROW, WIDE, new_figure, page_style
+from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
+from lengthwise.report.influence.influence_result import InfluenceResult
+from lengthwise.report.influence.mask_figure import draw_masks, draw_spans
+from lengthwise.report.page import render
+from lengthwise.report.panels import panels
+from lengthwise.report.pictures import Picture, write_pictures
+from lengthwise.report.result import Result
+from lengthwise.report.summary import summarize
+from lengthwise.tasks import TASKS
+
+LEAST = {WIDE: 7.7, NARROW: 6.7}
+"""Points that are at least 9 CSS pixels where the page shows this version: at 844 and at 350 pixels of width."""
+
+
+def mixed_results() -> list[Result]:
+    predicted = [score(n, r, exact_match_ids=r, oracle_ids=200) for n, r in ((8, 200), (16, 190), (40, 150))]
+    values = [
+        *[result("PPC", seed, scores=predicted, config=experiment("predictive-coupling")) for seed in range(3)],
+        result("shift", 0, scores=[score(8, 200), score(16, 90), score(40, 0)], config=experiment("sequential")),
+        result("RoPE", 0, fitted=False, scores=[score(8, 20)], config=experiment("pose", "rope")),
+    ]
+    return [Result.of(value) for value in values]
+
+
+def crowd(count: int, name: str = "system {} with a name that needs more than one line") -> list[Result]:
+    """Many systems with the same curve, on two panels."""
+    scores = [score(n, 100, axes={"chains": c, "depth": n // c}) for n in (8, 16, 400) for c in (1, 4)]
+    return [Result.of(result(name.format(i), scores=scores, recipe="variable-assignment")) for i in range(count)]
+
+
+HOSTILE = [r"$\foo$", "a\x0b\x00b\n\nc", "x" * 400, "</title><b>&amp;", "名前", "{", "", "\u202eabc"]
+
+
+def accuracy(results: list[Result], width: float) -> Drawing:
+    drawn = draw_accuracy(summarize(results), width)
+    assert drawn is not None
+    return drawn
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("count", [0, 1, 6, 14])
+def test_accuracy_names_every_system_at_its_line(width: float, count: int) -> None:
+    results = crowd(count) if count else mixed_results()
+    figure = accuracy(results, width)
+    svg = figure.svg()
+    assert problems(svg, LEAST[width]) == []
+    for plot in figure.axes:
+        written = "\n".join(text.get_text() for text in plot.texts).replace("\n", " ")
+        names = {one.system for one in results if one.fitted}
+        assert all(name in written for name in names)
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_accuracy_lines_are_the_medians(width: float) -> None:
+    (plot,) = accuracy(mixed_results(), width).axes
+    lines = {tuple(np.asarray(line.get_xdata())): list(np.asarray(line.get_ydata())) for line in plot.get_lines()
+             if line.get_linewidth() == 2}  # fmt: skip
+    drawn = sorted(tuple(values) for line in plot.get_lines() if line.get_linewidth() == 2
+                   for values in [np.asarray(line.get_ydata())])  # fmt: skip
+    assert list(lines) == [(8, 16, 40)]
+    assert drawn == [(1.0, 0.45, 0.0), (1.0, 0.95, 0.75)]
+    # 40 is less than 6 × 8, and 400 is more.
+    assert plot.get_xlabel() == "length"
+    assert accuracy(crowd(1), width).axes[0].get_xlabel() == "length, logarithmic axis"
+
+
+def test_a_crowded_panel_is_split_by_the_first_part_of_the_names() -> None:
+    names = [f"task {i % 3}, system {i}" for i in range(9)]
+    found = panels(summarize([Result.of(result(name)) for name in names]))
+    assert [panel.title for panel in found] == ["task 0", "task 1", "task 2"]
+    assert [len(panel.cells) for panel in found] == [3, 3, 3]
+    assert len(panels(summarize([Result.of(result(name)) for name in names[:8]]))) == 1
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_text(name: str, tmp_path: Path) -> None:
+    results = [Result.of(result(name, recipe=name)), Result.of(result("b", recipe=name))]
+    figure = accuracy(results, WIDE)
+    ElementTree.fromstring(figure.svg())
+    assert problems(figure.svg(), LEAST[WIDE]) == []
+    html = render(results)
+    assert "</title><b>" not in html
+    paths = write_pictures([Picture(name, figure), Picture(name, figure)], tmp_path)
+    assert len({path.name for path in paths}) == 6
+    assert {path.parent for path in paths} == {tmp_path}
+
+
+@pytest.mark.parametrize("length", [0, 1])
+def test_a_test_at_length_0_is_drawn(length: int) -> None:
+    results = [Result.of(result(scores=[score(length, 10), score(100, 10)])),
+               Result.of(result("alone", scores=[score(length, 10)], config=experiment("sequential")))]  # fmt: skip
+    assert problems(accuracy(results, WIDE).svg(), LEAST[WIDE]) == []
+    assert problems(accuracy(results[1:], WIDE).svg(), LEAST[WIDE]) == []
+    assert "At the longest test of each system" in render(results)
+
+
+@pytest.mark.parametrize("task", ["addition", "variable-assignment", "parity", "sort", "copy"])
+def test_dependencies_fit(task: str) -> None:
+    shown = example(TASKS.build(task), SCHEMES.build("coupled"), 5, 0)
+    figure = draw_dependencies(shown)
+    assert problems(figure.svg(), LEAST[WIDE]) == []
+    written = [text.get_text() for text in figure.axes[0].texts]
+    assert written == [token.text.strip("<>") for token in shown.tokens]
+    arcs = sum(len(token.parents) for token in shown.scored)
+    boxes = len(shown.tokens)
+    assert sum(len(plot.patches) for plot in figure.axes) == arcs * len(figure.axes), (arcs, boxes)
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("controls", [False, True])
+def test_influence_figures_fit(width: float, controls: bool) -> None:
+    read = InfluenceResult.of(influence_result(controls=controls))
+    for draw in (draw_scatter, draw_recovered, draw_spans):
+        assert problems(draw(read, width).svg(), LEAST[width]) == [], draw
+    assert problems(draw_masks(width).svg(), LEAST[width]) == []
+
+
+def cells() -> list[dict[str, Any]]:
+    row = {"predicted": "yes", "status": "fitted", "fitted": 3, "seeds": 3, "test_set": "uniform", "right": True}
+    return [
+        {**row, "task": f"{{a,b}}* {i}", "encoding": encoding, "median": {"51-100": 0.9, "101-150": 0.8},
+         "published": {"51-100": 0.7, "101-150": 0.6}}
+        for i in range(7) for encoding in ("nope", "ape")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_agreement_fits_and_draws_ours_and_the_published_numbers(width: float) -> None:
+    rows = cells()
+    rows[0] |= {"status": "not run", "median": {}, "right": None, "task": "$x$"}
+    figure = draw_agreement(rows, width)
+    assert problems(figure.svg(), LEAST[width]) == []
+    drawn = [list(np.asarray(line.get_ydata())) for line in figure.axes[2].get_lines() if line.get_marker() != "None"]
+    assert drawn == [[0.7, 0.6], [0.9, 0.8]] * 2
+    page = agreement_page(rows, {"yes right": 13}, "A title")
+    assert "<td>$x$</td>" in page
+    assert "–" in page
+
+
+def test_too_small_cut_and_overlapping_texts_are_found() -> None:
+    with page_style("a"):
+        figure = new_figure(3, 2)
+        for x, y, size, text in ((0.5, 0.5, 9, "one"), (0.51, 0.5, 9, "two"), (0.9, 0.9, 9, "cut off"), (0, 0, 4, "s")):
+            figure.text(x, y, text, fontsize=size)
+    assert problems(figure.svg(), 7) == ["'s' has 4.0 points", "'cut off' leaves the figure", "'one' and 'two' overlap"]
+
+
+def test_files_hold_the_figure_and_repeat(tmp_path: Path) -> None:
+    figure = accuracy(mixed_results(), WIDE)
+    first = {path.name: path.read_bytes() for path in write_pictures([Picture("a b/c", figure)], tmp_path)}
+    assert list(first) == ["a-b-c.svg", "a-b-c.pdf", "a-b-c.png"]
+    assert b"var(--" not in first["a-b-c.svg"]
+    assert first["a-b-c.pdf"].startswith(b"%PDF")
+    assert first["a-b-c.png"].startswith(b"\x89PNG")
+    again = write_pictures([Picture("a b/c", accuracy(mixed_results(), WIDE))], tmp_path)
+    assert {path.name: path.read_bytes() for path in again} == first
