@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
+from matplotlib.patches import FancyBboxPatch
 from tables import runs, score
 
+from lengthwise.crasp.decide.decision import decide
 from lengthwise.experiments.agreement import CUT
 from lengthwise.experiments.recipes.huang_review import seeds_at_the_end
 from lengthwise.positions.schemes import SCHEMES
@@ -227,7 +229,59 @@ def speed() -> str:
         return to_svg(figure, "Speed against named alternatives, as ratios")
 
 
-PICTURES: tuple[Callable[[], str], ...] = (huang_seeds, ppc_length, parity_length, coupling_seeds, arcs, speed)
+LANGUAGES = {
+    "none": ("(ab)*", "(aabb)*"),
+    "local": ("(a|b)*abb(a|b)*", "(a|b)*aaaa(a|b)*"),
+    "periodic": ("(aa)*", "(abab)*"),
+    "ape": ("((a|b)(a|b))*aa((a|b)(a|b))*", "(a(aa)*b(bb)*)*"),
+}
+"""Languages of the smallest fragment of that name; `fragments` decides each before it draws."""
+
+
+def fragments() -> str:
+    """The four fragments of C-RASP as overlapping boxes, with their encodings and languages that need them."""
+    for key, languages in LANGUAGES.items():
+        for language in languages:
+            found = {name for name in LANGUAGES if decide(language).verdict(name, "eos").verdict == "yes"}
+            assert found == {"none": set(LANGUAGES), "ape": {"ape"}}.get(key, {key, "ape"}), (language, found)
+    boxes = {
+        "ape": (0, 0, 10, 4.6, "periodic and local", "APE with random offsets"),
+        "local": (0.3, 0.3, 5.4, 3.1, "local (windows)", "ALiBi"),
+        "periodic": (4.3, 0.3, 5.4, 3.1, "periodic", "RoPE, sinusoidal"),
+    }
+    with page_style("fragments"):
+        figure = new_figure(8, 3.9)
+        plot = figure.subplots()
+        for index, (left, low, width, height, name, encodings) in enumerate(boxes.values()):
+            box = FancyBboxPatch((left, low), width, height, boxstyle="round,pad=0,rounding_size=0.2", lw=1.6)
+            box.set(facecolor=COLOURS[index], edgecolor=COLOURS[index], alpha=0.12)
+            plot.add_patch(box)
+            at, side = (left + width - 0.25, "right") if name == "periodic" else (left + 0.25, "left")
+            plot.text(at, low + height - 0.3, f"C-RASP[{name}]", ha=side, fontweight="bold", color=COLOURS[index])
+            plot.text(at, low + height - 0.62, encodings, ha=side, color=QUIET, fontsize=9)
+        plot.text(5, 2.35, "C-RASP", ha="center", fontweight="bold", color=INK)
+        plot.text(5, 2.03, "NoPE", ha="center", color=QUIET, fontsize=9)
+        for key, x, y in (("none", 5, 1.4), ("local", 2.25, 1.4), ("periodic", 7.75, 1.4), ("ape", 5, 4.12)):
+            lines = LANGUAGES[key] if key != "ape" else ("      ".join(LANGUAGES[key]),)
+            for row, text in enumerate(lines):
+                plot.text(
+                    x + (1.3 if key == "ape" else 0), y - 0.4 * row, text, ha="center", family="monospace", fontsize=9
+                )
+        plot.set_xlim(-0.1, 10.1)
+        plot.set_ylim(-0.1, 4.7)
+        plot.axis("off")
+        return to_svg(figure, "Fragments of C-RASP, the encodings that they stand for, and languages that need them")
+
+
+PICTURES: tuple[Callable[[], str], ...] = (
+    huang_seeds,
+    ppc_length,
+    parity_length,
+    coupling_seeds,
+    arcs,
+    speed,
+    fragments,
+)
 
 
 def as_file(svg: str) -> str:

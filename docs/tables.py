@@ -1,4 +1,4 @@
-"""Compute the tables of the results pages from committed result files: ``python docs/tables.py [PAGE]`` prints them.
+"""Compute the tables of pages from committed result files: ``python docs/tables.py [PAGE]`` prints them.
 
 `PAGES` maps a page's name to a function that returns its tables as Markdown. ``tests/test_docs_tables.py`` compares.
 """
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from math import comb
 from pathlib import Path
+from typing import Any
 
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import result_files
@@ -248,12 +249,103 @@ def sparse_parity() -> dict[str, str]:
     return {"up to K_train": upto, "RoPE": rope, "more ones than in training": beyond}
 
 
+def planted_theory() -> dict[str, str]:
+    """The three figures of the study of exact learners."""
+    study = read_json(RESULTS / "planted-theory" / "quick" / "study.json")["rows"]
+
+    def ranged(row: dict[str, Any], length: str) -> str:
+        low, high = row["spread"][list(row["error"]).index(length)]
+        return f"{row['error'][length]:.3f} [{low:.2f}–{high:.2f}]" if high else "0"
+
+    names = {
+        "local": ("local: S\\* and weights of span ≤ 4", "exact (Theorem A)"),
+        "non-local": ("non-local: S\\* anywhere, a weight per offset", "fails"),
+        "non-local with PoSE": ("non-local, training ids stretched by PoSE", "exact (offsets covered)"),
+        "far": ("far: S\\* = {i, i + ℓ/2}, a weight per offset", "fails"),
+        "far with coupling": ("far, the two halves numbered alike (coupling)", "exact (Corollary C)"),
+    }
+    by_length = [
+        (
+            *names[row["learner"]],
+            *(ranged(row, n) for n in ("16", "20", "32", "96")),
+            f"{100 * row['settled'][-1]:.0f} %",
+        )
+        for row in study
+        if row["figure"] == "length"
+    ]
+    by_k = []
+    for strings in (100, 300, 1000, 3000, 10000):
+        own = [row for row in study if row["figure"] == "k" and row["trained_on"] == strings]
+        by_k.append((f"{strings:,}", *(f"{row['error']['64']:.3f} ({row['unseen']})" for row in own)))
+    growth = [
+        (
+            str(row["k"]), *(f"{row['error'][n]:.4f}" for n in ("8", "32", "128")), f"{row['slope']:.2f}",
+            f"{row['heuristic'][-1]:.3f}", f"{row['bound'][-1]:.2f}",
+        )
+        for row in study
+        if row["figure"] == "growth"
+    ]  # fmt: skip
+    heads = ("learner", "expected", "16", "20", "32", "96", "strings of 96 on which all heads are right")
+    return {
+        "by length": markdown(heads, by_length),
+        "by k": markdown(("training strings", "k = 1", "k = 2", "k = 3", "k = 4"), by_k),
+        "growth": markdown(("k", "8", "32", "128", "exponent", "heuristic at 128", "Theorem B at 128"), growth),
+    }
+
+
+def limit_transformers() -> dict[str, str]:
+    """R over the context, the idealized learner, and products of learned positions."""
+    growth = read_json(RESULTS / "regularizer-growth" / "quick" / "study.json")["rows"]
+    contexts = list(growth[0]["R"])
+    learner = read_json(RESULTS / "idealized-learner" / "quick" / "study.json")["rows"]
+    settled = []
+    for row in learner:
+        last = row["choices"][-1]
+        known = f"knows words up to {last['n'] // 2} by heart; errs on {last['errors']} of {last['words']}"
+        settled.append((
+            row["target"].replace("*", "\\*"), str(row["settled_from"] or "never"), f"{last['regularizer']:.4g}",
+            f"`{last['program']}`" if last["program"] else known, str(row["exhaustive_to"]),
+            "settles" if row["expected"] else "no program",
+        ))  # fmt: skip
+    products = read_json(RESULTS / "positional-products" / "standard" / "study.json")["rows"]
+    relations = dict.fromkeys((row["relation"], row["kind"], row["always_zero"]) for row in products)
+    shown = []
+    for relation, kind, zero in relations:
+        cells = []
+        for width in (32, 256):
+            (row,) = (row for row in products if (row["relation"], row["width"]) == (relation, width))
+            ours, published = (
+                " / ".join(f"{row[part][n]:.2f}" for n in ("100", "150")) for part in ("errors", "published")
+            )
+            cells += [f"**{ours}**" if row["extrapolates"] else ours, published]
+        shown.append((relation, kind, *cells, f"{zero:.2f}"))
+    heads = ("relation", "kind", "d = 32: ours", "published", "d = 256: ours", "published", "answering 0")
+    return {
+        "growth": markdown(
+            ("network", *(f"N = {n}" for n in contexts)),
+            [
+                (
+                    row["network"].replace("*", "\\*"),
+                    *(f"{row['R'][n]:.4g}" if n in row["R"] else "–" for n in contexts),
+                )
+                for row in growth
+            ],
+        ),
+        "learner": markdown(
+            ("target", "settled from n =", "R at the end", "program at the end", "words checked to", "theory"), settled
+        ),
+        "products": markdown(heads, shown),
+    }
+
+
 PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "huang": huang,
     "variable-assignment": variable_assignment,
     "parity-scratchpad": parity_scratchpad,
     "automatic-coupling": automatic_coupling,
     "sparse-parity": sparse_parity,
+    "planted-theory": planted_theory,
+    "limit_transformers": limit_transformers,
 }
 
 

@@ -20,7 +20,8 @@ COMPUTED = {name: page() for name, page in tables.PAGES.items()}
 
 
 def _page(name: str) -> str:
-    return (ROOT / "docs" / "results" / f"{name}.md").read_text(encoding="utf-8")
+    (path,) = (ROOT / "docs").rglob(f"{name}.md")
+    return path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("name", "title"), [(name, title) for name, found in COMPUTED.items() for title in found])

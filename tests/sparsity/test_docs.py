@@ -1,6 +1,8 @@
 import doctest
 from pathlib import Path
 
+from lengthwise.core.rng import stream
+from lengthwise.sparsity.coupling.coupling_theory import pose_coverage
 from lengthwise.sparsity.heads.counterexamples import counterexamples
 
 PAGE = Path(__file__).parents[2] / "docs" / "sparsity.md"
@@ -16,3 +18,13 @@ def test_the_printed_counterexamples_are_the_found_ones():
     text = PAGE.read_text(encoding="utf-8")
     for example in counterexamples():
         assert example.render() in text
+
+
+def test_the_table_of_pose_is_computed():
+    """Exact for k = 2 and 3, on 20,000 random patterns for more; the page rounds to two digits or three."""
+    text = PAGE.read_text(encoding="utf-8")
+    for k in (2, 3, 4, 6):
+        rng = None if k <= 3 else stream(0, "pose", k)
+        shares = [100 * pose_coverage(k, 50, 500, chunks, rng).share for chunks in (1, 2, 3, 4, 6)]
+        cells = [f"{share:.3g} %" if share >= 0.01 else "< 0.01 %" for share in shares]
+        assert f"| {k} | {' | '.join(cells)} |" in text, cells

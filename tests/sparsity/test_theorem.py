@@ -1,4 +1,5 @@
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from lengthwise.sparsity.planted.labels import Lookup, Majority, Parity, SumMod
 from lengthwise.sparsity.planted.placements import FixedOffsets
 from lengthwise.sparsity.planted.planted import Planted
 
+PAGE = (Path(__file__).parents[2] / "docs" / "sparsity.md").read_text(encoding="utf-8")
 AND, FIRST = Lookup(m=2, table=(0, 0, 0, 1)), Lookup(m=2, table=(0, 0, 1, 1))
 
 
@@ -76,6 +78,8 @@ def test_no_violation_in_a_hundred_thousand_exact_heads():
         print(name, report)
         assert report.violations == 0, name
         assert report.exact < report.heads, name
+        row = f"| {report.heads:,} | {report.exact:,} | {report.exact_with_unplanted:,} | {report.violations} |"
+        assert row in PAGE, row
     assert sum(r.exact for r in reports.values()) >= 100_000
     assert sum(r.exact_with_unplanted for r in reports.values()) >= 10_000
 
