@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, TypedDict
 
 from lengthwise.core.config import canonical_json
 
@@ -21,6 +21,29 @@ FULL_STEPS = 30_000
 Status = Literal["fitted", "not fitted", "not run"]
 
 
+class Agreement(TypedDict):
+    """One row of the table of verdict against measurement, as ``table.json`` has it; bins are named ``"51-100"``."""
+
+    task: str
+    encoding: str
+    predicted: str
+    status: Status
+    test_set: str
+    seeds: int
+    fitted: int
+    median: dict[str, float]
+    """Accuracy by bin, the median of the fitted seeds."""
+    standard: NotRequired[dict[str, float]]
+    """The same on ordinary words, where ``median`` is that of adversarial ones."""
+    right: bool | None
+    tried: int
+    """Configurations."""
+    in_distribution: list[float]
+    per_position: dict[str, float]
+    commits: list[str]
+    published: NotRequired[dict[str, float]]
+
+
 def cell(
     task: str,
     encoding: str,
@@ -29,7 +52,7 @@ def cell(
     *,
     searched: int = SEARCHED,
     full_steps: int = FULL_STEPS,
-) -> dict[str, Any]:
+) -> Agreement:
     """One row of the table from the result files of a cell, whatever configurations and seeds they are of.
 
     The configuration with most fitted seeds speaks for the cell (on ties: the smaller, then the shorter one). A "no"
@@ -47,7 +70,9 @@ def cell(
     elif len(full) >= searched:
         status = "not fitted"
     adversarial = any(score.get("axes", {}).get("adversarial") for result in fitted for score in result["scores"])
-    row: dict[str, Any] = {
+    measured = fitted if status == "fitted" else []
+    median = medians(measured, adversarial=adversarial)
+    row: Agreement = {
         "task": task,
         "encoding": encoding,
         "predicted": predicted,
@@ -55,15 +80,16 @@ def cell(
         "test_set": _test_set(fitted, adversarial=adversarial),
         "seeds": len(best),
         "fitted": len(fitted),
-        "median": medians(fitted, adversarial=adversarial) if status == "fitted" else {},
+        "median": median,
+        "standard": medians(measured, adversarial=False),
+        "right": right({"status": status, "predicted": predicted, "median": median}),
+        "tried": len(tried),
+        "in_distribution": [_rate(result["in_distribution"]) for result in best],
+        "per_position": per_position(measured, adversarial=adversarial),
+        "commits": sorted({str(result.get("commit", "unknown")) for result in best}),
     }
-    if adversarial and status == "fitted":
-        row["standard"] = medians(fitted, adversarial=False)
-    row["right"] = right(row)
-    row["tried"] = len(tried)
-    row["in_distribution"] = [_rate(result["in_distribution"]) for result in best]
-    row["per_position"] = per_position(fitted, adversarial=adversarial) if status == "fitted" else {}
-    row["commits"] = sorted({str(result.get("commit", "unknown")) for result in best})
+    if not (adversarial and measured):
+        del row["standard"]
     return row
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
+from lengthwise.experiments.agreement import Agreement
 from lengthwise.experiments.recipes.huang_table import summary, write_table
 from lengthwise.report.agreement_page import agreement_page
 
@@ -18,7 +18,7 @@ SEARCHED = (
 )
 
 
-def rebuild(folders: Sequence[Path], out: Path) -> tuple[list[dict[str, Any]], dict[str, int]]:
+def rebuild(folders: Sequence[Path], out: Path) -> tuple[list[Agreement], dict[str, int]]:
     """Write ``out/table.json`` and ``out/report.html`` from the results in and under ``folders``.
 
     Returns the rows and the confusion counts. Raises `LengthwiseError` where a folder is missing or a result damaged.

@@ -11,7 +11,7 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.files import write_json, write_text
 from lengthwise.core.rng import stream
-from lengthwise.experiments.agreement import cell, confusion
+from lengthwise.experiments.agreement import Agreement, cell, confusion
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipes.huang_cells import (
     ENCODINGS,
@@ -43,7 +43,7 @@ Note = Callable[[str], None]
 class Verification:
     """The rows of verdict against measurement, and the page that shows them."""
 
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[Agreement, ...]
     page: Path
 
     @property

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import checked, each_once, result_files
-from lengthwise.experiments.agreement import cell, confusion
+from lengthwise.experiments.agreement import Agreement, cell, confusion
 from lengthwise.experiments.recipes.huang import cell_name
 from lengthwise.experiments.recipes.huang_cells import (
     ALGORITHMIC,
@@ -30,7 +30,7 @@ def predicted(task: Task, encoding: str) -> str:
     return fragment_answer(task, encoding.partition("+")[0])
 
 
-def build_table(folders: Iterable[Path]) -> list[dict[str, Any]]:
+def build_table(folders: Iterable[Path]) -> list[Agreement]:
     """One row per cell, in the recipe's order; cells of the published encodings are there even if nothing was run.
 
     Results of other ranges of lengths (``--preset quick``, ``--set``) are left out. Raises `LengthwiseError` for a
@@ -47,7 +47,7 @@ def build_table(folders: Iterable[Path]) -> list[dict[str, Any]]:
     by_system: dict[str, list[dict[str, Any]]] = {}
     for _, result in each_once(found):
         by_system.setdefault(result["system"], []).append(result)
-    rows = []
+    rows: list[Agreement] = []
     for name in (*ALGORITHMIC, *FORMAL):
         task = task_of(name)
         for encoding in ENCODINGS:
@@ -62,14 +62,14 @@ def build_table(folders: Iterable[Path]) -> list[dict[str, Any]]:
     return rows
 
 
-def write_table(folders: Sequence[Path], target: Path) -> list[dict[str, Any]]:
+def write_table(folders: Sequence[Path], target: Path) -> list[Agreement]:
     """Write the table as JSON; returns its rows."""
     rows = build_table(folders)
     write_json(target, rows)
     return rows
 
 
-def summary(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Confusion counts of the cells of the published table (APE and NoPE)."""
     return confusion([row for row in rows if row["encoding"] in PUBLISHED_ENCODINGS])
 

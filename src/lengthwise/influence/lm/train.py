@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ def train_lm(
     corpus: Corpus,
     folder: Path,
     report: Report | None = None,
-    about: Callable[[], dict[str, Any]] | None = None,
+    about: Callable[[], Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Train a model into ``folder`` and measure it; a finished one is returned, an interrupted one goes on.
 
