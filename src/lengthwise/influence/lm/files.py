@@ -33,7 +33,7 @@ def description(config: LMConfig, corpus: dict[str, Any]) -> dict[str, Any]:
     return {"format": LM_FORMAT, "kind": "lm", "config": fields_of(config), "corpus": corpus}
 
 
-def claim(folder: Path, config: LMConfig, corpus: dict[str, Any]) -> None:
+def claim_lm_dir(folder: Path, config: LMConfig, corpus: dict[str, Any]) -> None:
     """Create the folder of a model, or check that it belongs to this configuration and text.
 
     Raises `LengthwiseError` if the folder holds other files.

@@ -8,15 +8,17 @@ from typing import Any
 
 from lengthwise.core.errors import require
 from lengthwise.core.files import read_json, write_json
+from lengthwise.core.result_file import check_seal, sealed
 from lengthwise.core.rng import stream
 from lengthwise.influence.lm import loss as lm_loss
 from lengthwise.influence.lm.config import LM_PRESETS, LMConfig, lm_config, pair
-from lengthwise.influence.lm.files import LM_FORMAT, MODEL, claim, save_lm
+from lengthwise.influence.lm.files import LM_FORMAT, MODEL, claim_lm_dir, save_lm
 from lengthwise.influence.text.corpus import Corpus, Document
 from lengthwise.influence.text.text_task import TextTask
 from lengthwise.influence.text.tokenizer import FILE, Bytes, OwnTokenizer, load_tokenizer, save_tokenizer, train_bpe
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.training.runs import RunState
 from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 
@@ -46,9 +48,10 @@ def train_lm(
     window, or training diverges.
     """
     described = corpus.describe()
-    claim(folder, config, described)
+    claim_lm_dir(folder, config, described)
     if (folder / RESULT).exists() and (folder / MODEL).exists():
         result = read_json(folder / RESULT, what="result file")
+        check_seal(result, f"result file {folder / RESULT}")
         whole = isinstance(result, dict) and result.get("format") == LM_FORMAT and set(REPORTED) <= set(result)
         require(whole, f"result file {folder / RESULT} is damaged; delete it and run again")
         return result
@@ -72,18 +75,25 @@ def train_lm(
         tell("held-out", step, config.steps, float(nats.mean()))
         return {"held_out": float(nats.mean()), "far_half": lm_loss.far_half(model, windows, nats)["gain"]}
 
+    setup = TaskSetup(train, config.positions(), ENCODINGS.build("rope"), config.model())
     trainer = Trainer(
-        TaskSetup(train, config.positions(), ENCODINGS.build("rope"), config.model()), config.training(), [config.seed],
-        probe=probe, folder=folder, on_step=lambda step, loss: tell("train", step, config.steps, loss),
+        setup, config.training(), [config.seed], probe, folder,
+        on_step=lambda step, loss: tell("train", step, config.steps, loss),
     )  # fmt: skip
     (state,) = trainer.run()
+    save_lm(folder, state.trained(), tokenizer, config, described)
+    tokens = {"train": len(train.tokens), "held_out": len(held_out.tokens), "vocabulary": tokenizer.vocab_size}
+    result = _result(config, state, tokens, drawn(MEASURED, "final")) | dict(about() if about else {})
+    write_json(folder / RESULT, sealed(result))
+    return result
+
+
+def _result(config: LMConfig, state: RunState, tokens: dict[str, int], measured: lm_loss.HeldOut) -> dict[str, Any]:
     model, progress = state.trained(), state.progress
-    save_lm(folder, model, tokenizer, config, described)
-    measured = drawn(MEASURED, "final")
-    result = {
+    return {
         "format": LM_FORMAT,
         "kind": "lm",
-        "tokens": {"train": len(train.tokens), "held_out": len(held_out.tokens), "vocabulary": tokenizer.vocab_size},
+        "tokens": tokens,
         "parameters": model.parameter_count,
         "steps": progress.step,
         "tokens_seen": progress.step * config.training().batch_size * config.context,
@@ -92,10 +102,7 @@ def train_lm(
         # Windows longer than those of the training: what its ids, not its texts, reached.
         "at_target": lm_loss.report(model, measured, config.longest),
         "probes": progress.probes,
-        **(about() if about else {}),
     }
-    write_json(folder / RESULT, result)
-    return result
 
 
 def _tokenizer(config: LMConfig, corpus: Corpus, folder: Path) -> OwnTokenizer:
