@@ -1,4 +1,4 @@
-"""Verify from nothing to a page, at a tiny size; what the budget does not suffice for is not a result."""
+"""Verify from nothing to a page, on a tiny ladder; what the budget does not suffice for is not a result."""
 
 from __future__ import annotations
 
@@ -9,67 +9,77 @@ import pytest
 
 from lengthwise.cli.verify import read_budget
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.experiments.recipes.huang_cells import Range, Size
+from lengthwise.experiments.blind import run as running
+from lengthwise.experiments.blind.ladder import Rung
+from lengthwise.experiments.blind.study import write_study
 from lengthwise.tasks.language import Language
 from lengthwise.workflows import verify as module
 from lengthwise.workflows.agreement import rebuild
-from lengthwise.workflows.verify import experiments, sizes, task_named, verify
+from lengthwise.workflows.verify import reliability_line, task_named, verify
+
+RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=60, batch=4, norm="rms", weight_decay=0.1)
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SPAN", Range(4, 20))
-    monkeypatch.setattr(module, "sizes", lambda task, encoding: (Size(1, 1, 16, 1e-2, 300),))
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    frozen = write_study(tmp_path / "frozen", {"ladder": [RUNG.to_json()], "seeds": [0, 1, 2, 3, 4]})
+    monkeypatch.setattr(module, "frozen_study", lambda: frozen)
+    for name, value in (("FIT_WORDS", 50), ("PROBE_WORDS", 50), ("SIZE", 12)):
+        monkeypatch.setattr(running, name, value)
 
 
 def test_a_language_that_every_model_gets_right(tmp_path: Path) -> None:
     notes: list[str] = []
-    done = verify("(a|b)*", ["nope", "ape"], tmp_path, budget=120, note=notes.append)
-    assert [(row["predicted"], row["status"], row["right"]) for row in done.rows] == [("yes", "fitted", True)] * 2
+    out = tmp_path / "out"
+    done = verify("(a|b)*", ["nope", "ape"], out, budget=120, jobs=1, note=notes.append)
+    assert [(row["predicted"], row["status"], row["right"]) for row in done.rows] == [("yes", "decided", True)] * 2
     assert done.agrees is True
-    assert done.rows[0]["median"] == {"5-8": 1.0, "9-12": 1.0}
     page = done.page.read_text(encoding="utf-8")
     assert "(a|b)*" in page
     assert "<svg" in page
-    assert "2 of 2" in page
-    written = json.loads((tmp_path / "verification.json").read_text(encoding="utf-8"))
+    assert "blind study" in page
+    written = json.loads((out / "verification.json").read_text(encoding="utf-8"))
     assert written["rows"] == list(done.rows)
     assert any(line.startswith("nope: theory says yes") for line in notes)
-    assert verify("(a|b)*", ["nope", "ape"], tmp_path, budget=1e-9).rows == done.rows, "finished seeds are reused"
+    again = verify("(a|b)*", ["nope", "ape"], out, budget=1e-9, jobs=1)
+    assert again.rows == done.rows, "finished rungs are reused"
+
+
+def test_two_processes_find_the_same(tmp_path: Path) -> None:
+    ours = verify("(a|b)*", ["nope", "ape"], tmp_path / "one", budget=300, jobs=1)
+    theirs = verify("(a|b)*", ["nope", "ape"], tmp_path / "two", budget=300, jobs=2)
+    for mine, other in zip(ours.rows, theirs.rows, strict=True):
+        assert (mine["status"], mine["score"]) == (other["status"], other["score"])
 
 
 def test_without_time_nothing_is_claimed(tmp_path: Path) -> None:
-    done = verify("(aa)*", ["nope"], tmp_path, budget=1e-9)
+    done = verify("(aa)*", ["nope"], tmp_path / "out", budget=1e-9)
     (row,) = done.rows
-    assert (row["predicted"], row["status"], row["right"], row["median"]) == ("no", "not run", None, {})
+    assert (row["predicted"], row["status"], row["right"], row["score"]) == ("no", "not run", None, None)
     assert done.agrees is None
     assert "not run" in done.page.read_text(encoding="utf-8")
 
 
-def test_targets() -> None:
+def test_targets(tmp_path: Path) -> None:
     assert task_named("regex:a*b") == Language(language="a*b")
     assert task_named("Tomita-4") == Language(language="Tomita-4")
     assert task_named("unique_copy").name == "copy"
     with pytest.raises(LengthwiseError):
         task_named("(ab")
-    with pytest.raises(LengthwiseError, match="nothing about longer ones"):
-        experiments(task_named("regex:ab"), "nope")
-    with pytest.raises(UnknownNameError, match="encoding 'rop'"):
-        verify("a*", ["rop"], Path("unused"), budget=1)
+    with pytest.raises(LengthwiseError, match="choose one with longer strings"):
+        verify("regex:ab", ["nope"], tmp_path / "out", budget=1)
+    with pytest.raises(UnknownNameError, match="'rop'"):
+        verify("a*", ["rop"], tmp_path / "out", budget=1)
 
 
-@pytest.mark.parametrize(
-    ("target", "encoding", "counts", "decay"),
-    [
-        ("(aa)*", "ape", False, 1.0),
-        ("(aa)*", "nope", False, 0.01),
-        ("(ab)*", "ape", True, 1.0),
-        ("(ab)*", "nope", True, 1.0),
-    ],
-)
-def test_the_verdicts_choose_what_is_tried(target: str, encoding: str, counts: bool, decay: float) -> None:
-    first = sizes(task_named(target), encoding)[0]
-    assert (first.peri, first.decay) == (counts, decay)
+def test_the_reliability_is_that_of_the_verdict() -> None:
+    counts = {"cells": 28, "decided": 26, "right": 25, "not run": 0}
+    measured = {"reliability": {"ape": {"yes": counts}, "nope": {"no": {**counts, "not run": 3}}}}
+    assert reliability_line(measured, "ape", "yes") == (
+        "of 28 languages of the blind study with the verdict yes under ape, 26 were decided and 25 behaved so"
+    )
+    assert reliability_line(measured, "nope", "no").startswith("reliability not yet measured: 3 of them are not run")
+    assert reliability_line(measured, "ape", "no") == "the blind study has no cell with the verdict no under ape"
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400)])

@@ -45,6 +45,7 @@ def _add_commands() -> None:
     from lengthwise.cli import (
         agreement,
         bench,
+        blind,
         check_certificates,
         compile,  # noqa: F401  # adds itself to `crasp`
         couple,
@@ -71,6 +72,7 @@ def _add_commands() -> None:
         app.command(name)(command)
     app.add_typer(crasp.crasp, name="crasp")
     app.add_typer(lm.lm, name="lm")
+    app.add_typer(blind.blind, name="blind")
 
 
 _add_commands()

@@ -17,13 +17,14 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 def verify(
     target: Annotated[str, typer.Argument(help="A task, FILE.py:Class, a published language or regex:EXPRESSION.")],
     encoding: Annotated[
-        list[str] | None, typer.Option("--encoding", help="nope, ape, rope, alibi or ape+reg; may be given again.")
+        list[str] | None, typer.Option("--encoding", help="nope or ape; may be given again. Default: both.")
     ] = None,
-    budget: Annotated[str, typer.Option("--budget", help="Time for training, e.g. 90s, 10m, 1h.")] = "10m",
+    budget: Annotated[str, typer.Option("--budget", help="Time for training, e.g. 90s, 10m, 1h.")] = "30m",
     folder: Annotated[Path | None, typer.Option("--out", help="Where results go.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Encodings trained at the same time.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Decide what theory says, train and test small transformers, and compare the two."""
+    """Decide what theory says, train with the frozen ladder of the blind study, and compare the two."""
     from lengthwise.core.config import digest
     from lengthwise.workflows.verify import verify as run
 
@@ -35,14 +36,15 @@ def verify(
         encoding or ["nope", "ape"],
         place,
         budget=seconds,
+        jobs=jobs,
         note=lambda line: notes.print(line, markup=False),
     )
     if as_json:
         emit_json({"target": target, "agrees": done.agrees, "rows": list(done.rows), "report": str(done.page)})
         return
-    from lengthwise.cli.verify_view import draw_rows
+    from lengthwise.cli.blind_view import draw_cells
 
-    draw_rows(out(), done.rows)
+    draw_cells(out(), done.rows)
     notes.print(f"report: {done.page}", markup=False)
 
 

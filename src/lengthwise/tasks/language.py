@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -130,11 +130,25 @@ class Language(Task):
             if isinstance(source, CounterLanguage):
                 raise LengthwiseError(f"adversarial strings need a regular language, and {source.name} is not regular")
             hard = (hard_words(source, length, number, rng) for length, number in shares(lengths, count))
-            return StringSet("adversarial", self._batches(hard))
+            return StringSet("adversarial", self.batches_of(hard))
         if 0 < sum(self._count(length) for length in lengths) <= count:
             every = (self._every(length, rng) for length in lengths)
-            return StringSet("enumerated", self._batches(every))
+            return StringSet("enumerated", self.batches_of(every))
         return super().test_strings(low, high, count, rng)
+
+    def automaton(self) -> Dfa | None:
+        """The minimal automaton; None for a counter language."""
+        return self._source if isinstance(self._source, Dfa) else None
+
+    def batches_of(self, parts: Iterable[Words]) -> Iterator[Batch]:
+        """Batches of given words of the language: arrays ``[words, length]`` of symbol numbers, one length each."""
+        for words in parts:
+            start = 0
+            for rows in chunks(len(words), ROWS):
+                seq = SequenceBuilder(self.vocab, rows, levels=len(self.levels))
+                self._write(seq, words[start : start + rows])
+                yield seq.build(Layout(words.shape[1]))
+                start += rows
 
     def _count(self, length: int) -> int:
         source = self._source
@@ -143,15 +157,6 @@ class Language(Task):
     def _every(self, length: int, rng: Rng) -> Words:
         """All words of one length; of a single word a sample is all, which spares an automaton of its prefixes."""
         return self._members(length, 1, rng) if self._count(length) == 1 else all_words(self._regular(length), length)
-
-    def _batches(self, parts: Iterator[Words]) -> Iterator[Batch]:
-        for words in parts:
-            start = 0
-            for rows in chunks(len(words), ROWS):
-                seq = SequenceBuilder(self.vocab, rows, levels=len(self.levels))
-                self._write(seq, words[start : start + rows])
-                yield seq.build(Layout(words.shape[1]))
-                start += rows
 
     def _by_token(self, right: Bool[ndarray, "B N S"]) -> Bool[ndarray, "B T V"]:
         rows, prefixes, _ = right.shape

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng
 from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.words.counting import count_words
 from lengthwise.languages.words.sampling import sample_words
 
 Words = npt.NDArray[np.int64]
@@ -101,6 +100,7 @@ class _PairGraph:
         last = length + 1
         places = range(window, last) if self.answer == "next" else range(length, last)
         heads = reached(self.dfa, length)
+        completing = [self._completing(self.finals[side], length) for side in (0, 1)]
         after = {pair: self._after(pair, window) for pair in self._sources(window)}
         found: list[tuple[int, tuple[int, int], tuple[int, int]]] = []
         for place in places:
@@ -108,7 +108,7 @@ class _PairGraph:
                 if pair[0] not in heads[place - window] or pair[1] not in heads[place - window]:
                     continue
                 for end in sorted(ends):
-                    if all(self._completes(end[side], side, length - place) for side in (0, 1)):
+                    if all(end[side] in completing[side][length - place] for side in (0, 1)):
                         found.append((place, pair, end))
         return found
 
@@ -128,8 +128,14 @@ class _PairGraph:
             rows.append(tuple(row))
         return Dfa(self.dfa.alphabet, tuple(rows), tuple(pair == after for pair in queue))
 
-    def _completes(self, state: int, side: int, remaining: int) -> bool:
-        return count_words(between(self.dfa, state, self.finals[side]), remaining) > 0
+    def _completing(self, goals: set[int], length: int) -> list[set[int]]:
+        """The states from which 0, 1, …, ``length`` symbols can lead to one of ``goals``."""
+        layers = [goals]
+        for _ in range(length):
+            layers.append(
+                {q for q in range(self.dfa.size) if any(target in layers[-1] for target in self.dfa.delta[q])}
+            )
+        return layers
 
     def _sources(self, window: int) -> list[tuple[int, int]]:
         """Pairs from which some word of exactly that length leads to a pair with different answers."""

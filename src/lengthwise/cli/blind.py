@@ -1,0 +1,119 @@
+"""The command ``lengthwise blind`` runs the preregistered study, or its protocol on a user's list of languages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lengthwise.cli.console import emit_json, err, out
+
+if TYPE_CHECKING:
+    from lengthwise.experiments.blind.study import Study
+
+FOLDER = Path("results") / "blind"
+"""Where the committed study lies in a checkout."""
+
+Encodings = Annotated[
+    list[str] | None, typer.Option("--encoding", help="nope or ape; may be given again. Default: both.")
+]
+Languages = Annotated[
+    Path | None, typer.Option("--languages", metavar="FILE", help="Your own list: one regular expression a line.")
+]
+Folder = Annotated[Path | None, typer.Option("--out", help="Folder of the study.")]
+Published = Annotated[bool, typer.Option("--published", help="The 25 published tasks instead of the 42 languages.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+blind = typer.Typer(help="Predictions made before training, and what came out.", no_args_is_help=True)
+
+
+@blind.command()
+def run(
+    languages: Languages = None,
+    encoding: Encodings = None,
+    folder: Folder = None,
+    published: Published = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train and measure what is missing, cell by cell; the same command goes on where it was stopped."""
+    from lengthwise.experiments.blind.comparison.table import table as build
+    from lengthwise.experiments.blind.run import run_study
+
+    study = _study(languages, encoding, folder, start=True)
+    name = "published" if published else "languages"
+    notes = err()
+    run_study(
+        study, name, Path("runs") / "blind" / study.sha256[:12], encodings=encoding,
+        note=lambda line: notes.print(line, markup=False),
+    )  # fmt: skip
+    values = build(study, name, encoding)
+    page = _write_page(study, values)
+    if as_json:
+        emit_json(values)
+    else:
+        _draw(values)
+    notes.print(f"report: {page}", markup=False)
+
+
+@blind.command()
+def table(
+    languages: Languages = None, folder: Folder = None, published: Published = False, as_json: AsJson = False
+) -> None:
+    """Rebuild the table from the result files alone; a missing or changed file is an error."""
+    from lengthwise.experiments.blind.comparison.table import table as build
+
+    values = build(_study(languages, None, folder), "published" if published else "languages")
+    if as_json:
+        emit_json(values)
+    else:
+        _draw(values)
+
+
+@blind.command()
+def report(languages: Languages = None, folder: Folder = None, published: Published = False) -> None:
+    """Write the page: every seed as a dot, our predictor and its rivals."""
+    from lengthwise.experiments.blind.comparison.table import table as build
+
+    study = _study(languages, None, folder)
+    values = build(study, "published" if published else "languages")
+    out().print(str(_write_page(study, values)), markup=False)
+
+
+def _study(languages: Path | None, encodings: list[str] | None, folder: Path | None, *, start: bool = False) -> Study:
+    """The frozen study, or that of a user's list, which ``start`` begins where there is none."""
+    from lengthwise.core.errors import UnknownNameError
+    from lengthwise.experiments.blind.frozen import frozen_study
+    from lengthwise.experiments.blind.ladder import ENCODINGS
+    from lengthwise.experiments.blind.study import FILE, read_study
+    from lengthwise.experiments.blind.user_list import read_languages, user_study
+    from lengthwise.tasks.language import Language
+
+    for name in encodings or ():
+        if name not in ENCODINGS:
+            raise UnknownNameError("encoding of the study", name, ENCODINGS)
+    if languages is None:
+        return read_study(folder or FOLDER)
+    place = folder or Path("runs") / "blind" / languages.stem
+    if not start and (place / FILE).exists():
+        return read_study(place)
+    tasks = {text: Language(language=text.removeprefix("regex:")) for text in read_languages(languages)}
+    return user_study(place, frozen_study(), tasks, list(ENCODINGS))
+
+
+def _write_page(study: Study, values: dict[str, Any]) -> Path:
+    from lengthwise.core.files import write_json, write_text
+    from lengthwise.report.blind.page import blind_page
+
+    name = "" if values["table"] == "languages" else "published-"
+    write_json(study.folder / f"{name}table.json", values)
+    path = study.folder / f"{name}report.html"
+    write_text(path, blind_page(values, str(study.content["title"])))
+    return path
+
+
+def _draw(values: dict[str, Any]) -> None:
+    from lengthwise.cli.blind_view import draw_table
+
+    draw_table(out(), values)

@@ -1,0 +1,75 @@
+"""The result files of a study, one per cell and rung, and the index that says which there must be."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import read_json, write_json
+from lengthwise.experiments.blind.study import Study
+
+INDEX = "files.json"
+"""Path of every result file, relative to the study's folder, and its SHA-256."""
+
+
+def cell_path(study: Study, table: str, name: str, encoding: str, rung: int) -> Path:
+    """Where the result of one rung (from 1) of one cell is."""
+    folder = "cells" if table == "languages" else table
+    return study.folder / folder / f"{slug(name)}-{encoding}-rung{rung}.json"
+
+
+def slug(name: str) -> str:
+    """The name in letters that every file system takes; a digest keeps different names apart."""
+    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        return name
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:32]
+    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+
+
+def read_cell(study: Study, path: Path) -> dict[str, Any] | None:
+    """The result in a file, or None if there is none; raises `LengthwiseError` for that of another study."""
+    if not path.exists():
+        return None
+    values = read_json(path, what="result file")
+    if not isinstance(values, dict) or values.get("preregistration") != study.sha256:
+        raise LengthwiseError(f"{path} does not carry the SHA-256 of this study's preregistration; restore the file")
+    return values
+
+
+def write_cell(study: Study, path: Path, values: Mapping[str, Any], *, listed: bool = True) -> None:
+    """Write a result file whole and, if ``listed``, enter it in the index, which one process at a time may do."""
+    write_json(path, {"preregistration": study.sha256, **values}, dense=True)
+    if not listed:
+        return
+    index = read_index(study.folder)
+    index[path.relative_to(study.folder).as_posix()] = _digest(path)
+    write_json(study.folder / INDEX, dict(sorted(index.items())))
+
+
+def read_index(folder: Path) -> dict[str, str]:
+    """Path and SHA-256 of every result file that was written."""
+    path = folder / INDEX
+    return dict(read_json(path, what="list of result files")) if path.exists() else {}
+
+
+def check_files(study: Study) -> None:
+    """Raise a `LengthwiseError` if a listed result file is missing or changed, or one is not listed."""
+    index = read_index(study.folder)
+    for name, expected in index.items():
+        path = study.folder / name
+        if not path.exists():
+            raise LengthwiseError(f"result file {path} is listed in {INDEX} and missing; restore it")
+        if _digest(path) != expected:
+            raise LengthwiseError(f"the SHA-256 of result file {path} is not the one in {INDEX}; restore it")
+    for folder in ("cells", "published"):
+        for path in sorted((study.folder / folder).glob("*.json")):
+            if path.relative_to(study.folder).as_posix() not in index:
+                raise LengthwiseError(f"result file {path} is not listed in {INDEX}; move it away")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,98 @@
+"""Predictors against measured cells: accuracy, balanced accuracy, AUC, intervals over languages, paired tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from lengthwise.core.rng import stream
+from lengthwise.experiments.blind.comparison.rivals import Answers, Row, Scores, key
+from lengthwise.experiments.blind.comparison.scoring import BOOTSTRAP, CUT
+
+
+def outcomes(rows: Sequence[Row], cut: float = CUT) -> dict[tuple[str, str], bool]:
+    """Whether each decided cell generalizes at a cut."""
+    return {key(row): row["score"] >= cut for row in rows if row["score"] is not None}
+
+
+def accuracies(answers: Answers, measured: Mapping[tuple[str, str], bool]) -> dict[str, Any]:
+    """Counts, accuracy and balanced accuracy with intervals, on the cells that are both predicted and measured."""
+    cells = sorted(set(answers) & set(measured))
+    counts = _counts(answers, measured, cells)
+    total = counts.sum(axis=0)
+    samples = _resampled(counts)
+    accuracy, balanced = _accuracy(total[None]), _balanced(total[None])
+    return {
+        "cells": len(cells),
+        "right": int(total[0] + total[2]),
+        "generalizing": {"cells": int(total[1]), "right": int(total[0])},
+        "not_generalizing": {"cells": int(total[3]), "right": int(total[2])},
+        "accuracy": _number(accuracy[0]),
+        "accuracy_interval": _interval(_accuracy(samples)),
+        "balanced_accuracy": _number(balanced[0]),
+        "balanced_accuracy_interval": _interval(_balanced(samples)),
+    }
+
+
+def auc(scores: Scores, measured: Mapping[tuple[str, str], bool]) -> float | None:
+    """Probability that a generalizing cell has the larger score than one that does not, ties counting half."""
+    cells = set(scores) & set(measured)
+    high = np.array([scores[cell] for cell in cells if measured[cell]])
+    low = np.array([scores[cell] for cell in cells if not measured[cell]])
+    if not len(high) or not len(low):
+        return None
+    difference = high[:, None] - low[None]
+    return round(float((difference > 0).mean() + (difference == 0).mean() / 2), 4)
+
+
+def mcnemar(ours: Answers, rival: Answers, measured: Mapping[tuple[str, str], bool]) -> dict[str, Any]:
+    """Cells that only one of two predictors gets right, and the exact two-sided probability of such a split."""
+    cells = set(ours) & set(rival) & set(measured)
+    only_ours = sum(ours[cell] == measured[cell] != rival[cell] for cell in cells)
+    only_rival = sum(rival[cell] == measured[cell] != ours[cell] for cell in cells)
+    n = only_ours + only_rival
+    tail = sum(comb(n, k) for k in range(min(only_ours, only_rival) + 1)) / 2**n
+    return {"cells": len(cells), "only_ours": only_ours, "only_rival": only_rival, "p": round(min(1.0, 2 * tail), 5)}
+
+
+def _counts(answers: Answers, measured: Mapping[tuple[str, str], bool], cells: Sequence[tuple[str, str]]) -> np.ndarray:
+    """By language: yes and right, generalizing, no and right, not generalizing; shape [languages, 4]."""
+    names = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in cells))}
+    counts = np.zeros((len(names), 4), dtype=np.int64)
+    for cell in cells:
+        row = counts[names[cell[0]]]
+        row[1 if measured[cell] else 3] += 1
+        if answers[cell] == measured[cell]:
+            row[0 if measured[cell] else 2] += 1
+    return counts
+
+
+def _resampled(counts: np.ndarray) -> np.ndarray:
+    """Totals of bootstrap samples of the languages, shape [samples, 4]."""
+    if not len(counts):
+        return np.zeros((1, 4))
+    rng = stream(0, "blind", "bootstrap")
+    return rng.multinomial(len(counts), np.full(len(counts), 1 / len(counts)), size=BOOTSTRAP) @ counts
+
+
+def _accuracy(totals: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (totals[:, 0] + totals[:, 2]) / (totals[:, 1] + totals[:, 3])
+
+
+def _balanced(totals: np.ndarray) -> np.ndarray:
+    """NaN where no cell generalizes, or every cell does."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (totals[:, 0] / totals[:, 1] + totals[:, 2] / totals[:, 3]) / 2
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 4)
+
+
+def _interval(values: np.ndarray) -> list[float] | None:
+    kept = values[~np.isnan(values)]
+    return [round(float(bound), 4) for bound in np.percentile(kept, [2.5, 97.5])] if len(kept) else None

@@ -1,0 +1,140 @@
+"""The draw of the study's languages: random expressions, sorted into three classes by the decision procedure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+from lengthwise.core.rng import stream
+from lengthwise.experiments.blind.ladder import BINS, TRAINED
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automata.regex import render
+from lengthwise.languages.named import LANGUAGES, bounded_dyck
+from lengthwise.languages.random_regex import random_expression
+from lengthwise.languages.words.counting import lengths_with_words
+from lengthwise.prediction.predict import fragment_answer
+from lengthwise.tasks.language import Language
+
+SEED = 20261122
+ALPHABETS = ("ab", "abc")
+SIZES = (5, 15)
+"""Nodes of an expression, uniform."""
+STATES = (2, 8)
+"""States of the minimal complete automaton."""
+CLASSES = (("yes", "yes"), ("no", "yes"), ("no", "no"))
+"""The answers for ``nope`` and ``ape``."""
+PER_CLASS = 14
+
+DEVELOPMENT: tuple[tuple[str, str], ...] = (
+    ("(aaa)*", "a"),
+    ("(1|01|001|0001)*(ε|0|00|000)", "01"),
+    (bounded_dyck(5), "ab"),
+    ("(ab|ba)*", "ab"),
+    ("(a(a|b)b*)*", "ab"),
+    ("b*(a*|c|b)*cb*", "abc"),
+    ("(c(c*|a))*", "ac"),
+    ("(bb|a)+", "ab"),
+    ("(a|(ba|b)b|ε)+", "ab"),
+    ("b|c+|(cb)*", "bc"),
+    ("(a(bb)*|a)*|b*", "ab"),
+)
+"""Expression and alphabet of the languages on which the ladder was found; none of them is in the study."""
+
+
+@dataclass(frozen=True)
+class DrawnLanguage:
+    """One language of the study: its expression, its alphabet and the answers for ``nope`` and ``ape``."""
+
+    name: str
+    expression: str
+    alphabet: str
+    states: int
+    nope: str
+    ape: str
+
+    @property
+    def task(self) -> Language:
+        """Next-symbol prediction on its words."""
+        return Language(language=self.expression, alphabet=self.alphabet)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {**vars(self), "predicted": {"nope": self.nope, "ape": self.ape}}
+
+
+def draw(seed: int = SEED, per_class: int = PER_CLASS) -> list[DrawnLanguage]:
+    """The first ``per_class`` languages of each class in the order of the random stream, classes taking turns.
+
+    Kept: automata of `STATES` states over exactly the alphabet drawn (every symbol is in some word), with words among
+    the training lengths and in every bin. Left out: what equals an earlier language, a named one or a development one
+    up to renaming of symbols.
+    """
+    rng = stream(seed, "blind", "languages")
+    seen = {canonical(dfa) for dfa in _known()}
+    found: dict[tuple[str, str], list[DrawnLanguage]] = {answers: [] for answers in CLASSES}
+    while any(len(members) < per_class for members in found.values()):
+        alphabet = ALPHABETS[int(rng.integers(len(ALPHABETS)))]
+        expression = random_expression(int(rng.integers(SIZES[0], SIZES[1] + 1)), alphabet, rng)
+        dfa = language(expression, alphabet)
+        if not eligible(dfa) or (key := canonical(dfa)) in seen:
+            continue
+        seen.add(key)
+        text = render(expression)
+        task = Language(language=text, alphabet=alphabet)
+        answers = (fragment_answer(task, "nope"), fragment_answer(task, "ape"))
+        members = found.get(answers)
+        if members is not None and len(members) < per_class:
+            number = len(members) * len(CLASSES) + CLASSES.index(answers) + 1
+            members.append(DrawnLanguage(f"blind-{number:02d}", text, alphabet, dfa.size, *answers))
+    return [drawn for turn in zip(*found.values(), strict=True) for drawn in turn]
+
+
+def eligible(dfa: Dfa) -> bool:
+    """Whether the language has 2 to 8 states, uses its whole alphabet, and has words where the study needs them."""
+    return (
+        STATES[0] <= dfa.size <= STATES[1]
+        and len(_used_symbols(dfa)) == len(dfa.alphabet)
+        and all(lengths_with_words(dfa, low, high) for low, high in (TRAINED, *BINS))
+    )
+
+
+def canonical(dfa: Dfa) -> tuple[Any, ...]:
+    """Equal for two minimal automata exactly if one becomes the other by renaming symbols (unused ones dropped)."""
+    symbols = _used_symbols(dfa)
+    return min(_renamed(dfa, order) for order in permutations(symbols)) if symbols else (dfa.accepting[0],)
+
+
+def _renamed(dfa: Dfa, order: Sequence[int]) -> tuple[Any, ...]:
+    """Live states numbered in the order in which a breadth-first search over ``order`` meets them; -1 is dead."""
+    numbers, queue = {0: 0}, [0]
+    rows: list[tuple[int, ...]] = []
+    for state in queue:
+        row: list[int] = []
+        for symbol in order:
+            target = dfa.delta[state][symbol]
+            if not dfa.live[target]:
+                row.append(-1)
+                continue
+            if target not in numbers:
+                numbers[target] = len(numbers)
+                queue.append(target)
+            row.append(numbers[target])
+        rows.append(tuple(row))
+    return tuple(rows), tuple(dfa.accepting[state] for state in queue)
+
+
+def _used_symbols(dfa: Dfa) -> list[int]:
+    """The symbols that occur in some word (all states of a minimal automaton can be reached)."""
+    rows = [row for row, live in zip(dfa.delta, dfa.live, strict=True) if live]
+    return [symbol for symbol in range(len(dfa.alphabet)) if any(dfa.live[row[symbol]] for row in rows)]
+
+
+def _known() -> Iterator[Dfa]:
+    """The automata of the named languages and of the development languages."""
+    for entry in LANGUAGES.values():
+        yield entry.dfa()
+    for expression, alphabet in DEVELOPMENT:
+        yield language(expression, alphabet)

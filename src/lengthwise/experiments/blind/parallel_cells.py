@@ -1,0 +1,94 @@
+"""The cells of a small study at the same time, a process for each encoding; results travel as files."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, cast
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.experiments.blind.run import run_cell
+from lengthwise.experiments.blind.study import Study, read_study
+
+Note = Callable[[str], None]
+
+
+class OutOfTimeError(Exception):
+    """The time given for training is used up."""
+
+
+def run_encodings(study: Study, work: Path, encodings: Sequence[str], *, ends: float, jobs: int, note: Note) -> None:
+    """Climb the ladder with every entry of ``study`` under each encoding until ``ends`` (seconds since the epoch).
+
+    What is not finished by then is resumed by the next call. With ``jobs`` above 1 every encoding has a process of its
+    own, with one thread.
+    """
+    if jobs == 1 or len(encodings) == 1:
+        for place, encoding in enumerate(encodings):
+            share = max(0.0, ends - time.time()) / (len(encodings) - place)
+            climb(study, work, encoding, time.time() + share, note)
+        return
+    # A fresh interpreter each: a fork would share the locks and threads of this one.
+    context = multiprocessing.get_context("spawn")
+    running: dict[Any, Any] = {}
+    try:
+        for encoding in encodings:
+            ours, theirs = context.Pipe(duplex=False)
+            process = context.Process(target=_work, args=(study.folder, work, encoding, ends, theirs), daemon=True)
+            process.start()
+            theirs.close()
+            running[ours] = process
+        while running:
+            for ready in cast(list[Connection], wait(list(running))):
+                try:
+                    message = ready.recv()
+                except EOFError:
+                    process = running.pop(ready)
+                    process.join()
+                    if process.exitcode:
+                        raise LengthwiseError(
+                            f"a process ended with exit code {process.exitcode}; run the same command again to resume"
+                        ) from None
+                    continue
+                if isinstance(message, LengthwiseError):
+                    raise message
+                note(message)
+    finally:
+        for process in running.values():
+            process.terminate()
+            process.join()
+
+
+def climb(study: Study, work: Path, encoding: str, ends: float, note: Note) -> None:
+    """Climb the ladder with every entry under one encoding, until time is up."""
+
+    def watch(step: int, loss: float) -> None:
+        if time.time() > ends:
+            raise OutOfTimeError
+        if step % 500 == 0:
+            note(f"{encoding}: step {step}, loss {loss:.4f}")
+
+    for entry in study.entries():
+        try:
+            run_cell(study, "languages", entry, encoding, work, note, watch, listed=False)
+        except OutOfTimeError:
+            note(f"{encoding}: the budget is used up; the same command with a larger --budget goes on from here")
+            return
+
+
+def _work(folder: Path, work: Path, encoding: str, ends: float, pipe: Connection) -> None:
+    """One process."""
+    import torch
+
+    torch.set_num_threads(1)
+    try:
+        climb(read_study(folder), work, encoding, ends, pipe.send)
+    except LengthwiseError as error:
+        pipe.send(error)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        pipe.close()

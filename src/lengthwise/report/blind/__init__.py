@@ -1,0 +1,1 @@
+"""Pages and the figure of a blind study."""

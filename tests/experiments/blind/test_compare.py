@@ -1,0 +1,87 @@
+"""Predictors against cells: numbers worked out by hand, and a slow oracle for the bootstrap and the AUC."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lengthwise.experiments.blind.comparison import compare
+from lengthwise.experiments.blind.comparison.rivals import our_answers
+from lengthwise.experiments.blind.comparison.scoring import cell_score, is_right
+from lengthwise.experiments.blind.comparison.table import counts, reliability
+
+CELLS = [("a", "nope"), ("a", "ape"), ("b", "nope"), ("b", "ape"), ("c", "nope"), ("c", "ape")]
+
+
+def test_accuracies_by_hand() -> None:
+    measured = dict(zip(CELLS, (True, True, True, False, False, True), strict=True))
+    answers = dict(zip(CELLS, (True, True, False, False, False, True), strict=True))
+    found = compare.accuracies(answers, measured)
+    assert (found["cells"], found["right"]) == (6, 5)
+    assert found["generalizing"] == {"cells": 4, "right": 3}
+    assert found["not_generalizing"] == {"cells": 2, "right": 2}
+    assert found["balanced_accuracy"] == 0.875
+    low, high = found["balanced_accuracy_interval"]
+    assert low < 0.875 <= high <= 1
+    always = compare.accuracies(dict.fromkeys(CELLS, True), measured)
+    assert always["balanced_accuracy"] == 0.5
+    nothing = compare.accuracies(answers, {})
+    assert (nothing["cells"], nothing["balanced_accuracy"], nothing["accuracy_interval"]) == (0, None, None)
+
+
+def test_mcnemar_by_hand() -> None:
+    measured = dict.fromkeys(CELLS, True)
+    ours = dict.fromkeys(CELLS, True)
+    rival = dict(zip(CELLS, (False, False, False, False, False, True), strict=True))
+    found = compare.mcnemar(ours, rival, measured)
+    assert (found["only_ours"], found["only_rival"]) == (5, 0)
+    assert found["p"] == round(2 / 2**5, 5)
+    assert compare.mcnemar(ours, ours, measured)["p"] == 1
+    split = compare.mcnemar(ours, rival, {**measured, CELLS[0]: False})
+    assert (split["only_ours"], split["only_rival"]) == (4, 1)
+    assert split["p"] == round(2 * sum(comb(5, k) for k in (0, 1)) / 2**5, 5)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=12))
+def test_auc_is_the_share_of_pairs(values: list[tuple[int, bool]]) -> None:
+    scores = {(str(place), "ape"): float(score) for place, (score, _) in enumerate(values)}
+    measured = {(str(place), "ape"): flag for place, (_, flag) in enumerate(values)}
+    pairs = [(scores[one], scores[two]) for one in scores for two in scores if measured[one] and not measured[two]]
+    wanted = sum((high > low) + (high == low) / 2 for high, low in pairs) / len(pairs) if pairs else None
+    found = compare.auc(scores, measured)
+    assert found is None if wanted is None else found == pytest.approx(wanted, abs=1e-4)
+
+
+def _seed(fitted: bool, uniform: float, adversarial: float | None) -> dict[str, Any]:
+    sets = {"uniform": {"rate": uniform}, **({} if adversarial is None else {"adversarial": {"rate": adversarial}})}
+    return {"fitted": fitted, "sets": {"101-150": sets}}
+
+
+def test_the_score_is_the_median_of_the_lower_sets_of_fitted_seeds() -> None:
+    seeds = [_seed(True, 1.0, 0.2), _seed(True, 0.6, 0.9), _seed(True, 0.9, 0.8), _seed(False, 0.0, 0.0)]
+    assert cell_score(seeds) == 0.6
+    assert cell_score(seeds, words="uniform") == 0.9
+    assert cell_score(seeds, words="adversarial") == 0.8
+    assert cell_score([_seed(True, 0.75, None)]) == 0.75
+    assert cell_score([_seed(False, 1.0, 1.0)]) is None
+    assert [is_right("yes", 0.7, 0.7), is_right("no", 0.7, 0.7), is_right("unknown", 1.0, 0.7)] == [True, False, None]
+
+
+def test_undecided_cells_are_counted_by_what_was_predicted() -> None:
+    def row(encoding: str, predicted: str, status: str, right: bool | None) -> dict[str, Any]:
+        return {"language": "x", "encoding": encoding, "predicted": predicted, "status": status, "right": right}
+
+    rows = [
+        row("ape", "yes", "decided", True), row("ape", "yes", "decided", False), row("nope", "no", "not fitted", None),
+        row("nope", "no", "not run", None),
+    ]  # fmt: skip
+    assert counts(rows) == {
+        "yes": {"cells": 2, "decided": 2, "right": 1, "not fitted": 0, "not run": 0},
+        "no": {"cells": 2, "decided": 0, "right": 0, "not fitted": 1, "not run": 1},
+    }
+    assert reliability(rows)["nope"]["no"] == {"cells": 2, "decided": 0, "right": 0, "not run": 1}
+    assert our_answers(rows[:1]) == {("x", "ape"): True}

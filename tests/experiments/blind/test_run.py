@@ -1,0 +1,101 @@
+"""The whole way of a small study: run, resume, table, and what the table refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.experiments.blind import run as running
+from lengthwise.experiments.blind.cells import INDEX, cell_path
+from lengthwise.experiments.blind.comparison.table import table
+from lengthwise.experiments.blind.run import run_study
+from lengthwise.experiments.blind.study import FILE, Study, read_study, write_study
+
+
+def test_from_nothing_to_a_table(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {row["status"] for row in table(study)["cells"]} == {"not run"}
+    notes: list[str] = []
+    run_study(study, "languages", tmp_path / "work", note=notes.append)
+    values = table(study)
+    assert values["complete"]
+    everything, parity = values["cells"][0], values["cells"][2]
+    assert (everything["predicted"], everything["status"], everything["right"]) == ("yes", "decided", True)
+    assert (parity["predicted"], parity["status"], parity["right"], parity["rung"]) == ("no", "not fitted", None, 2)
+    assert len(parity["seeds"]) == 5
+    assert all(set(seed["sets"]) == {"51-100", "101-150", "151-300"} for seed in parity["seeds"]), "shown all the same"
+    assert all(set(seed["sets"]["101-150"]) == {"uniform", "adversarial"} for seed in parity["seeds"])
+    assert values["counts"]["no"] == {"cells": 2, "decided": 0, "right": 0, "not fitted": 2, "not run": 0}
+    assert any("[1/4]" in line for line in notes)
+    assert [path.name for path in (tmp_path / "work").iterdir()] == [".lock"], "no checkpoint is left"
+
+    monkeypatch.setattr(running, "train_rung", _never)
+    run_study(study, "languages", tmp_path / "work")
+    assert table(study) == values, "a finished study is not run again"
+    _refuses_what_was_changed(study)
+
+
+def _refuses_what_was_changed(study: Study) -> None:
+    path = cell_path(study, "languages", "parity", "ape", 1)
+    text = path.read_text(encoding="utf-8")
+    path.unlink()
+    with pytest.raises(LengthwiseError, match=r"is listed in files\.json and missing"):
+        table(study)
+    path.write_text(text.replace('"fitted": 0', '"fitted": 5'), encoding="utf-8")
+    with pytest.raises(LengthwiseError, match=r"is not the one in files\.json"):
+        table(study)
+    path.write_text(text, encoding="utf-8")
+    other = path.with_name("parity-ape-rung7.json")
+    other.write_text(text, encoding="utf-8")
+    with pytest.raises(LengthwiseError, match="is not listed"):
+        table(study)
+    other.unlink()
+    index = study.folder / INDEX
+    foreign = json.loads(text) | {"preregistration": "0" * 64}
+    path.write_text(json.dumps(foreign), encoding="utf-8")
+    index.unlink()
+    with pytest.raises(LengthwiseError):
+        table(study)
+
+
+def test_an_interrupted_rung_goes_on(study: Study, tmp_path: Path) -> None:
+    study = write_study(tmp_path / "parity", {**study.content, "languages": study.content["languages"][1:]})
+    done: list[int] = []
+
+    def interrupt(step: int, loss: float) -> None:
+        done.append(step)
+        if len(done) == 65:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, "languages", tmp_path / "work", encodings=["nope"], on_step=interrupt)
+    run_study(study, "languages", tmp_path / "work", encodings=["nope"])
+    resumed = _numbers(study)
+    again = write_study(tmp_path / "again", study.content)
+    run_study(again, "languages", tmp_path / "other work", encodings=["nope"])
+    assert _numbers(again) == resumed, "a function of seed and step"
+
+
+def _numbers(study: Study) -> list[Any]:
+    return [row["seeds"] for row in table(study)["cells"]]
+
+
+def _never(*arguments: Any, **names: Any) -> Any:
+    raise AssertionError("trained again")
+
+
+def test_a_preregistration_names_itself(study: Study) -> None:
+    path = study.folder / FILE
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"title": "small"', '"title": "larger"'), encoding="utf-8")
+    with pytest.raises(LengthwiseError, match="is not what its SHA-256 says"):
+        read_study(study.folder)
+    path.write_text("[]", encoding="utf-8")
+    with pytest.raises(LengthwiseError, match="is no preregistration"):
+        read_study(study.folder)
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(LengthwiseError, match="holds another study"):
+        write_study(study.folder, {**study.content, "title": "other"})
