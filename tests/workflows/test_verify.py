@@ -24,7 +24,7 @@ RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=60, batch=4, norm="rms", 
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     frozen = write_study(tmp_path / "frozen", {"ladder": [RUNG.to_json()], "seeds": [0, 1, 2, 3, 4]})
     monkeypatch.setattr(module, "frozen_study", lambda: frozen)
-    for name, value in (("FIT_WORDS", 50), ("PROBE_WORDS", 50), ("SIZE", 12)):
+    for name, value in (("FIT_WORDS", 12), ("PROBE_WORDS", 6), ("SIZE", 6)):
         monkeypatch.setattr(running, name, value)
 
 

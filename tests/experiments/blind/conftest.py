@@ -21,7 +21,7 @@ RUNGS = (
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few words, so that measuring takes no time."""
-    for name, value in (("FIT_WORDS", 50), ("PROBE_WORDS", 50), ("SIZE", 12)):
+    for name, value in (("FIT_WORDS", 12), ("PROBE_WORDS", 6), ("SIZE", 6)):
         monkeypatch.setattr(running, name, value)
 
 
