@@ -61,11 +61,11 @@ def test_the_fast_model_equals_the_slow_one(encoding: str, task: Task):
     fast = model(inputs.input_ids, inputs.position_ids).logits
     slow = slow_logits(model, inputs.input_ids, inputs.position_ids)
     assert torch.allclose(fast, slow, atol=1e-4, rtol=1e-4)
-    asked = model(inputs.input_ids, inputs.position_ids, at=inputs.at).logits
-    assert torch.allclose(asked, slow[:, inputs.at], atol=1e-4, rtol=1e-4)
+    found = model(inputs.input_ids, inputs.position_ids, at=inputs.at).logits
+    assert torch.allclose(found, slow[:, inputs.at], atol=1e-4, rtol=1e-4)
     some = torch.tensor([0, 2, 5])
-    asked = model(inputs.input_ids, inputs.position_ids, at=some).logits
-    assert torch.allclose(asked, slow[:, some], atol=1e-4, rtol=1e-4)
+    found = model(inputs.input_ids, inputs.position_ids, at=some).logits
+    assert torch.allclose(found, slow[:, some], atol=1e-4, rtol=1e-4)
 
 
 @encodings
