@@ -23,13 +23,14 @@ from lengthwise.report.figures.svg import NARROW, WIDE, new_figure, page_style
 from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
 from lengthwise.report.influence.influence_result import InfluenceResult
 from lengthwise.report.influence.mask_figure import draw_masks, draw_spans
-from lengthwise.report.page import render
+from lengthwise.report.page import read_report, render
 from lengthwise.report.panels import panels
 from lengthwise.report.pictures import Picture, write_pictures
 from lengthwise.report.result import Result
 from lengthwise.report.summary import summarize
 from lengthwise.tasks import TASKS
 
+RESULTS = Path(__file__).parents[2] / "results"
 LEAST = {WIDE: 7.7, NARROW: 6.7}
 """Points that are at least 9 CSS pixels where the page shows this version: at 844 and at 350 pixels of width."""
 
@@ -129,9 +130,9 @@ def test_dependencies_fit(task: str) -> None:
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-@pytest.mark.parametrize("controls", [False, True])
-def test_influence_figures_fit(width: float, controls: bool) -> None:
-    read = InfluenceResult.of(influence_result(controls=controls))
+@pytest.mark.parametrize("values", [{}, {"controls": False}, {"ks": (1, 2, 3, 4)}, {"ks": (4,)}])
+def test_influence_figures_fit(width: float, values: dict[str, Any]) -> None:
+    read = InfluenceResult.of(influence_result(**values))
     for draw in (draw_scatter, draw_recovered, draw_spans):
         assert problems(draw(read, width).svg(), LEAST[width]) == [], draw
     assert problems(draw_masks(width).svg(), LEAST[width]) == []
@@ -176,3 +177,11 @@ def test_files_hold_the_figure_and_repeat(tmp_path: Path) -> None:
     assert first["a-b-c.png"].startswith(b"\x89PNG")
     again = write_pictures([Picture("a b/c", accuracy(mixed_results(), WIDE))], tmp_path)
     assert {path.name: path.read_bytes() for path in again} == first
+
+
+@pytest.mark.parametrize("name", ["variable-assignment", "parity-scratchpad", "influence/standard"])
+def test_the_figures_of_committed_results_fit(name: str) -> None:
+    for picture in read_report([RESULTS / name]).pictures:
+        assert problems(picture.wide.svg(), LEAST[WIDE]) == [], picture.name
+        if picture.narrow is not None:
+            assert problems(picture.narrow.svg(), LEAST[NARROW]) == [], picture.name

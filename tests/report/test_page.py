@@ -194,7 +194,7 @@ def test_studies_are_drawn_beside_runs(tmp_path: Path) -> None:
     assert [study.figure is not None for study in found.studies] == [True, False]
     html = found.html()
     assert html.count("<svg") == 4
-    assert '<td class="l wrap">parity</td>' in html
+    assert '<td class="l">parity</td>' in html
     assert read_report([STUDIES / "planted-theory"]).files == 1
 
 

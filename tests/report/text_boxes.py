@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from dataclasses import dataclass
 from itertools import combinations
 from xml.etree import ElementTree
@@ -42,7 +43,11 @@ def text_boxes(svg: str) -> list[Box]:
         assert given, style
         size = float(given[1])
         weight = "bold" if re.search(r"font-weight: (bold|700)|font: (bold|700)", style) else "normal"
-        width, *_ = TextToPath().get_text_width_height_descent(text, FontProperties(size=size, weight=weight), False)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph")
+            width, *_ = TextToPath().get_text_width_height_descent(
+                text, FontProperties(size=size, weight=weight), False
+            )
         anchor = re.search(r"text-anchor: (\w+)", style)
         start = {"middle": -width / 2, "end": -width}.get(anchor[1] if anchor else "start", 0.0)
         x, y, angle = position(element)

@@ -11,6 +11,7 @@ from pathlib import Path
 from markupsafe import escape
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from lengthwise.core.files import replacing
 from lengthwise.report.figures.svg import page_style
@@ -23,7 +24,7 @@ class Drawing(Figure):
     """A matplotlib figure with a description ``alt``, and a text for each point of its marked lines in ``tips``."""
 
     def __init__(self, width: float, height: float, salt: str, alt: str) -> None:
-        super().__init__(figsize=(width, height), layout="constrained")
+        super().__init__(figsize=(width, height), layout=ConstrainedLayoutEngine(h_pad=0.09, w_pad=0.05))
         FigureCanvasSVG(self)
         self.salt, self.alt = salt, alt
         self.tips: dict[str, list[str]] = {}

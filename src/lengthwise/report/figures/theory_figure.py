@@ -17,13 +17,9 @@ StudyRow = Mapping[str, Any]
 
 def draw_theory(rows: Sequence[StudyRow]) -> Drawing:
     """Three panels side by side; panels without rows stay empty."""
+    alt = "Error of exact learners against length and against k, and the growth of a small error"
     with page_style("planted-theory"):
-        figure = new_figure(
-            12.5,
-            4.0,
-            "planted-theory",
-            "Error of exact learners against length and against k, and the growth of a small error",
-        )
+        figure = new_figure(11.5, 4.0, "planted-theory", alt)
         first, second, third = figure.subplots(1, 3)
         _length_panel(first, [row for row in rows if row["figure"] == "length"])
         _k_panel(second, [row for row in rows if row["figure"] == "k"])

@@ -1,0 +1,40 @@
+"""Draw the pictures of the documentation that are figures of the report: ``python docs/report_pictures.py``.
+
+Each is named after its file in ``docs/img``; ``docs/draw.py`` draws the others.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from draw import IMAGES, RESULTS, as_file
+
+from lengthwise.report.figures.sparse_parity_figure import sparse_parity_figure
+from lengthwise.report.figures.study_figure import study_figure
+from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
+from lengthwise.report.influence.influence_result import InfluenceResult
+from lengthwise.report.influence.mask_figure import draw_masks
+from lengthwise.report.result import load
+from lengthwise.report.summary import summarize
+
+
+def pictures() -> dict[str, str]:
+    """The SVG of each picture by its name."""
+    influence = InfluenceResult.of(json.loads((RESULTS / "influence/standard/result.json").read_text("utf-8")))
+    found = {
+        "influence_masks": draw_masks().svg(),
+        "influence_scatter": draw_scatter(influence).svg(),
+        "influence_recovered": draw_recovered(influence).svg(),
+        "sparse_parity": sparse_parity_figure(summarize(load([RESULTS / "sparse-parity"]))),
+    }
+    for study in ("idealized-learner", "planted-theory", "positional-products", "regularizer-growth"):
+        (path,) = sorted((RESULTS / study).glob("*/study.json"))
+        found[study.replace("-", "_")] = study_figure(json.loads(path.read_text("utf-8")))
+    return found
+
+
+if __name__ == "__main__":
+    for name, svg in pictures().items():
+        Path(IMAGES / f"{name}.svg").write_text(as_file(svg), encoding="utf-8")
+        print(f"docs/img/{name}.svg")
