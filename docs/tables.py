@@ -338,6 +338,20 @@ def limit_transformers() -> dict[str, str]:
     }
 
 
+def influence_planted() -> dict[str, str]:
+    """Which rules of selection find the planted tokens."""
+    rows = []
+    for row in read_json(RESULTS / "influence-planted" / "quick" / "study.json")["rows"]:
+        names = ("greedy", "one-shot", "surrogate", "attention", "gradient-input")
+        found = [f"{100 * row['found'][name]:.3g} %" if name in row["found"] else "–" for name in names]
+        recovered = " ".join(f"{row['R'][k]:.2f}" for k in ("1", "2", "3"))
+        rows.append(
+            (row["label"], str(row["k"]), row["reader"], *found, recovered, f"{row['null'][str(row['k'])]:.3f}")
+        )
+    rules = ("greedy", "one-shot", "surrogate", "attention", "gradient × input")
+    return {"main": markdown(("g\\*", "k", "model", *rules, "greedy's R_1 R_2 R_3", "null at k"), rows)}
+
+
 PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "huang": huang,
     "variable-assignment": variable_assignment,
@@ -346,6 +360,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "sparse-parity": sparse_parity,
     "planted-theory": planted_theory,
     "limit_transformers": limit_transformers,
+    "influence-planted": influence_planted,
 }
 
 

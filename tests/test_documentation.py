@@ -170,3 +170,22 @@ def test_pages_are_on_the_site() -> None:
     site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in (ROOT / "docs").rglob("*.md"):
         assert page.relative_to(ROOT / "docs").as_posix() in site
+
+
+def test_the_old_table_is_called_what_it_is() -> None:
+    """The 25 tasks were searched with their results in view, so no text calls their table a prediction."""
+    texts = [*PAGES, ROOT / "CHANGELOG.md", *(ROOT / "src").rglob("*.py")]
+    for path in texts:
+        text = " ".join(path.read_text(encoding="utf-8").split())
+        assert not re.search(r"as predicted|cells? (that )?(is|are|was|were) predicted|predicted (yes|no)\b", text), (
+            path
+        )
+    searched = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "docs" / "results" / "huang.md"]
+    for path in searched:
+        assert "after a search on these 25 tasks" in " ".join(path.read_text(encoding="utf-8").split())
+
+
+def test_files_that_the_architecture_names_exist() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for name in re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", page):
+        assert (ROOT / "src" / "lengthwise" / name).exists(), name
