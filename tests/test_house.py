@@ -41,8 +41,7 @@ RETIRED = (
 )  # fmt: skip
 """Names and turns of phrase that docs/design replaced by the field's terms."""
 STILL_USED = {
-    "crasp/certificates/certificate.py", "crasp/decide/stable.py", "crasp/decide/decision.py",
-    "crasp/synthesis/formula_search.py", "influence/text/corpus.py", "influence/lm/config.py",
+    "influence/text/corpus.py", "influence/lm/config.py",
     "prediction/systems.py", "sparsity/planted/placements.py", "models/sight.py", "models/segment_attention.py",
     "models/attention.py", "models/transformer.py", "positions/__init__.py", "positions/encodings/base.py",
     "positions/encodings/__init__.py", "positions/encodings/specs.py", "positions/encodings/rotary.py",

@@ -121,7 +121,7 @@ def test_every_bit_inside_the_network_is_exactly_the_operation(name):
     values = evaluate_all(program, words)
     places = torch.arange(1, hidden.shape[1] + 1, dtype=torch.float64)
     compared = 0
-    for index in compilation.compiled_operations():
+    for index in program.needed():
         form = circuit.forms[index]
         computed = torch.full(hidden.shape[:2], float(form.constant), dtype=torch.float64)
         for weight, node in form.terms:

@@ -36,6 +36,7 @@ def decide(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per expression and line.")] = False,
 ) -> None:
     """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
+    from lengthwise.crasp.decide.decision import Bounds
     from lengthwise.crasp.decide.decision import decide as decide_language
     from lengthwise.prediction.target import regular_language
 
@@ -47,7 +48,9 @@ def decide(
         try:
             source, own_alphabet = regular_language(text)
             text = text.removeprefix("regex:")
-            decision = decide_language(source, alphabet or own_alphabet, max_window, max_period, ENDS[end])
+            decision = decide_language(
+                source, alphabet or own_alphabet, ends=ENDS[end], bounds=Bounds(max_window, max_period)
+            )
             programs = _programs(decision) if program else {}
             if certificates is not None:
                 certified.append(_certified(text, decision))

@@ -1,4 +1,4 @@
 """C-RASP[periodic, local]: programs, their text, their runs, the exact decision for regular languages, and synthesis.
 
-Import from the module of the thing: ``program.program``, ``syntax.parser``, ``run.interpreter``, ``decide.decision``.
+Import from the module that defines a name: ``program.program``, ``syntax.parser``, ``decide.decision``.
 """

@@ -9,7 +9,7 @@ from lengthwise.crasp.certificates import checker_graphs
 from lengthwise.crasp.certificates.certificate import certificate, no_for
 from lengthwise.crasp.certificates.checker import CertificateError, check
 from lengthwise.crasp.certificates.explanation import access_with_equal_counts, explain, witness
-from lengthwise.crasp.decide.decision import decide
+from lengthwise.crasp.decide.decision import Bounds, decide
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
 from lengthwise.languages.automata.minimize import minimize
@@ -175,12 +175,12 @@ def test_every_pair_below_the_smallest_window_is_a_certified_no():
         for period in (1, 2, 3):
             for end in ("eos", "visible"):
                 check(no_for(decision, window, period, end), decision.dfa)
-    with pytest.raises(LengthwiseError, match="every pair of states is told apart"):
+    with pytest.raises(LengthwiseError, match="all states are separated"):
         no_for(decision, 6, 1, "eos")
 
 
 def test_unknown_has_no_certificate():
-    assert certificate(decide("(baa|ab|b)*", max_window=3, max_period=1), "local", "eos") is None
+    assert certificate(decide("(baa|ab|b)*", bounds=Bounds(max_window=3, max_period=1)), "local", "eos") is None
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,7 @@ def test_incomplete_certificates_are_refused(broken):
 
 def test_explanations():
     no = explain(made("{0,1,2}*02*", "ape", "visible")[1])
-    assert no.startswith(
-        "no guarantee: no program exists whatever the window and the period (the last symbol is visible)"
-    )
+    assert no.startswith("no guarantee: no program exists for any window and any period (the last symbol is visible)")
     assert "2 loops on both states" in no
     assert "cannot learn" not in no
     nope = explain(made("(aa)*", "none", "eos")[1])

@@ -9,7 +9,7 @@ from lengthwise.core.rng import stream
 from lengthwise.crasp.certificates.certificate import certificate
 from lengthwise.crasp.certificates.checker import check
 from lengthwise.crasp.certificates.explanation import explanation, witness
-from lengthwise.crasp.decide.decision import FRAGMENTS, decide
+from lengthwise.crasp.decide.decision import FRAGMENTS, Bounds, decide
 from lengthwise.crasp.decide.extraction import program_of
 from lengthwise.crasp.run.interpreter import run
 from lengthwise.languages.automata.monoid import is_r_trivial
@@ -114,10 +114,10 @@ def test_the_alphabet_matters():
 
 
 def test_bounds_exhausted_is_unknown_not_no():
-    verdict = decide("(baa|ab|b)*", max_window=5, max_period=2).verdict("local", "eos")
+    verdict = decide("(baa|ab|b)*", bounds=Bounds(max_window=5, max_period=2)).verdict("local", "eos")
     assert (verdict.verdict, verdict.basis, verdict.reason) == ("unknown", "searched", "bounds")
-    assert decide("(baa|ab|b)*", max_nodes=3).verdict("local", "eos").verdict == "unknown"
-    small = decide("(a|b)*a(bb)*", max_elements=3)
+    assert decide("(baa|ab|b)*", bounds=Bounds(max_nodes=3)).verdict("local", "eos").verdict == "unknown"
+    small = decide("(a|b)*a(bb)*", bounds=Bounds(max_elements=3))
     assert small.verdict("ape", "eos").verdict == "unknown"
     assert small.star_free is None
     assert small.monoid_size is None
@@ -133,8 +133,8 @@ def test_classes_of_the_language():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: decide("a", max_window=0), "max_window must be at least 1"),
-        (lambda: decide("a", max_period=0), "max_period must be at least 1"),
+        (lambda: Bounds(max_window=0), "max_window must be at least 1"),
+        (lambda: Bounds(max_period=0), "max_period must be at least 1"),
         (lambda: decide("a", ends=("eoss",)), "Did you mean 'eos'"),
         (lambda: decide("a", ends=()), "no end convention"),
         (lambda: decide("a", ends=("eos",)).verdict("ape", "visible"), "unknown end convention"),

@@ -6,7 +6,6 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.crasp.decide.decision import decide
 from lengthwise.crasp.decide.extraction import extract, program_of
-from lengthwise.crasp.program.pruning import without_unused
 from lengthwise.crasp.run.interpreter import run
 from lengthwise.crasp.run.reference import accepts as reference_accepts
 from lengthwise.crasp.syntax.parser import parse
@@ -98,7 +97,7 @@ def test_unused_operations_are_left_out():
     for operation in program.operations:
         used.update(operation.operands)
     assert used == set(range(len(program.operations)))
-    assert without_unused(program) == program
+    assert program.needed() == list(range(len(program.operations)))
 
 
 def test_the_obvious_interpreter_agrees():

@@ -6,7 +6,7 @@ import sympy
 from languages.oracles import random_dfa
 from lengthwise.core.rng import stream
 from lengthwise.crasp.certificates.combination import combinations_for
-from lengthwise.crasp.decide.potential import System, refine, rows_of
+from lengthwise.crasp.decide.potential import LinearSystem, refine, rows_of
 from lengthwise.crasp.decide.product import components
 from lengthwise.languages.automata.components import strongly_connected
 from lengthwise.languages.automata.construction import language
@@ -47,7 +47,7 @@ def test_merged_nodes_are_those_of_the_null_space():
         count, edges = random_component(rng)
         classes = [int(rng.integers(2)) for _ in range(count)] if rng.random() < 0.5 else [0] * count
         basis = null_space(count, edges, classes)
-        keys = System(count, rows_of(edges, classes)).keys()
+        keys = LinearSystem(count, rows_of(edges, classes)).keys()
         for p, q in itertools.combinations(range(count), 2):
             assert (keys[p] == keys[q]) == all(vector[p] == vector[q] for vector in basis)
 
@@ -119,4 +119,4 @@ def test_product_nodes_are_reachable_in_their_component():
 
 @pytest.mark.parametrize("count", [3, 100, 400])
 def test_many_free_nodes_get_different_values(count: int) -> None:
-    assert len(set(System(count, []).potential([0] * count))) == count
+    assert len(set(LinearSystem(count, []).potential([0] * count))) == count

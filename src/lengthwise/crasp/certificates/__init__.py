@@ -1,1 +1,1 @@
-"""Certificates of the decision, and a checker that shares no code with it."""
+"""Certificates of the decision's verdicts, and a checker that shares no code with the decision."""

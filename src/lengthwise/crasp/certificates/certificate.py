@@ -1,9 +1,9 @@
-"""Certificates: the reasons behind a verdict as plain JSON values, which `checker.check` verifies without this code.
+"""Writes the certificate of a verdict as plain JSON values; ``checker.py`` verifies it without this code.
 
 A *yes* lists integer potentials round by round. A *no* lists states, letters (words), a partition, and for every merged
 pair a rational combination of equations equal to the difference of the two values; its ``windows`` and ``periods`` are
 a number or ``"all"``. Words are lists of symbols. An ``automaton`` is that of the language or, with a ``letter``, of
-its right quotient by that letter (a program that sees the last symbol answers for each quotient).
+its right quotient by that letter.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lengthwise.core.errors import require
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp.certificates.combination import Term, combinations_for
 from lengthwise.crasp.decide.decision import Analysis, Decision
 from lengthwise.crasp.decide.potential import Edge, Refinement
 from lengthwise.crasp.decide.product import Component, ProductNode, components
-from lengthwise.crasp.decide.stable import LocalSystem
+from lengthwise.crasp.decide.stable_local_test import LocalSystem
 from lengthwise.languages.automata.automaton import Dfa, Word
 from lengthwise.languages.automata.minimize import access_words, distinguishing_word, minimize
 from lengthwise.languages.automata.monoid import TransitionSemigroup
@@ -38,11 +38,11 @@ def certificate(decision: Decision, fragment: str, end: str) -> Certificate | No
         case "merged pair":
             return head | no_for(decision, 1, 1, end, letter=verdict.letter)
         case "stable local test":
-            body = _local(target, target.excludes_all, "all", "all")
+            body = _local(target, target.refuted_for_all, "all", "all")
         case "all windows":
-            body = _local(target, target.excludes_windows(1), "all", 1)
+            body = _local(target, target.refuted_for_windows(1), "all", 1)
         case "all periods":
-            body = _local(target, target.excludes_periods, 1, "all")
+            body = _local(target, target.refuted_for_periods, 1, "all")
     return head | _header(decision, verdict.letter, target.dfa) | _present(body)
 
 
@@ -56,9 +56,9 @@ def no_for(decision: Decision, window: int, period: int, end: str, *, letter: in
             if len(set(refinement.classes)) < len(component.nodes):
                 body = _product(target.dfa, component, refinement, window, period)
                 return {"answer": "no", "end": end} | _header(decision, choice, target.dfa) | body
-    raise_for = f"window {window} and period {period} under {end}: every pair of states is told apart, there is no 'no'"
-    require(False, raise_for)
-    raise AssertionError(raise_for)
+    raise LengthwiseError(
+        f"window {window} and period {period} under {end}: all states are separated, so no 'no' exists"
+    )
 
 
 def words_by_remainder(semigroup: TransitionSemigroup, step: int, elements: Iterable[int]) -> dict[int, Word]:
@@ -171,7 +171,7 @@ def _product(dfa: Dfa, component: Component, refinement: Refinement, window: int
 
 
 def _local(target: Analysis, system: LocalSystem | None, windows: int | str, periods: int | str) -> Certificate | None:
-    """A certificate from merged states of local letters: they loop on a word, so windows and phases do not help."""
+    """A certificate from merged states that loop on a word, for all windows and/or all periods."""
     if system is None or target.semigroup is None:
         return None
     dfa, semigroup = target.dfa, target.semigroup
@@ -180,7 +180,7 @@ def _local(target: Analysis, system: LocalSystem | None, windows: int | str, per
     refinement = system.refinement
     pairs = _merged(refinement.classes)
     used = _needed_letters(refinement, pairs, len(system.states))
-    place = {label: index for index, label in enumerate(used)}
+    number = {label: index for index, label in enumerate(used)}
     elements = [system.letters[label] for label in used]
     words = words_by_remainder(
         semigroup, step, [*elements, *([system.idempotent] if system.idempotent is not None else [])]
@@ -188,7 +188,7 @@ def _local(target: Analysis, system: LocalSystem | None, windows: int | str, per
     first, second = pairs[0]
     access = access_words(dfa)
     p, q = system.states[first], system.states[second]
-    edges = [edge for edge in refinement.edges if edge[1] in place]
+    edges = [edge for edge in refinement.edges if edge[1] in number]
     return {
         "windows": windows,
         "periods": periods,
@@ -197,7 +197,7 @@ def _local(target: Analysis, system: LocalSystem | None, windows: int | str, per
         "letters": [list(dfa.decode(words[element])) for element in elements],
         "nodes": [[state, [], 0] for state in system.states],
         "classes": list(refinement.classes),
-        "combinations": _combinations(edges, refinement.classes, pairs, lambda label: place[label]),
+        "combinations": _combinations(edges, refinement.classes, pairs, lambda label: number[label]),
         "pair": [first, second],
         "access": [list(dfa.decode(access[p])), list(dfa.decode(access[q]))],
         "suffix": list(dfa.decode(_distinguish(dfa, p, q))),

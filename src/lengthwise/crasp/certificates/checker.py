@@ -1,8 +1,7 @@
-"""An independent checker of certificates, in exact arithmetic; it shares no code with the decision.
+"""The checker of certificates works in exact arithmetic and shares no code with the decision.
 
-It takes the automaton of the language and trusts nothing else: it builds product graphs, components, stable sets and
-partitions itself, by the most obvious method. What a checked certificate proves, and relative to what, is on
-docs/verdicts.md.
+It trusts only the automaton of the language and computes product graphs, components, stable sets and partitions
+itself, by the simplest method. docs/verdicts.md says what a checked certificate proves.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from lengthwise.crasp.certificates.checker_graphs import (
 
 
 class Automaton(Protocol):
-    """What the checker reads of an automaton: start state 0."""
+    """The fields of an automaton (start state 0) that the checker reads."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -68,7 +67,7 @@ USES = {"none": (False, False), "local": (True, False), "periodic": (False, True
 
 
 def _check_scope(certificate: dict[str, Any]) -> None:
-    """What is shown must be enough for the fragment named; a certificate without one is of its (k, m) alone."""
+    """The certificate must cover its fragment; one without a fragment speaks of its (k, m) alone."""
     if "fragment" not in certificate:
         return
     fragment, sizes = certificate["fragment"], (certificate["windows"], certificate["periods"])
@@ -112,7 +111,7 @@ def _check_yes(certificate: dict[str, Any], whole: Machine) -> None:
         ]
         for component in components(successors):
             if len({node[1:] for node in component}) == len(component):
-                continue  # windows and phases alone tell the states apart
+                continue  # windows and phases alone separate the states
             matching = [
                 chain for chain, nodes in zip(part["components"], listed, strict=True) if set(nodes) == component
             ]
@@ -121,11 +120,11 @@ def _check_yes(certificate: dict[str, Any], whole: Machine) -> None:
 
 
 def _check_chain(chain: dict[str, Any], successors: dict[Any, dict[str, Any]]) -> None:
-    """Integer potentials, round by round, tell all nodes of the component apart."""
+    """Integer potentials, round by round, separate all nodes of the component."""
     nodes = [(state, tuple(window), phase) for state, window, phase in chain["nodes"]]
     number = {node: index for index, node in enumerate(nodes)}
     classes: list[Hashable] = [node[1:] for node in nodes]
-    # The certificate names classes by numbers; they must mean the classes found here, one to one.
+    # The certificate numbers classes; its numbers must match the classes found here one to one.
     names = list(chain["classes"])
     for round_ in chain["rounds"]:
         require(len(set(zip(names, classes, strict=True))) == len(set(names)) == len(set(classes)), "classes differ")
@@ -158,9 +157,9 @@ def _check_no(certificate: dict[str, Any], whole: Machine) -> None:
         step = _product_step(machine, nodes, letters, windows, periods)
     if certificate["end"] == "visible":
         # All windows end in the same loop word, the last symbol included.
-        require(certificate["letter"] is not None or windows == "all", "the last symbol could tell the pair apart")
+        require(certificate["letter"] is not None or windows == "all", "the last symbol could separate the pair")
     _check_merging(certificate, nodes, len(letters), step)
-    # The pair: reachable, merged, and different for the language.
+    # The pair must be reachable, merged, and distinguished by the language.
     first, second = certificate["pair"]
     require(certificate["classes"][first] == certificate["classes"][second], "the pair is not merged")
     for node, word in zip((nodes[first], nodes[second]), certificate["access"], strict=True):
@@ -170,7 +169,7 @@ def _check_no(certificate: dict[str, Any], whole: Machine) -> None:
             fits = len(word) >= windows - 1 and recent == node[1] and len(word) % periods == node[2]
             require(fits, "an access word has another window or phase")
     ends = [machine.run(certificate["suffix"], node[0]) in machine.accepting for node in (nodes[first], nodes[second])]
-    require(ends[0] != ends[1], "the suffix does not tell the pair apart")
+    require(ends[0] != ends[1], "the suffix does not distinguish the pair")
 
 
 Step = Callable[[int, int], tuple[Hashable, int | None]]
@@ -192,7 +191,7 @@ def _product_step(machine: Machine, nodes: list[Any], letters: list[Any], window
 
 
 def _local_system(machine: Machine, certificate: dict[str, Any], nodes: list[Any], letters: list[Any]) -> Step:
-    """Edges of the local system, after checking that every window and/or phase is defeated by its words."""
+    """Edges of the local system, after checking that its words cover every window and/or period."""
     windows, periods, loop = certificate["windows"], certificate["periods"], certificate["loop"]
     number = {node[0]: index for index, node in enumerate(nodes)}
     require(all(letters), "a letter of the local system is the empty word")

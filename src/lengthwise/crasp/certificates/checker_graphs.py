@@ -1,7 +1,4 @@
-"""What the checker of certificates computes from an automaton: product graphs, components, maps of a length.
-
-Written a second time on purpose, by the most obvious method: the decision's own code is not to be trusted here.
-"""
+"""Product graphs, components and transition maps for the checker, written independently of the decision's code."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ MAX_NODES = 1_000_000  # of a product graph
 
 
 class CertificateError(LengthwiseError):
-    """A certificate that does not prove what it says."""
+    """A certificate that does not prove its claim."""
 
 
 class Machine:
@@ -45,7 +42,7 @@ def require(condition: bool, problem: str) -> None:
 
 
 def maps_of_length(machine: Machine, length: int) -> set[tuple[int, ...]]:
-    """What the words of a length do to the states; raises `CertificateError` for more than `MAX_STABLE` maps."""
+    """The maps on states induced by the words of one length; raises `CertificateError` beyond `MAX_STABLE` maps."""
     maps = {tuple(range(len(machine.delta)))}
     for _ in range(length):
         maps = {
@@ -112,7 +109,7 @@ def components(successors: dict[Any, dict[str, Any]]) -> list[set[Any]]:
 
 
 def reach(targets: list[set[int]], start: int) -> set[int]:
-    """What can be reached from ``start``."""
+    """The nodes reachable from ``start``."""
     seen, queue = {start}, [start]
     for node in queue:
         for target in targets[node]:

@@ -1,4 +1,4 @@
-"""Why two nodes are merged: rational combinations of the equations that equal the difference of two values."""
+"""Proves that two nodes are merged: a rational combination of the equations equals the difference of their values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ class Term:
 def combinations_for(
     edges: Iterable[Edge], classes: Sequence[int], pairs: Iterable[tuple[int, int]]
 ) -> list[tuple[Term, ...]]:
-    """For each pair (p, q) terms that add up to V(p) − V(q); the labels are refined by ``classes`` of the sources."""
+    """For each merged pair (p, q) terms that add up to V(p) − V(q).
+
+    Labels are refined by the ``classes`` of their sources. Raises `ValueError` for a pair that is not merged.
+    """
     solver = _Solver(edges, classes)
     return [solver.difference(first, second) for first, second in pairs]
 

@@ -1,4 +1,4 @@
-"""Certificates for people: sentences that can be checked by hand, and long strings that show a *no*."""
+"""Explains a certificate in sentences, and builds two long words that witness a *no*."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.crasp.certificates.certificate import Certificate, certificate
 from lengthwise.crasp.decide.decision import Decision
 
-MAX_STATES = 40  # a certificate lists combinations of equations per merged pair, which grow with the cube
+MAX_STATES = 40  # the size of a certificate grows with the cube of the number of states
 MAX_SEARCH = 20_000  # (state, counts) pairs visited in search of access words with equal letter counts
 
 
@@ -24,10 +24,7 @@ class Witness:
 
 
 def explanation(decision: Decision, fragment: str, end: str) -> str:
-    """`explain` of the verdict's certificate; for a large automaton, nobody's hand, it says so instead.
-
-    Empty for *unknown*.
-    """
+    """`explain` of the verdict's certificate, or one sentence for automata beyond `MAX_STATES`; empty for *unknown*."""
     if decision.verdict(fragment, end).verdict == "unknown":
         return ""
     if decision.dfa.size > MAX_STATES:
@@ -37,7 +34,7 @@ def explanation(decision: Decision, fragment: str, end: str) -> str:
 
 
 def explain(certificate: Certificate) -> str:
-    """A few sentences: what is shown, by which words or potentials, and in which convention."""
+    """A few sentences: the claim, the words or potentials that prove it, and the end convention."""
     end = "the last symbol is visible" if certificate["end"] == "visible" else "the answer is read at an end mark"
     if certificate["answer"] == "yes":
         return _explain_yes(certificate, end)
@@ -49,7 +46,7 @@ def explain(certificate: Certificate) -> str:
     lines = [
         f"no guarantee: no program exists {_scope(certificate)} ({end}).",
         f"After {u} and after {v} the automaton is in different states ({states[0]} and {states[1]}), "
-        "and counting cannot tell them apart.",
+        "and counting cannot separate them.",
         f"Yet one of them is accepted {f'after the continuation {_text(suffix, alphabet)}' if suffix else 'as it is'}, "
         "the other is not.",
     ]
@@ -67,14 +64,12 @@ def explain(certificate: Certificate) -> str:
 def _explain_yes(certificate: Certificate, end: str) -> str:
     chains = [chain for part in certificate["parts"] for chain in part["components"]]
     if not chains:
-        reason = (
-            "Windows and positions alone, or first occurrences, tell all states apart; no balanced count is needed."
-        )
+        reason = "Windows and positions alone, or first occurrences, separate all states; no balanced count is needed."
     else:
         rounds = max(len(chain["rounds"]) for chain in chains)
         values = sorted({value for chain in chains for round_ in chain["rounds"] for value in round_["values"]})
         reason = (
-            f"Balanced counts tell all states apart in {rounds} round{'s' if rounds != 1 else ''}; "
+            f"Balanced counts separate all states in {rounds} round{'s' if rounds != 1 else ''}; "
             f"inside a component they stay between {values[0]} and {values[-1]}."
         )
     return f"yes: a program exists {_scope(certificate)} ({end}).\n{reason}"
@@ -83,11 +78,11 @@ def _explain_yes(certificate: Certificate, end: str) -> str:
 def _scope(certificate: Certificate) -> str:
     windows, periods = certificate["windows"], certificate["periods"]
     if windows == periods == "all":
-        return "whatever the window and the period"
+        return "for any window and any period"
     if windows == periods == 1:
         return "without windows and periods"
-    window = {"all": "whatever the window", 1: "without windows"}.get(windows, f"with window {windows}")
-    period = {"all": "whatever the period", 1: "without periods"}.get(periods, f"with period {periods}")
+    window = {"all": "for any window", 1: "without windows"}.get(windows, f"with window {windows}")
+    period = {"all": "for any period", 1: "without periods"}.get(periods, f"with period {periods}")
     return f"{window} and {period}"
 
 

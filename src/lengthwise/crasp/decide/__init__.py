@@ -1,1 +1,1 @@
-"""The exact decision whether a regular language is in C-RASP, and the program behind a *yes*."""
+"""Decides whether a regular language is in a fragment of C-RASP, and extracts a program where it is."""

@@ -1,19 +1,20 @@
-"""Is a regular language in C-RASP without positions, with windows, with periods, with both?
+"""`decide` says whether a regular language is in C-RASP[∅], [local], [periodic] and [periodic, local].
 
-`decide` answers per fragment and end convention: *yes* with a window and a period, *no*, or *unknown* when the search
-bounds are exhausted. The logic and the status of every theorem used: docs/verdicts.md.
+The answer per fragment and end convention is *yes* with a window and a period, *no*, or *unknown* when the search
+bounds are exhausted. docs/verdicts.md states the theorems used and their status.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from lengthwise.core.errors import UnknownNameError, require
 from lengthwise.crasp.decide.product import ProductTooLargeError, components
-from lengthwise.crasp.decide.stable import LocalSystem, no_for_all, no_for_all_periods, no_for_all_windows
+from lengthwise.crasp.decide.stable_local_test import LocalSystem, period_test, stable_local_test, window_test
+from lengthwise.crasp.program.fragment import FRAGMENTS
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import MAX_STATES, language
 from lengthwise.languages.automata.minimize import minimize
@@ -26,7 +27,6 @@ from lengthwise.languages.automata.monoid import (
     transition_semigroup,
 )
 
-FRAGMENTS = ("none", "local", "periodic", "ape")
 ENDS = ("visible", "eos")
 MAX_WINDOW, MAX_PERIOD, MAX_NODES = 8, 12, 100_000
 LARGEST_BOUND = 1_000  # of windows and periods: all pairs are listed
@@ -39,7 +39,10 @@ Basis = Literal["proved", "cited", "ours", "searched"]
 
 @dataclass(frozen=True)
 class Bounds:
-    """How far the search goes: windows, periods, nodes of one product graph, nodes in total, elements of the monoid."""
+    """Bounds of the search: windows, periods, nodes of one product graph and of all, elements of the monoid.
+
+    Raises `LengthwiseError` for a window or period below 1 or above `LARGEST_BOUND`.
+    """
 
     max_window: int = MAX_WINDOW
     max_period: int = MAX_PERIOD
@@ -47,13 +50,26 @@ class Bounds:
     max_elements: int = MAX_ELEMENTS
     max_total_nodes: int = MAX_TOTAL_NODES
 
+    def __post_init__(self) -> None:
+        for name, bound, least in (
+            ("max_window", self.max_window, "locality"),
+            ("max_period", self.max_period, "periodicity"),
+        ):
+            require(bound >= 1, f"{name} must be at least 1, got {bound}; 1 means no {least}")
+            require(
+                bound <= LARGEST_BOUND, f"{name} must be at most {LARGEST_BOUND}, got {bound}; choose a smaller one"
+            )
+
+
+DEFAULT_BOUNDS = Bounds()
+
 
 @dataclass(frozen=True)
 class FragmentVerdict:
     """The answer for one fragment and end convention.
 
-    ``window`` and ``period`` belong to a yes; ``reason`` names the argument: ``potentials``, ``merged pair``,
-    ``stable local test``, ``all windows``, ``all periods``, ``bounds``; ``letter`` is the last symbol whose quotient
+    ``window`` and ``period`` belong to a yes. ``reason`` is ``potentials``, ``merged pair``, ``stable local test``,
+    ``all windows``, ``all periods`` or ``bounds``. ``letter`` is the last symbol whose quotient
     decided a ``visible`` no.
     """
 
@@ -70,7 +86,7 @@ class FragmentVerdict:
 
 
 class Analysis:
-    """One minimal automaton with everything that has been computed about it."""
+    """The results computed for one minimal automaton; each is computed once."""
 
     def __init__(self, dfa: Dfa, bounds: Bounds) -> None:
         self.dfa, self.bounds = dfa, bounds
@@ -79,7 +95,7 @@ class Analysis:
         self._windows: dict[int, LocalSystem | None] = {}
 
     def separated(self, window: int, period: int) -> bool | None:
-        """The criterion for (k, m); None if the product graph, or all of them together, are too large."""
+        """Whether potentials separate all states for (k, m); None beyond the bounds on nodes."""
         key = (window, period)
         if key not in self._separated:
             self._separated[key] = self._compute(window, period)
@@ -99,7 +115,7 @@ class Analysis:
 
     @property
     def max_elements(self) -> int:
-        """The bound on the monoid; smaller than that of ``bounds`` where there are many states."""
+        """The bound on the monoid: that of ``bounds``, or a smaller one for automata with many states."""
         return min(self.bounds.max_elements, MAX_ENTRIES // self.dfa.size)
 
     @cached_property
@@ -111,25 +127,25 @@ class Analysis:
             return None
 
     @cached_property
-    def excludes_all(self) -> LocalSystem | None:
-        """The stable local test."""
-        return self.semigroup and no_for_all(self.semigroup)
+    def refuted_for_all(self) -> LocalSystem | None:
+        """The result of `stable_local_test`: not None if no program exists for any window and period."""
+        return self.semigroup and stable_local_test(self.semigroup)
 
     @cached_property
-    def excludes_periods(self) -> LocalSystem | None:
-        """The test for all periods without windows."""
-        return self.semigroup and no_for_all_periods(self.semigroup)
+    def refuted_for_periods(self) -> LocalSystem | None:
+        """The result of `period_test`: not None if no program without windows exists for any period."""
+        return self.semigroup and period_test(self.semigroup)
 
-    def excludes_windows(self, period: int) -> LocalSystem | None:
-        """The test for all windows with one period."""
+    def refuted_for_windows(self, period: int) -> LocalSystem | None:
+        """The result of `window_test`: not None if no program of that period exists for any window."""
         if period not in self._windows:
-            self._windows[period] = self.semigroup and no_for_all_windows(self.semigroup, period)
+            self._windows[period] = self.semigroup and window_test(self.semigroup, period)
         return self._windows[period]
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What `decide` found out about one language."""
+    """The verdicts of `decide` on one language, with the analyses behind them."""
 
     regex: str
     dfa: Dfa
@@ -144,7 +160,10 @@ class Decision:
         return self.analyses[self.dfa]
 
     def verdict(self, fragment: str, end: str) -> FragmentVerdict:
-        """The answer for a fragment (none, local, periodic, ape) and an end convention (visible, eos)."""
+        """The answer for a fragment (none, local, periodic, ape) and an end convention (visible, eos).
+
+        Raises `UnknownNameError` for any other fragment or end convention.
+        """
         if fragment not in self.fragments:
             raise UnknownNameError("fragment", fragment, self.fragments)
         if end not in self.fragments[fragment]:
@@ -159,13 +178,13 @@ class Decision:
 
     @property
     def monoid_size(self) -> int | None:
-        """Number of elements of the syntactic monoid; None if beyond ``analysis.max_elements``."""
+        """Number of elements of the syntactic monoid; None if it exceeds ``analysis.max_elements``."""
         semigroup = self.analysis.semigroup
         return None if semigroup is None else semigroup.monoid_size
 
     @property
     def r_trivial(self) -> bool:
-        """Whether no two states reach each other."""
+        """Whether no two states of the minimal automaton reach each other."""
         return is_r_trivial(self.dfa)
 
     @property
@@ -183,41 +202,27 @@ class Decision:
                 name: {end: verdict.to_json() for end, verdict in ends.items()} for name, ends in self.fragments.items()
             },
             "star_free": self.star_free,
-            "searched": {
-                "max_window": self.bounds.max_window,
-                "max_period": self.bounds.max_period,
-                "max_nodes": self.bounds.max_nodes,
-                "max_elements": self.bounds.max_elements,
-                "max_total_nodes": self.bounds.max_total_nodes,
-            },
+            "searched": asdict(self.bounds),
         }
 
 
 def decide(
     source: str | Dfa,
     alphabet: str | Sequence[str] | None = None,
-    max_window: int = MAX_WINDOW,
-    max_period: int = MAX_PERIOD,
-    ends: Sequence[str] = ENDS,
     *,
+    ends: Sequence[str] = ENDS,
+    bounds: Bounds = DEFAULT_BOUNDS,
     max_states: int = MAX_STATES,
-    max_nodes: int = MAX_NODES,
-    max_elements: int = MAX_ELEMENTS,
 ) -> Decision:
     """Decide membership of a regular language in C-RASP[∅], [local], [periodic] and [periodic, local].
 
-    Raises `LengthwiseError` for an expression that cannot be read, an automaton beyond ``max_states``, bad bounds.
+    Raises `LengthwiseError` for an expression that cannot be read and for an automaton beyond ``max_states``.
     """
-    require(max_window >= 1, f"max_window must be at least 1, got {max_window}; 1 means no locality")
-    require(max_period >= 1, f"max_period must be at least 1, got {max_period}; 1 means no periodicity")
-    for name, bound in (("max_window", max_window), ("max_period", max_period)):
-        require(bound <= LARGEST_BOUND, f"{name} must be at most {LARGEST_BOUND}, got {bound}; choose a smaller one")
     require(len(ends) > 0, f"no end convention given; choose among {', '.join(ENDS)}")
     for end in ends:
         if end not in ENDS:
             raise UnknownNameError("end convention", end, ENDS)
     dfa = language(source, alphabet, max_states=max_states)
-    bounds = Bounds(max_window, max_period, max_nodes, max_elements)
     analyses: dict[Dfa, Analysis] = {dfa: Analysis(dfa, bounds)}
     targets: dict[str, dict[int | None, Analysis]] = {"eos": {None: analyses[dfa]}, "visible": {}}
     if "visible" in ends:
@@ -243,33 +248,33 @@ def _fragment_verdict(
         if plain[letter] is None:
             return FragmentVerdict("unknown", "searched", "bounds")
         return FragmentVerdict("no", "cited" if end == "eos" else "ours", "merged pair", letter=letter)
-    if (excluded := _excluded(fragment, targets, whole)) is not None:
-        return excluded
+    if (refuted := _refuted(fragment, targets, whole)) is not None:
+        return refuted
     open_periods = {
         period
         for period in range(1, bounds.max_period + 1)
         if fragment != "local" or period == 1
-        if not any(target.excludes_windows(period) for target in (whole, *targets.values()))
+        if not any(target.refuted_for_windows(period) for target in (whole, *targets.values()))
     }
     for window, period in _search_order(fragment, bounds):
-        # A period excluded for all windows is excluded for windows 1 too, so nothing is lost by skipping it.
+        # A period refuted for all windows is refuted for window 1 too, so nothing is lost by skipping it.
         if period in open_periods and all(target.separated(window, period) for target in targets.values()):
             return FragmentVerdict("yes", "proved", "potentials", window, period)
     return FragmentVerdict("unknown", "searched", "bounds")
 
 
-def _excluded(fragment: str, targets: dict[int | None, Analysis], whole: Analysis) -> FragmentVerdict | None:
-    """A sound no for all windows and/or periods, from the automaton itself (both ends) or from a quotient (visible)."""
+def _refuted(fragment: str, targets: dict[int | None, Analysis], whole: Analysis) -> FragmentVerdict | None:
+    """A *no* for all windows and/or periods, from the automaton itself (both ends) or from a quotient (visible)."""
     candidates: dict[int | None, Analysis] = {None: whole, **targets}
     for letter, target in candidates.items():
-        if target.excludes_all is not None:
+        if target.refuted_for_all is not None:
             return FragmentVerdict("no", "ours", "stable local test", letter=letter)
-        if fragment == "local" and target.excludes_windows(1) is not None:
+        if fragment == "local" and target.refuted_for_windows(1) is not None:
             return FragmentVerdict("no", "ours", "all windows", letter=letter)
     if fragment == "periodic":
         # Without windows the last symbol matters: the automaton's own test speaks about `eos` only.
         for letter, target in targets.items():
-            if target.excludes_periods is not None:
+            if target.refuted_for_periods is not None:
                 return FragmentVerdict("no", "ours", "all periods", letter=letter)
     return None
 

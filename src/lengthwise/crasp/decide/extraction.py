@@ -1,8 +1,8 @@
-"""From a *yes* to a program: balanced potentials become counts, classes become comparisons, exits become first events.
+"""Extracts the program behind a *yes*: potentials become counts, and classes become comparisons.
 
 The components of the automaton are handled from the start downwards. Inside one, the value of a potential before a
-position is a linear form of counts; its class follows by comparing with constants; the component is left at the first
-position whose state-before and letter form an outgoing edge. Values after that are meaningless and never used.
+position is a linear form of counts, and its class follows by comparing with constants. The component is left at the
+first position whose state-before and letter form an outgoing edge; values after that position are never used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from lengthwise.crasp.decide.product import Component, ProductNode, components
 from lengthwise.crasp.program.builder import ProgramBuilder
 from lengthwise.crasp.program.operations import And, Index, Linear, Or
 from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.program.pruning import without_unused
 from lengthwise.crasp.syntax.reading_order import in_reading_order
 from lengthwise.languages.automata.automaton import Dfa, Word
 from lengthwise.languages.automata.components import strongly_connected
@@ -34,15 +33,15 @@ def program_of(decision: Decision, fragment: str = "ape", end: str = "eos", *, b
 def extract(dfa: Dfa, window: int, period: int, end: str, *, bos: bool = True) -> Program:
     """A program for the language of ``dfa`` with that window and period.
 
-    ``eos`` programs are read at an appended end symbol, ``visible`` ones at the last symbol. Without ``bos`` a
+    Acceptance is read at an appended end symbol (``eos``) or at the last symbol (``visible``). Without ``bos`` a
     ``visible`` program reads words of length >= 1 only. Raises `LengthwiseError` if potentials of this window and
-    period do not separate the states (then there is no such program).
+    period do not separate the states; then there is no such program.
     """
     build = _Builder(dfa.alphabet, bos=bos, eos=end == "eos")
     if end == "eos":
         before = _StateBefore(build, minimize(dfa), window, period).states()
         accepted = [before[state] for state in before if minimize(dfa).accepting[state]]
-        return in_reading_order(without_unused(build.accept(build.any_of(accepted))))
+        return build.finished(build.any_of(accepted))
     cases: list[Index] = []
     for number, symbol in enumerate(dfa.alphabet):
         quotient = minimize(dfa.right_quotient(number))
@@ -53,19 +52,23 @@ def extract(dfa: Dfa, window: int, period: int, end: str, *, bos: bool = True) -
         cases.append(build.all_of([build.symbol(symbol), build.any_of(accepted)]))
     if bos and dfa.accepting[0]:
         cases.append(build.bos())  # the empty word: BOS is the last symbol
-    return in_reading_order(without_unused(build.accept(build.any_of(cases))))
+    return build.finished(build.any_of(cases))
 
 
 class _Builder(ProgramBuilder):
-    """Leaves out ⊤ in conjunctions and gives intermediate results short numbered names."""
+    """A builder that omits ⊤ in conjunctions and gives intermediate results short numbered names."""
 
     def all_of(self, operands: Iterable[Index]) -> Index:
-        """The conjunction, without ⊤ in it."""
         top = self.top()
         return super().all_of([operand for operand in operands if operand != top])
 
+    def finished(self, accept: Index) -> Program:
+        """The program that accepts where ``accept`` holds, without unused operations and in reading order."""
+        program = self.accept(accept)
+        return in_reading_order(program.reordered(program.needed()))
+
     def call(self, kind: str, index: Index) -> Index:
-        """Name an operation ``kind1``, ``kind2``, … unless it has a name or needs none."""
+        """Name a connective or linear form ``kind1``, ``kind2``, … unless it has a name."""
         if isinstance(self.operations[index], And | Or | Linear) and index not in self._names.values():
             number = 1 + sum(name.rstrip("0123456789") == kind for name in self._names)
             self.name(f"{kind}{number}", index)
@@ -105,7 +108,7 @@ class _StateBefore:
         return {state: self.build.top() if state == 0 else self._earlier(entries[state])}
 
     def _crowded(self, number: int, entries: dict[int, Index]) -> dict[int, Index]:
-        """Candidates for the state before a position, right as long as the component has not been left."""
+        """Conditions for the state before a position, valid until the component has been left."""
         inside = set(self.members[number])
         found: dict[int, list[Index]] = defaultdict(list)
         fires: dict[ProductNode, list[Index]] = defaultdict(list)
@@ -130,7 +133,7 @@ class _StateBefore:
         fires: dict[ProductNode, list[Index]],
         starts: list[ProductNode],
     ) -> None:
-        """The first k−1 letters after an entry: letters are compared one by one, then the potentials take over."""
+        """Handle the first k−1 letters after an entry, for which the window is not full, letter by letter."""
         build = self.build
         if self.window == 1:
             for phase in range(self.period):
@@ -156,7 +159,7 @@ class _StateBefore:
                             fires[ProductNode(after, (*word, symbol), phase)].append(build.all_of(event))
 
     def _words_inside(self, state: int, inside: set[int]) -> list[list[tuple[Word, int]]]:
-        """Words of length 0..k−2 that stay inside, each with the state they lead to, by length."""
+        """Words of length 0..k−2 that stay inside the component, each with the state it leads to, by length."""
         layers: list[list[tuple[Word, int]]] = [[((), state)]]
         while len(layers) < self.window - 1:
             layers.append(
@@ -172,18 +175,18 @@ class _StateBefore:
     def _by_potentials(
         self, component: Component, fires: dict[ProductNode, list[Index]], starts: list[ProductNode]
     ) -> list[tuple[int, Index]]:
-        """The state before each position of one product component, from its firing on."""
+        """The state before each position of one product component, after its entry."""
         build = self.build
-        place = {node: index for index, node in enumerate(component.nodes)}
-        firing = {place[node]: build.any_of(events) for node, events in fires.items() if node in place}
-        begun = [place[node] for node in starts if node in place]
+        number = {node: index for index, node in enumerate(component.nodes)}
+        firing = {number[node]: build.any_of(events) for node, events in fires.items() if node in number}
+        begun = [number[node] for node in starts if node in number]
         if not firing and not begun:
             return []
         active: list[Index] = [] if begun else [self._earlier(build.any_of(firing.values()))]
         refinement = component.refinement()
         require(
             len(set(refinement.classes)) == len(component.nodes),
-            f"no program with window {self.window} and period {self.period}: counting cannot tell two states apart",
+            f"no program with window {self.window} and period {self.period}: counting cannot separate two states",
         )
         classes = {
             name: build.all_of([*active, *self._seen(node.window), *self._phase_before(node.phase)])
@@ -212,7 +215,7 @@ class _StateBefore:
         return [(node.state, classes[name]) for node, name in zip(component.nodes, refinement.classes, strict=True)]
 
     def _until_exit(self, number: int, candidates: dict[int, Index]) -> dict[int, Index]:
-        """True states: candidates before the first exit; enters the events of the components below."""
+        """Restrict the candidates to positions before the first exit, and record entries into later components."""
         build = self.build
         leaving = [
             (state, symbol, target)

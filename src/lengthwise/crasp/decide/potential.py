@@ -1,8 +1,8 @@
-"""Balanced potentials and the refinement that they drive, in exact integer arithmetic.
+"""Balanced potentials of a labelled graph, and the refinement of its nodes by them, in exact integer arithmetic.
 
 A balanced potential on a strongly connected labelled graph assigns numbers V(node) and E(label) such that
 V(target) = V(source) + E(label) on every edge: a weighted count of labels that returns to zero on every cycle. Two
-nodes with equal values in every potential are merged; splitting labels by the class of their source and repeating
+nodes with equal values in every potential are merged. Splitting labels by the class of their source and repeating
 gives the final classes (criterion after Yang et al., arXiv 2608.13433, appendix J; stated in docs/verdicts.md).
 """
 
@@ -17,12 +17,12 @@ from math import gcd, lcm
 from lengthwise.core.rng import stream
 
 Edge = tuple[int, int, int]  # (source, label, target)
-Row = dict[int, int]  # a linear equation Σ coefficient · V(node) = 0
+Equation = dict[int, int]  # Σ coefficient · V(node) = 0
 
 
 @dataclass(frozen=True)
 class Potential:
-    """V per node, and E per label refined by the class of its source: V(target) = V(source) + E(label, class)."""
+    """``values`` is V per node; ``steps`` is E per (label, class of its source)."""
 
     values: tuple[int, ...]
     steps: dict[tuple[int, int], int]
@@ -44,7 +44,7 @@ class Refinement:
         """One integer potential per round that splits ``partitions[t]`` into ``partitions[t + 1]``."""
         found: list[Potential] = []
         for before in self.partitions[:-1]:
-            values = System(len(before), rows_of(self.edges, before)).potential(before)
+            values = LinearSystem(len(before), rows_of(self.edges, before)).potential(before)
             steps = {(label, before[source]): values[target] - values[source] for source, label, target in self.edges}
             found.append(Potential(tuple(values), steps))
         return tuple(found)
@@ -60,7 +60,7 @@ def refine(count: int, edges: Sequence[Edge], initial: Sequence[int] | None = No
     current = numbered(initial if initial is not None else [0] * count)
     partitions = [current]
     while max(current, default=-1) + 1 < count:
-        refined = numbered(list(zip(current, System(count, rows_of(edges, current)).keys(), strict=True)))
+        refined = numbered(list(zip(current, LinearSystem(count, rows_of(edges, current)).keys(), strict=True)))
         if max(refined) == max(current):
             break
         current = refined
@@ -86,19 +86,19 @@ def rows_of(edges: Iterable[Edge], classes: Sequence[int]) -> list[tuple[int, in
     return rows
 
 
-class System:
-    """The solved system of equations: every node's value as a combination of free nodes' values."""
+class LinearSystem:
+    """A solved system of equations: every node's value is a combination of the values of free nodes."""
 
     def __init__(self, count: int, rows: Iterable[tuple[int, int, int, int]]) -> None:
         self.count = count
         self._parent = list(range(count))
-        self._pivots: dict[int, Row] = {}
+        self._pivots: dict[int, Equation] = {}
         remaining = self._merge_equal(rows)
         for row in remaining:
             self._eliminate(row)
 
     def keys(self) -> list[Hashable]:
-        """Per node a key; two keys are equal iff the nodes have equal values in every solution."""
+        """One key per node; two keys are equal iff the nodes have equal values in every solution."""
         known: dict[int, Hashable] = {}
         result: list[Hashable] = []
         for node in range(self.count):
@@ -109,14 +109,14 @@ class System:
         return result
 
     def potential(self, groups: Sequence[int]) -> list[int]:
-        """Small integer values that solve the system and separate, within each group, all that can be separated."""
+        """Small integer values that solve the system and separate all separable nodes within each group."""
         keys = self.keys()
         goal = len(set(zip(groups, keys, strict=True)))
         free = [node for node in range(self.count) if self._root(node) == node and node not in self._pivots]
         scale = lcm(*[abs(row[pivot]) for pivot, row in self._pivots.items()]) if self._pivots else 1
         rng = stream(0, "potential", self.count)
         for attempt in range(1_000):
-            # Small values first; n nodes are all different once the bound is some n², a few doublings on.
+            # Small values first; a bound of about n² makes n nodes all different.
             bound = 1 + attempt // 16 if attempt < 256 else min(2 ** (attempt // 16), 2**60)
             drawn = rng.integers(-bound, bound + 1, size=len(free)).tolist()
             values = dict(zip(free, [scale * value for value in drawn], strict=True))
@@ -136,8 +136,8 @@ class System:
             node = parent[node]
         return node
 
-    def _merge_equal(self, rows: Iterable[tuple[int, int, int, int]]) -> list[Row]:
-        """Rows that say ``V(p) = V(q)`` become unions; returns the others in terms of the representatives."""
+    def _merge_equal(self, rows: Iterable[tuple[int, int, int, int]]) -> list[Equation]:
+        """Merge the nodes of equations V(p) = V(q); return the others in terms of the representatives."""
         pending: set[tuple[int, int, int, int]] = set(rows)
         while True:
             merged = False
@@ -166,7 +166,7 @@ class System:
             if not merged:
                 return [_row(*equation) for equation in sorted(pending)]
 
-    def _eliminate(self, row: Row) -> None:
+    def _eliminate(self, row: Equation) -> None:
         for node in [node for node in row if node in self._pivots]:
             _cancel(row, node, self._pivots[node])
         if not row:
@@ -185,13 +185,13 @@ class System:
 
 
 def _ordered(v: int, u: int, v0: int, u0: int) -> tuple[int, int, int, int]:
-    """One spelling of V(v) + V(u₀) = V(u) + V(v₀), so that equal equations are equal tuples."""
+    """A canonical form of V(v) + V(u₀) = V(u) + V(v₀), so that equal equations are equal tuples."""
     left, right = sorted((sorted((v, u0)), sorted((u, v0))))
     return left[0], right[0], right[1], left[1]
 
 
-def _row(v: int, u: int, v0: int, u0: int) -> Row:
-    row: Row = defaultdict(int)
+def _row(v: int, u: int, v0: int, u0: int) -> Equation:
+    row: Equation = defaultdict(int)
     row[v] += 1
     row[u0] += 1
     row[u] -= 1
@@ -199,8 +199,8 @@ def _row(v: int, u: int, v0: int, u0: int) -> Row:
     return {node: weight for node, weight in row.items() if weight}
 
 
-def _cancel(row: Row, node: int, pivot_row: Row) -> None:
-    """Make ``node`` vanish from ``row`` by subtracting a multiple of ``pivot_row``, in integers, divided by the gcd."""
+def _cancel(row: Equation, node: int, pivot_row: Equation) -> None:
+    """Eliminate ``node`` from ``row`` with ``pivot_row``, in integers divided by their gcd."""
     if node not in row:
         return
     factor, own = pivot_row[node], row[node]

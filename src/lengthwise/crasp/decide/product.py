@@ -1,7 +1,7 @@
-"""The product of an automaton with the last k−1 symbols and the position modulo m, as far as a decision needs it.
+"""The product graph of an automaton with the last k−1 symbols and the position modulo m.
 
-Only components with at least two automaton states matter, and a window with start marks never recurs; so nodes are
-built inside the automaton's components, from the (state, phase) pairs that are reachable, with full windows.
+A decision needs only components with at least two automaton states. So nodes are built inside the automaton's
+components, from the reachable (state, phase) pairs, with full windows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lengthwise.languages.automata.components import strongly_connected
 
 
 class ProductTooLargeError(LengthwiseError):
-    """The product graph has more nodes than the stated bound."""
+    """The product graph has more nodes than the given bound."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class ProductNode:
 
 @dataclass(frozen=True)
 class Component:
-    """A strongly connected component of the product graph; ``edges`` carry symbol numbers as labels refined by context.
+    """A strongly connected component of the product graph.
 
-    ``contexts[i]`` numbers the (window, phase) of node i: labels (window·symbol, phase) never leave a context, so nodes
-    of different contexts are told apart by the label alone.
+    ``contexts[i]`` numbers the (window, phase) of node i. Edge labels are pairs (context, symbol) as one number, so
+    nodes of different contexts are separated by the label alone.
     """
 
     nodes: tuple[ProductNode, ...]
@@ -46,7 +46,7 @@ class Component:
         return refine(len(self.nodes), self.edges, self.contexts)
 
     def separates(self) -> bool:
-        """Whether the refinement tells all nodes apart."""
+        """Whether the refinement separates all nodes."""
         return not self.needs_counting() or len(set(self.refinement().classes)) == len(self.nodes)
 
     def needs_counting(self) -> bool:
@@ -55,7 +55,7 @@ class Component:
 
 
 def separated(dfa: Dfa, window: int, period: int, *, max_nodes: int) -> bool:
-    """The criterion for given (k, m): in every component, different states end in different classes.
+    """Whether, for the given (k, m), different states of every component end in different classes.
 
     Raises `ProductTooLargeError` beyond ``max_nodes`` nodes.
     """
@@ -126,12 +126,12 @@ def _inside(
 def _component(
     nodes: list[tuple[int, Word, int]], group: list[int], successors: list[list[tuple[int, int]]], symbols: int
 ) -> Component:
-    place = {node: index for index, node in enumerate(group)}
+    number = {node: index for index, node in enumerate(group)}
     contexts = numbered([nodes[node][1:] for node in group])
     edges = [
-        (place[node], contexts[place[node]] * symbols + symbol, place[target])
+        (number[node], contexts[number[node]] * symbols + symbol, number[target])
         for node in group
         for symbol, target in successors[node]
-        if target in place
+        if target in number
     ]
     return Component(tuple(ProductNode(*nodes[node]) for node in group), contexts, tuple(edges))

@@ -22,10 +22,7 @@ def names() -> tuple[str, ...]:
 
 
 def entry(name: str) -> Entry:
-    """What is known about one program; capitals, blanks, hyphens and underscores in the name do not matter.
-
-    Raises `UnknownNameError` with a suggestion.
-    """
+    """The entry of that name; case, blanks, hyphens and underscores are ignored. Raises `UnknownNameError`."""
     for known, found in ENTRIES.items():
         if _plain(known) == _plain(name):
             return found

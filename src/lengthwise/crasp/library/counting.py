@@ -1,4 +1,4 @@
-"""Programs that count: majorities and the counter languages. All in C-RASP[∅]."""
+"""Library programs that count: majorities and the counter languages, all in C-RASP[∅]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the library knows about one program."""
+"""`Entry` holds one program of the library: its text, its definition and its source."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from lengthwise.crasp.program.program import Program
 class Entry:
     """A program's text with the definition of what it computes.
 
-    ``checked_length``: the tests compare it with an independent oracle on every word (acceptance) or every valid
-    prompt (next-token programs, generated to the end) up to this length.
+    The tests compare it with an independent oracle on all words (or all valid prompts) up to ``checked_length``.
     """
 
     name: str
@@ -25,9 +24,7 @@ class Entry:
     @cached_property
     def program(self) -> Program:
         """The parsed program."""
-        from lengthwise.crasp.syntax.parser import (
-            parse,  # lark is imported when a program is wanted, not when one is listed
-        )
+        from lengthwise.crasp.syntax.parser import parse  # imports lark, which listing programs does not need
 
         return parse(self.text)
 

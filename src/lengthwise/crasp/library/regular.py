@@ -1,4 +1,4 @@
-"""Programs for regular languages: Tomita's, unary and periodic ones, and some that need windows."""
+"""Library programs for regular languages: Tomita's, unary and periodic languages, and some that need windows."""
 
 from __future__ import annotations
 

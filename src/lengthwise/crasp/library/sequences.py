@@ -1,4 +1,4 @@
-"""Next-token programs that write more than one symbol: copying, sorting, several majorities, induction."""
+"""Library programs that generate: copying, reversing, sorting, interleaved majorities, and induction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lengthwise.crasp.library.entry import HUANG, OURS, Entry
 from lengthwise.crasp.program.spelling import quote
 
 SYMBOLS = "abcdefg"
-"""Seven symbols: 13,700 words without repetition, all of which the tests go through."""
+"""Seven symbols have 13,700 words without repetition; the tests run all of them."""
 
 _SEP = 'Q_"<sep>"'
 _HEAD = 'alphabet: {} "<sep>"\n'

@@ -1,1 +1,1 @@
-"""Programs of C-RASP[periodic, local]: operations, the fragment that they use, and the builder that writes them."""
+"""Programs of C-RASP[periodic, local]: operations, programs, their fragments, and the builder."""

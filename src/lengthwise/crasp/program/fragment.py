@@ -1,4 +1,4 @@
-"""What a program uses: size, counting depth, window, period, and the fragment of C-RASP that follows from them."""
+"""Size, counting depth, window and period of a program, and the smallest fragment of C-RASP that contains it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ FRAGMENTS: tuple[Fragment, ...] = ("none", "local", "periodic", "ape")
 
 
 def size_of(operations: Sequence[Operation]) -> int:
-    """Atoms + connectives + comparisons + countings (and conditionals, min, max), each operation counted once.
+    """The number of atoms, connectives, comparisons, countings, conditionals, min and max.
 
-    A connective of r operands counts r - 1; constants and linear forms belong to the comparison that reads them.
+    A connective of r operands counts r - 1; constants and linear forms count 0.
     """
     return sum(_weight(operation) for operation in operations)
 
@@ -33,9 +33,9 @@ def _weight(operation: Operation) -> int:
 
 
 def depth_of(operations: Sequence[Operation]) -> int:
-    """The largest number of `Count` operations inside one another, local ones included.
+    """The largest number of nested `Count` operations, local ones included.
 
-    For C-RASP[∅] it is the number of transformer layers that are needed in general (Yang et al. 2025).
+    For C-RASP[∅] this many transformer layers are needed in general (Yang et al. 2025).
     """
     depths: list[int] = []
     for operation in operations:
@@ -45,9 +45,9 @@ def depth_of(operations: Sequence[Operation]) -> int:
 
 
 def window_of(operations: Sequence[Operation]) -> int:
-    """k such that every local predicate, pushed down to the atoms, looks at the last k symbols (the current included).
+    """k: how many of the last symbols, the current one included, the local predicates read.
 
-    A local count at distance d of something that looks back r looks back r + d: nested windows add up.
+    Nested windows add up: a local count at distance d of an operand that reads r symbols back reads r + d back.
     """
     reach: list[int] = []
     for operation in operations:
@@ -58,12 +58,12 @@ def window_of(operations: Sequence[Operation]) -> int:
 
 
 def period_of(operations: Sequence[Operation]) -> int:
-    """m: the least common multiple of all moduli."""
+    """m: the least common multiple of all moduli; 1 without any."""
     return math.lcm(*(operation.modulus for operation in operations if isinstance(operation, Periodic)))
 
 
 def fragment_of(window: int, period: int) -> Fragment:
-    """The smallest fragment that holds programs with this window and period."""
+    """The smallest fragment that contains programs with this window and period."""
     if window > 1:
         return "ape" if period > 1 else "local"
     return "periodic" if period > 1 else "none"

@@ -1,11 +1,12 @@
-"""The operations of C-RASP[periodic, local] (Huang et al. 2025, Definition 8), each naming earlier ones by index.
+"""The operations of C-RASP[periodic, local] (Huang et al. 2025, Definition 8); each names its operands by index.
 
 Every operation has one value at each position i = 1..n: a truth value, or an integer (a *count*).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 Index = int
@@ -17,7 +18,7 @@ RELATIONS: tuple[Relation, ...] = ("<=", "<", "=", ">=", ">")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Base of all operations; `boolean` says which of the two types its values have."""
+    """Base of all operations; ``boolean`` says which of the two types its values have."""
 
     boolean: ClassVar[bool]
 
@@ -51,87 +52,109 @@ class Operation:
             case _:
                 return (self.boolean,) * len(self.operands)
 
+    def renumbered(self, new: Mapping[Index, Index]) -> Operation:
+        """The same operation on the operands ``new[index]``."""
+        match self:
+            case Not(operand) | Count(operand):
+                return replace(self, operand=new[operand])
+            case And(operands):
+                return And(tuple(new[index] for index in operands))
+            case Or(operands):
+                return Or(tuple(new[index] for index in operands))
+            case Compare(left, _, right) | Min(left, right) | Max(left, right):
+                return replace(self, left=new[left], right=new[right])
+            case Linear(terms):
+                return replace(self, terms=tuple((factor, new[index]) for factor, index in terms))
+            case Conditional(condition, then, otherwise):
+                return Conditional(new[condition], new[then], new[otherwise])
+            case _:
+                return self
+
 
 @dataclass(frozen=True, slots=True)
-class Symbol(Operation):
+class BooleanOperation(Operation):
+    """An operation whose values are truth values."""
+
+    boolean: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class CountOperation(Operation):
+    """An operation whose values are integers."""
+
+    boolean: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol(BooleanOperation):
     """Q_σ(i): the symbol at i is σ; ``<bos>`` and ``<eos>`` stand for the declared end marks."""
 
     symbol: str
-    boolean: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
-class Top(Operation):
+class Top(BooleanOperation):
     """⊤: true at every position."""
 
-    boolean: ClassVar[bool] = True
-
 
 @dataclass(frozen=True, slots=True)
-class Periodic(Operation):
+class Periodic(BooleanOperation):
     """φ(i): i ≡ residue mod modulus, with 0 <= residue < modulus and positions from 1 (counting BOS if declared)."""
 
     residue: int
     modulus: int
-    boolean: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Operation):
+class Not(BooleanOperation):
     """¬P."""
 
     operand: Index
-    boolean: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
-class And(Operation):
+class And(BooleanOperation):
     """P₁ ∧ … ∧ P_r of at least two operands."""
 
     conjuncts: tuple[Index, ...]
-    boolean: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
-class Or(Operation):
+class Or(BooleanOperation):
     """P₁ ∨ … ∨ P_r of at least two operands."""
 
     disjuncts: tuple[Index, ...]
-    boolean: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
-class Compare(Operation):
-    """C₁ ≤ C₂ and its relatives."""
+class Compare(BooleanOperation):
+    """C₁ ~ C₂ for a relation ~ among `RELATIONS`."""
 
     left: Index
     relation: Relation
     right: Index
-    boolean: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
-class Count(Operation):
-    """#[j <= i, i - j ∈ differences] P(j): how often P held so far, position i included.
+class Count(CountOperation):
+    """#[j <= i, i - j ∈ differences] P(j): the number of such positions j at which P holds.
 
     ``differences`` is a sorted tuple of distinct numbers >= 0 (a local predicate ψ), or None for all j <= i.
     """
 
     operand: Index
     differences: tuple[int, ...] | None = None
-    boolean: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(Operation):
+class Constant(CountOperation):
     """The same integer at every position."""
 
     value: int
-    boolean: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
-class Linear(Operation):
+class Linear(CountOperation):
     """Σ coefficient · C + constant, with non-zero coefficients on distinct counts: sums, differences and multiples.
 
     A form without terms is a `Constant`, and 1 · C + 0 is C itself; neither is a `Linear`.
@@ -139,32 +162,28 @@ class Linear(Operation):
 
     terms: tuple[tuple[int, Index], ...]
     constant: int = 0
-    boolean: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
-class Conditional(Operation):
+class Conditional(CountOperation):
     """P ? C₁ : C₂."""
 
     condition: Index
     then: Index
     otherwise: Index
-    boolean: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
-class Min(Operation):
+class Min(CountOperation):
     """min(C₁, C₂)."""
 
     left: Index
     right: Index
-    boolean: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
-class Max(Operation):
+class Max(CountOperation):
     """max(C₁, C₂)."""
 
     left: Index
     right: Index
-    boolean: ClassVar[bool] = False

@@ -1,30 +1,20 @@
-"""A C-RASP program: a numbered tuple of operations and what is read from it.
+"""`Program`: a numbered tuple of C-RASP operations with an acceptance condition or next-token conditions.
 
-Operations name earlier ones by index; they are never nested, because a shared subterm of an expression tree is
-visited (and hashed, and printed) once per path to it, which can be exponentially often.
+Operations name earlier ones by index. An expression tree would be hashed and printed once per path to each shared
+subterm, and there can be exponentially many paths.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.vocab import BOS, EOS
 from lengthwise.crasp.program import fragment
+from lengthwise.crasp.program import operations as op
 from lengthwise.crasp.program.fragment import Fragment
-from lengthwise.crasp.program.operations import (
-    RELATIONS,
-    And,
-    Compare,
-    Constant,
-    Count,
-    Linear,
-    Operation,
-    Or,
-    Periodic,
-    Symbol,
-)
 from lengthwise.crasp.program.spelling import problem_with_name, problem_with_symbol
 
 
@@ -34,15 +24,13 @@ class Program:
 
     Either ``accept`` is a Boolean operation and a word is accepted iff it holds at the last position, or ``next_token``
     pairs symbols of the alphabet and ``<eos>`` with the Boolean that says where they may come next (a symbol that is
-    not listed never may). With ``bos`` the positions count a begin symbol at position 1; without it words have length
-    >= 1. With ``eos`` an end symbol is appended, and acceptance is read there.
-
-    ``names`` keeps the names of definitions for printing; equal programs have equal names too. No two operations are
-    equal. Raises `LengthwiseError` for anything else than a well-formed program.
+    not listed never may). With ``bos`` a begin symbol stands at position 1; without it words have length >= 1. With
+    ``eos`` an end symbol is appended, and acceptance is read there. ``names`` keeps the names of definitions for
+    printing. Raises `LengthwiseError` unless the program is well-formed and no two of its operations are equal.
     """
 
     alphabet: tuple[str, ...]
-    operations: tuple[Operation, ...]
+    operations: tuple[op.Operation, ...]
     accept: int | None = None
     next_token: tuple[tuple[str, int], ...] = ()
     bos: bool = True
@@ -83,77 +71,96 @@ class Program:
             problem = problem_with_name(name, self.alphabet)
             require(problem is None, str(problem))
 
-    def _check(self, index: int, operation: Operation) -> None:
+    def _check(self, index: int, operation: op.Operation) -> None:
         for operand, boolean in zip(operation.operands, operation.boolean_operands, strict=True):
             require(0 <= operand < index, f"operation {index} names operation {operand}, which is not an earlier one")
             if self.operations[operand].boolean != boolean:
                 kinds = ("a Boolean", "a count") if boolean else ("a count", "a Boolean")
                 raise LengthwiseError(f"operation {index} needs {kinds[0]}, but operation {operand} is {kinds[1]}")
-        if isinstance(operation, Linear):
-            constant = any(isinstance(self.operations[term], Constant) for term in operation.operands)
+        if isinstance(operation, op.Linear):
+            constant = any(isinstance(self.operations[term], op.Constant) for term in operation.operands)
             require(not constant, f"operation {index}: add constants to the constant of the linear form")
         problem = _problem(operation, self.symbols)
         require(problem is None, f"operation {index}: {problem}")
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """What can stand at a position: the alphabet and the declared end marks."""
+        """The alphabet and the declared end marks."""
         return (*self.alphabet, *((BOS,) if self.bos else ()), *((EOS,) if self.eos else ()))
 
     @property
     def outputs(self) -> tuple[int, ...]:
-        """The operations that are read: the acceptance condition or the NEXT conditions."""
+        """The acceptance condition, or the NEXT conditions."""
         return tuple(index for _, index in self.next_token) if self.accept is None else (self.accept,)
 
     @property
     def is_next_token(self) -> bool:
-        """Whether the program says what may come next, rather than accept or reject."""
+        """Whether the program has NEXT conditions instead of an acceptance condition."""
         return self.accept is None
+
+    def needed(self, outputs: Iterable[int] | None = None) -> list[int]:
+        """The operations that ``outputs`` (all outputs of the program, if None) depend on, in ascending order."""
+        needed = set(self.outputs if outputs is None else outputs)
+        for index in range(len(self.operations) - 1, -1, -1):
+            if index in needed:
+                needed.update(self.operations[index].operands)
+        return sorted(needed)
+
+    def reordered(self, order: Sequence[int]) -> Program:
+        """The same program with the operations ``order`` alone, in that order; names of the others are dropped."""
+        new = {old: number for number, old in enumerate(order)}
+        return replace(
+            self,
+            operations=tuple(self.operations[old].renumbered(new) for old in order),
+            accept=None if self.accept is None else new[self.accept],
+            next_token=tuple((symbol, new[index]) for symbol, index in self.next_token),
+            names=tuple((name, new[index]) for name, index in self.names if index in new),
+        )
 
     @cached_property
     def size(self) -> int:
-        """Atoms + connectives + comparisons + countings (`fragment.size_of`)."""
+        """Number of atoms, connectives, comparisons and countings (`fragment.size_of`)."""
         return fragment.size_of(self.operations)
 
     @cached_property
     def depth(self) -> int:
-        """Counting depth: the largest number of countings inside one another."""
+        """Counting depth: the largest number of nested countings."""
         return fragment.depth_of(self.operations)
 
     @cached_property
     def window(self) -> int:
-        """k: how many of the last symbols, this one included, its local predicates can see; 1 without any."""
+        """k: how many of the last symbols, the current one included, the local predicates read; 1 without any."""
         return fragment.window_of(self.operations)
 
     @cached_property
     def period(self) -> int:
-        """m: the common period of its periodic predicates; 1 without any."""
+        """m: the common period of the periodic predicates; 1 without any."""
         return fragment.period_of(self.operations)
 
     @cached_property
     def fragment(self) -> Fragment:
-        """The smallest fragment that the program, as written, lies in."""
+        """The smallest fragment that contains the program as written."""
         return fragment.fragment_of(self.window, self.period)
 
 
-def _problem(operation: Operation, symbols: tuple[str, ...]) -> str | None:
-    """What is wrong with one operation, apart from its operands."""
+def _problem(operation: op.Operation, symbols: tuple[str, ...]) -> str | None:
+    """The error in one operation, operands apart, or None."""
     match operation:
-        case Symbol(symbol) if symbol not in symbols:
+        case op.Symbol(symbol) if symbol not in symbols:
             return f"{symbol!r} is not a symbol of this program ({' '.join(symbols)})"
-        case Periodic(residue, modulus) if not 0 <= residue < modulus:
+        case op.Periodic(residue, modulus) if not 0 <= residue < modulus:
             return f"i mod {modulus} = {residue} needs 0 <= residue < modulus"
-        case And(operands) | Or(operands) if len(operands) < 2:
+        case op.And(operands) | op.Or(operands) if len(operands) < 2:
             return "a connective needs at least two operands"
-        case And(operands) | Or(operands) if len(set(operands)) < len(operands):
+        case op.And(operands) | op.Or(operands) if len(set(operands)) < len(operands):
             return "a connective names each operand once"
-        case Compare(_, relation, _) if relation not in RELATIONS:
-            return f"unknown relation {relation!r}; use one of {' '.join(RELATIONS)}"
-        case Count(_, differences) if differences is not None and (
+        case op.Compare(_, relation, _) if relation not in op.RELATIONS:
+            return f"unknown relation {relation!r}; use one of {' '.join(op.RELATIONS)}"
+        case op.Count(_, differences) if differences is not None and (
             not differences or differences[0] < 0 or list(differences) != sorted(set(differences))
         ):
             return f"differences {differences} have to be sorted, distinct, at least one and >= 0"
-        case Linear(terms, constant):
+        case op.Linear(terms, constant):
             if not terms or (len(terms) == 1 and terms[0][0] == 1 and constant == 0):
                 return "a linear form without terms is a Constant, and 1 · C + 0 is C"
             if any(factor == 0 for factor, _ in terms) or len({index for _, index in terms}) < len(terms):

@@ -1,4 +1,4 @@
-"""What names and symbols may look like in a program's text."""
+"""The rules for names and symbols in the text of a program, and the quoting of symbols."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def problem_with_symbol(symbol: str) -> str | None:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether ``name`` is one of ``_0``, ``_1``, …: names that the printer gives and the parser forgets."""
+    """Whether ``name`` is one of ``_0``, ``_1``, …, which the printer writes and the parser does not keep."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
 def quote(symbol: str) -> str:
-    r"""A symbol as it is written after ``Q_``, ``#`` and ``alphabet:``: bare if it is a word, else in quotes.
+    r"""A symbol as it is written after ``Q_``, ``#`` and ``alphabet:``: in quotes unless it is a word.
 
     >>> quote("a"), quote("<sep>")
     ('a', '"<sep>"')

@@ -1,1 +1,1 @@
-"""Running programs: the fast interpreter, the slow reference, traces and generation."""
+"""Runs programs: the vectorized interpreter, the slow reference, traces, and generation."""

@@ -1,4 +1,4 @@
-"""Generation with a next-token program: append the one symbol that may come next until that is ``<eos>``."""
+"""`generate` extends a prompt with a next-token program, one allowed symbol at a time, until ``<eos>``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from lengthwise.crasp.run.reference import Stepper, Value
 
 
 def generate(program: Program, prompt: Sequence[str], *, limit: int = 10_000) -> list[str]:
-    """What the program writes after ``prompt``, without ``<eos>``; each step costs one pass over the operations.
+    """The symbols that the program writes after ``prompt``, without ``<eos>``.
 
-    Raises `LengthwiseError` when not exactly one symbol may come next, or when ``limit`` symbols did not suffice.
+    Raises `LengthwiseError` when not exactly one symbol may come next, or after more than ``limit`` symbols.
     """
     require(program.is_next_token, "this program accepts or rejects; only a program with NEXT lines can generate")
     stepper = Stepper(program)

@@ -1,7 +1,7 @@
-"""The fast interpreter: one program on a batch of words of one length, all positions of an operation at once.
+"""The vectorized interpreter runs a program on a batch of words of one length.
 
-Counts are cumulative sums in the smallest integer type that a bound proves safe; a batch is cut into pieces that stay
-in the cache. The obvious interpreter that the tests compare with is in ``reference.py``.
+Counts are cumulative sums in the smallest integer type that a bound proves safe, and a batch is processed in pieces
+that fit into the processor's cache. The tests compare it with ``reference.py``.
 """
 
 from __future__ import annotations
@@ -15,32 +15,17 @@ from numpy import ndarray
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.vocab import BOS, EOS
-from lengthwise.crasp.program.operations import (
-    And,
-    Compare,
-    Conditional,
-    Constant,
-    Count,
-    Linear,
-    Max,
-    Min,
-    Not,
-    Operation,
-    Or,
-    Periodic,
-    Symbol,
-    Top,
-)
+from lengthwise.crasp.program import operations as op
 from lengthwise.crasp.program.program import Program
 
 _CACHE_ELEMENTS = 1 << 16
-"""Positions per piece: a handful of live 16-bit arrays of this size fit in a core's cache."""
+"""Positions per piece: several 16-bit arrays of this size fit in a core's cache."""
 
 _RELATIONS = {"<=": np.less_equal, "<": np.less, "=": np.equal, ">=": np.greater_equal, ">": np.greater}
 
 
 def read_word(program: Program, text: str) -> tuple[str, ...]:
-    """A word as people type it: symbols with blanks between them, or without where all symbols are single characters.
+    """Parse a typed word: symbols separated by blanks, or by nothing if all symbols are single characters.
 
     >>> from lengthwise.crasp import library
     >>> read_word(library.get("D-2"), "aab"), read_word(library.get("sort"), "c a <sep>")
@@ -53,7 +38,10 @@ def read_word(program: Program, text: str) -> tuple[str, ...]:
 
 
 def encode(program: Program, words: Sequence[Sequence[str]]) -> Int[ndarray, "B n"]:
-    """Words of one length as ids: the places of their symbols in the alphabet. End marks are not written."""
+    """Words of one length as ids, the indices of their symbols in the alphabet; end marks are not included.
+
+    Raises `LengthwiseError` for words of different lengths and for symbols outside the alphabet.
+    """
     ids = {symbol: index for index, symbol in enumerate(program.alphabet)}
     lengths = {len(word) for word in words}
     require(len(lengths) == 1, f"the words of a batch have one length, got lengths {sorted(lengths)}")
@@ -68,10 +56,10 @@ def encode(program: Program, words: Sequence[Sequence[str]]) -> Int[ndarray, "B 
 
 
 def run(program: Program, words: Int[ndarray, "B n"]) -> Bool[ndarray, " B"]:
-    """Whether each word is accepted: the value of the last Boolean at the last position.
+    """Whether each word (ids, see `encode`) is accepted.
 
-    ``words`` holds ids (`encode`). Raises `LengthwiseError` for a next-token program, for ids outside of the alphabet,
-    and for words of length 0 when the program has no end mark to read them at.
+    Raises `LengthwiseError` for a next-token program, for ids outside the alphabet, and for words of length 0 when the
+    program declares no end mark.
     """
     if program.accept is None:
         raise LengthwiseError("this is a next-token program: it accepts nothing; ask for its next tokens instead")
@@ -82,9 +70,9 @@ def run(program: Program, words: Int[ndarray, "B n"]) -> Bool[ndarray, " B"]:
 
 
 def next_tokens(program: Program, words: Int[ndarray, "B n"]) -> Bool[ndarray, "B P V"]:
-    """Which symbols may come next at each of the P positions; V runs through the alphabet, then ``<eos>``.
+    """Which symbols may come next at each of the P positions; the V columns are the alphabet, then ``<eos>``.
 
-    P is n, or n + 1 with BOS at position 1. Raises `LengthwiseError` for a program that accepts or rejects.
+    P is n, or n + 1 with BOS at position 1. Raises `LengthwiseError` for a program with an acceptance condition.
     """
     require(program.is_next_token, "this program accepts or rejects; only a program with NEXT lines has next tokens")
     columns = {symbol: column for column, symbol in enumerate((*program.alphabet, EOS))}
@@ -107,17 +95,17 @@ def evaluate_all(program: Program, words: Int[ndarray, "B n"]) -> list[ndarray]:
 
 
 def bounds(program: Program, positions: int) -> list[int]:
-    """For each operation a number that no value of it, nor any step of computing it, exceeds at that many positions."""
+    """For each operation a bound on its values and intermediate results on words of ``positions`` positions."""
     bound: list[int] = []
     for operation in program.operations:
         match operation:
-            case Constant(value):
+            case op.Constant(value):
                 bound.append(abs(value))
-            case Count(_, differences):
+            case op.Count(_, differences):
                 bound.append(positions if differences is None else len(differences))
-            case Linear(terms, constant):
+            case op.Linear(terms, constant):
                 bound.append(sum(abs(factor) * max(1, bound[index]) for factor, index in terms) + abs(constant))
-            case Conditional(_, left, right) | Min(left, right) | Max(left, right):
+            case op.Conditional(_, left, right) | op.Min(left, right) | op.Max(left, right):
                 bound.append(max(bound[left], bound[right]))
             case _:
                 bound.append(1)
@@ -127,9 +115,9 @@ def bounds(program: Program, positions: int) -> list[int]:
 def _pieces(
     program: Program, words: Int[ndarray, "B n"], wanted: tuple[int, ...]
 ) -> Iterator[tuple[slice, dict[int, ndarray], int]]:
-    """Runs the program piece by piece; yields the rows, the values of the wanted operations and the positions."""
+    """Run the program piece by piece; yield the rows, the values of the wanted operations and the positions."""
     positions = _positions(program, words)
-    order = _needed(program, wanted)
+    order = program.needed(wanted)
     last_use = {operand: index for index in order for operand in program.operations[index].operands}
     dtypes = [_dtype(bound) for bound in bounds(program, positions)]
     height = max(1, _CACHE_ELEMENTS // positions)
@@ -142,46 +130,46 @@ def _pieces(
             values[index] = _value(operation, dtypes[index], values, marked, program)
             for operand in set(operation.operands):
                 if last_use[operand] == index and operand not in wanted:
-                    del values[operand]  # free early: what is dead would push what is live out of the cache
+                    del values[operand]  # free it early, so that live values stay in the cache
         yield rows, values, positions
 
 
 def _value(
-    operation: Operation, dtype: Any, values: dict[int, ndarray], words: Int[ndarray, "R P"], program: Program
+    operation: op.Operation, dtype: Any, values: dict[int, ndarray], words: Int[ndarray, "R P"], program: Program
 ) -> ndarray:
     """One operation at all positions, as an array that broadcasts to [R, P]."""
     match operation:
-        case Symbol(symbol):
+        case op.Symbol(symbol):
             return words == program.symbols.index(symbol)
-        case Top():
+        case op.Top():
             return np.ones((1, words.shape[1]), dtype=np.bool_)
-        case Periodic(residue, modulus):
-            # A number that a position cannot reach may be too large for numpy.
+        case op.Periodic(residue, modulus):
+            # A modulus or residue beyond the number of positions may be too large for numpy.
             index = np.arange(1, words.shape[1] + 1)
             phase = index % modulus if modulus <= len(index) else index
             return (phase == residue if residue <= len(index) else np.zeros_like(index, dtype=np.bool_))[None, :]
-        case Not(operand):
+        case op.Not(operand):
             return np.logical_not(values[operand])
-        case And(operands):
+        case op.And(operands):
             return _fold(np.logical_and, [values[index] for index in operands])
-        case Or(operands):
+        case op.Or(operands):
             return _fold(np.logical_or, [values[index] for index in operands])
-        case Compare(left, relation, right):
+        case op.Compare(left, relation, right):
             compared = _RELATIONS[relation](values[left], values[right])
             return np.broadcast_to(compared, (1, words.shape[1])) if compared.shape == (1, 1) else compared
-        case Count(operand, None):
+        case op.Count(operand, None):
             return np.cumsum(values[operand], axis=1, dtype=dtype)
-        case Count(operand, differences):
+        case op.Count(operand, differences):
             return _count_nearby(values[operand], differences or (), dtype)
-        case Constant(value):
+        case op.Constant(value):
             return np.array([[value]], dtype=dtype)
-        case Linear(terms, constant):
+        case op.Linear(terms, constant):
             return _linear([(factor, values[index]) for factor, index in terms], constant, dtype)
-        case Conditional(condition, then, otherwise):
+        case op.Conditional(condition, then, otherwise):
             return np.where(values[condition], values[then], values[otherwise])
-        case Min(left, right):
+        case op.Min(left, right):
             return np.minimum(values[left], values[right])
-        case Max(left, right):
+        case op.Max(left, right):
             return np.maximum(values[left], values[right])
         case _:
             raise TypeError(f"unknown operation {operation!r}")
@@ -223,17 +211,8 @@ def _dtype(bound: int) -> Any:
     return object  # Python's own integers: slow, but never wrong
 
 
-def _needed(program: Program, wanted: tuple[int, ...]) -> list[int]:
-    """The wanted operations and all that they read, in order."""
-    needed = set(wanted)
-    for index in range(len(program.operations) - 1, -1, -1):
-        if index in needed:
-            needed.update(program.operations[index].operands)
-    return sorted(needed)
-
-
 def _positions(program: Program, words: ndarray) -> int:
-    """P = n + BOS + EOS, after the checks that a batch needs."""
+    """P = n + BOS + EOS; raises `LengthwiseError` for a malformed batch."""
     if words.ndim != 2 or words.dtype.kind not in "iu":
         raise LengthwiseError(f"words have to be an integer array [B, n], got shape {words.shape} of {words.dtype}")
     if words.size and not (words.min() >= 0 and words.max() < len(program.alphabet)):

@@ -1,7 +1,6 @@
-"""The obvious interpreter: one word, position by position, with a running count per counting operation.
+"""The reference interpreter runs a program on one word, position by position.
 
-Linear in length times operations and written independently of the fast one, whose oracle it is. It also drives
-generation, where the next symbol is not known before the last one has been read.
+It shares no code with the vectorized interpreter and is its oracle in the tests. Generation uses it, too.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Value = bool | int
 
 
 class Stepper:
-    """Reads symbols one after another; `step` gives the value of every operation at the position just read."""
+    """Reads one symbol per `step` and returns the value of every operation at that position."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -27,7 +26,7 @@ class Stepper:
         self._recent: list[deque[bool]] = [deque() for _ in program.operations]
 
     def step(self, symbol: str) -> list[Value]:
-        """The values at the next position, where ``symbol`` (or ``<bos>``, ``<eos>``) stands."""
+        """The values at the next position, whose symbol is ``symbol`` (or ``<bos>``, ``<eos>``)."""
         self.position += 1
         now: list[Value] = []
         for index, operation in enumerate(self.program.operations):

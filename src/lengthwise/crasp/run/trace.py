@@ -1,4 +1,4 @@
-"""A run of a program on one word as a table: one row per operation, one column per position."""
+"""`trace` runs a program on one word and tabulates the value of each operation (row) at each position (column)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Value = bool | int
 
 @dataclass(frozen=True)
 class TraceRow:
-    """One operation: what it defines (a name, ``accept``, ``NEXT a``) or None, its text, its value per position."""
+    """One operation: its name, ``accept`` or ``NEXT a`` (or None), its expression, its value per position."""
 
     head: str | None
     text: str
@@ -30,7 +30,7 @@ class TraceRow:
 
 @dataclass(frozen=True)
 class Trace:
-    """``columns`` are the symbols at the positions 1..P, end marks included; every row has one value per column.
+    """``columns`` holds the symbols at the positions 1..P, end marks included.
 
     ``accepted`` is None for a next-token program.
     """
@@ -54,9 +54,9 @@ class Trace:
 
 
 def trace(program: Program, word: Sequence[str], *, every: bool = False) -> Trace:
-    """Run ``program`` on one word; keep its definitions, outputs and countings, or the values of ``every`` operation.
+    """Run ``program`` on one word; keep definitions, outputs and countings, or with ``every`` all operations.
 
-    Raises `LengthwiseError` for symbols outside of the alphabet.
+    Raises `LengthwiseError` for symbols outside the alphabet.
     """
     values = [row[0].tolist() for row in evaluate_all(program, encode(program, [word]))]
     heads = {statement.index: statement for statement in statements(program)}

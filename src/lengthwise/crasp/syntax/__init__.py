@@ -1,1 +1,1 @@
-"""The text of programs: from text to a program (`parse`) and back (`to_text`)."""
+"""Parses the text of a program (`parse`) and prints a program as text (`to_text`)."""

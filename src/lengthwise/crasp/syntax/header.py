@@ -1,4 +1,4 @@
-"""The header of a program text: ``alphabet:``, ``bos:`` and ``eos:``."""
+"""Reads the header of a program text: ``alphabet:``, ``bos:`` and ``eos:``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PIECE = re.compile(r'\s+|,|(?P<comment>//.*)|(?P<symbol>\w+|"(?:[^"\\]|\\["\\])
 
 @dataclass(frozen=True)
 class Header:
-    """What a program declares before its definitions; ``bos: true`` and ``eos: false`` unless it says otherwise."""
+    """The declarations of a program, with the defaults ``bos: true`` and ``eos: false``."""
 
     alphabet: tuple[str, ...]
     bos: bool = True
@@ -26,7 +26,7 @@ class Header:
 
 
 def read_header(tree: Tree, text: str) -> Header:
-    """The header lines of a program; raises `CraspSyntaxError` for missing, double and odd ones."""
+    """The header of a program; raises `CraspSyntaxError` for a missing, repeated or malformed line."""
     values: dict[str, object] = {}
     lines: list[Any] = tree.children
     for line in lines:

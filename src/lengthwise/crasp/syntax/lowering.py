@@ -1,4 +1,4 @@
-"""The lowering of expressions: from syntax to operations, in the order in which they are written, operands first."""
+"""Lowers the syntax tree of an expression to operations, numbered in the order of the text, operands first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RELATIONS: dict[str, Relation] = {
 
 @dataclass(frozen=True)
 class Sum:
-    """A count that is not an operation yet: sums are collected into one linear form before they become one."""
+    """A linear form under construction: nested sums are collected before one operation is written."""
 
     terms: tuple[tuple[int, int], ...] = ()
     constant: int = 0
@@ -42,7 +42,7 @@ Value = int | Sum
 
 
 class Expressions:
-    """One method per kind of expression; ``defined`` holds the operations that have names."""
+    """Lowers expressions with one method per node of the grammar; ``defined`` maps names to operations."""
 
     def __init__(self, text: str, header: Header) -> None:
         self.text = text
@@ -78,7 +78,7 @@ class Expressions:
         return index if operation.boolean else Sum(((1, index),))
 
     def expression(self, node: Tree) -> Value:
-        """Lower one expression; raises `CraspSyntaxError` for what the grammar alone does not rule out."""
+        """Lower one expression; raises `CraspSyntaxError` for errors that the grammar cannot express."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise self.error(f"nested more than {_DEEPEST} deep; name the inner parts", node)
@@ -103,12 +103,12 @@ class Expressions:
             raise self.error("EOS needs the header 'eos: true'", node)
         return self.build.eos()
 
-    def _on_symbol(self, node: Tree, atom: Token, place: Tree | None = None) -> int:
-        self._check_place(place)
+    def _on_symbol(self, node: Tree, atom: Token, variable: Tree | None = None) -> int:
+        self._check_variable(variable)
         return self.build.symbol(self.known(unquote(atom[2:]), node))
 
-    def _on_name(self, node: Tree, name: Token, place: Tree | None = None) -> Value:
-        self._check_place(place)
+    def _on_name(self, node: Tree, name: Token, variable: Tree | None = None) -> Value:
+        self._check_variable(variable)
         if name not in self.defined:
             if name in self.build.alphabet:
                 raise self.error(f"write Q_{name} for 'the symbol here is {name}', or #{name} to count it", node)
@@ -246,13 +246,13 @@ class Expressions:
             raise self.error("a modulus is at least 1", node)
         return self.build.periodic(self._number(residue), self._number(modulus))
 
-    def _check_place(self, place: Tree | None) -> None:
-        if place is not None and place.children[0] != self.here:
+    def _check_variable(self, variable: Tree | None) -> None:
+        if variable is not None and variable.children[0] != self.here:
             rule = "inside of a count the position is called j" if self.here == "j" else "outside of counts it is i"
-            raise self.error(f"the position here is {self.here}: {rule}", place)
+            raise self.error(f"the position here is {self.here}: {rule}", variable)
 
     def known(self, symbol: str, where: Tree | Token) -> str:
-        """The symbol, if the alphabet has it."""
+        """Return the symbol; raises `CraspSyntaxError` if it is not in the alphabet."""
         if symbol not in self.build.alphabet:
             raise self.error(f"{symbol!r} is not in the alphabet. {suggestion(symbol, self.build.alphabet)}", where)
         return symbol
@@ -263,6 +263,6 @@ class Expressions:
         return int(token)
 
     def error(self, message: str, where: Tree | Token) -> CraspSyntaxError:
-        """An error that points at this place."""
-        place = getattr(where, "meta", where)
-        return CraspSyntaxError(message, self.text, getattr(place, "line", 1) or 1, getattr(place, "column", 1) or 1)
+        """A `CraspSyntaxError` with the line and column of ``where``."""
+        meta = getattr(where, "meta", where)
+        return CraspSyntaxError(message, self.text, getattr(meta, "line", 1) or 1, getattr(meta, "column", 1) or 1)

@@ -1,4 +1,4 @@
-"""`parse`: the text of a program to a `Program`. The language is taught in ``docs/crasp.md``."""
+"""`parse` reads the text of a program into a `Program`; ``docs/crasp.md`` teaches the language."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def load_program(path: str | Path) -> Program:
 
 
 class _Statements(Expressions):
-    """Definitions and what the program accepts or predicts, line by line."""
+    """Reads the definitions, ``accept`` and NEXT lines of a program."""
 
     def __init__(self, text: str, header: Header) -> None:
         super().__init__(text, header)

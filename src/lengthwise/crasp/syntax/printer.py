@@ -1,8 +1,8 @@
-"""`to_text`: a `Program` to text that `parse` turns into the same program, numbering and names included.
+"""`to_text` prints a `Program` as text from which `parse` rebuilds the same program, numbering and names included.
 
-The parser numbers operations in the order in which they are written, operands first. So an unnamed operation is
-written inside of the one that reads it only where that reproduces its number; everything else gets a line, under its
-own name or under a temporary one (``_7``) that the parser forgets.
+The parser numbers operations in the order of the text, operands first. So an unnamed operation is written inside the
+one that reads it only where that reproduces its number; every other operation gets a line of its own, under its name
+or a temporary one (``_7``) that the parser does not keep.
 """
 
 from __future__ import annotations
@@ -11,29 +11,14 @@ from collections import Counter
 from dataclasses import dataclass
 
 from lengthwise.core.vocab import BOS, EOS
-from lengthwise.crasp.program.operations import (
-    And,
-    Compare,
-    Conditional,
-    Constant,
-    Count,
-    Linear,
-    Max,
-    Min,
-    Not,
-    Operation,
-    Or,
-    Periodic,
-    Symbol,
-    Top,
-)
+from lengthwise.crasp.program import operations as op
 from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.program.spelling import quote
 
 _MOST_NESTED = 12
 _WIDTH = 100
 
-# How tightly the outermost operator of an expression binds.
+# Binding strength of the outermost operator of an expression.
 _CHOICE, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRIMARY = range(7)
 
 
@@ -44,7 +29,7 @@ def to_text(program: Program) -> str:
 
 @dataclass(frozen=True)
 class Statement:
-    """One line of a program's text: what it defines (a name, ``accept``, ``NEXT a``), the operation, its expression."""
+    """One line of a program's text: its left side (a name, ``accept``, ``NEXT a``), the operation, its expression."""
 
     head: str
     index: int
@@ -57,7 +42,7 @@ def statements(program: Program) -> list[Statement]:
 
 
 def expressions(program: Program) -> list[str]:
-    """Every operation in terms of those that have a line of their own, for tables and messages."""
+    """The expression of every operation, in terms of the operations that have a line of their own."""
     printer = _Printer(program)
     return [printer.body(index)[0] for index in range(len(program.operations))]
 
@@ -78,7 +63,7 @@ class _Printer:
             self.outputs[program.accept] = ["accept"]
 
     def _lines(self) -> set[int]:
-        """The operations that get a line of their own."""
+        """The operations that get their own line."""
         uses = Counter(operand for operation in self.operations for operand in operation.operands)
         height: list[int] = []
         lines: set[int] = set()
@@ -96,11 +81,11 @@ class _Printer:
             done = index
         return lines
 
-    def _is_short(self, operation: Operation) -> bool:
+    def _is_short(self, operation: op.Operation) -> bool:
         """Whether an operation is repeated rather than named when several others read it."""
-        if isinstance(operation, Count) and operation.differences is None:
-            return isinstance(self.operations[operation.operand], Symbol)
-        return isinstance(operation, Symbol | Top | Constant | Periodic)
+        if isinstance(operation, op.Count) and operation.differences is None:
+            return isinstance(self.operations[operation.operand], op.Symbol)
+        return isinstance(operation, op.Symbol | op.Top | op.Constant | op.Periodic)
 
     def _written(self, index: int, done: int, lines: set[int]) -> list[int]:
         """The new operations that the parser numbers while it reads the line of ``index``, in its order."""
@@ -146,16 +131,16 @@ class _Printer:
         operation = self.operations[statement.index]
         if (
             len(line) <= _WIDTH
-            or not isinstance(operation, And | Or)
+            or not isinstance(operation, op.And | op.Or)
             or statement.text != self.body(statement.index)[0]
         ):
             return line
-        word, level = ("and", _NOT) if isinstance(operation, And) else ("or", _AND)
+        word, level = ("and", _NOT) if isinstance(operation, op.And) else ("or", _AND)
         parts = [self._operand(operand, level) for operand in operation.operands]
         return f"{statement.head} := {parts[0]}" + "".join(f"\n    {word} {part}" for part in parts[1:])
 
     def _operand(self, index: int, level: int) -> str:
-        """An operand, by its name if it has one, in parentheses if it binds less tightly than ``level``."""
+        """An operand by its name, or its expression, in parentheses if it binds less tightly than ``level``."""
         if index in self.names:
             return self.names[index][0]
         if index in self.own_line and not self._is_short(self.operations[index]):
@@ -164,60 +149,60 @@ class _Printer:
         return text if binding >= level else f"({text})"
 
     def body(self, index: int) -> tuple[str, int]:
-        """The expression of an operation and how tightly it binds."""
+        """The expression of an operation and its binding strength."""
         match self.operations[index]:
-            case Symbol(symbol):
+            case op.Symbol(symbol):
                 return {BOS: "BOS", EOS: "EOS"}.get(symbol) or f"Q_{quote(symbol)}", _PRIMARY
-            case Top():
+            case op.Top():
                 return "true", _PRIMARY
-            case Periodic(residue, modulus):
+            case op.Periodic(residue, modulus):
                 return f"i mod {modulus} = {residue}", _PRIMARY
-            case Not(operand):
-                if isinstance(self.operations[operand], Top) and operand not in self.names:
+            case op.Not(operand):
+                if isinstance(self.operations[operand], op.Top) and operand not in self.names:
                     return "false", _PRIMARY
                 return f"not {self._operand(operand, _PRIMARY)}", _NOT
-            case And(operands):
+            case op.And(operands):
                 return " and ".join(self._operand(operand, _NOT) for operand in operands), _AND
-            case Or(operands):
+            case op.Or(operands):
                 return " or ".join(self._operand(operand, _AND) for operand in operands), _OR
-            case Compare(left, "<=", right) if self._is_one(left) and self._is_inlined_count(right):
+            case op.Compare(left, "<=", right) if self._is_one(left) and self._is_inlined_count(right):
                 return f"exists{self._counted(right)}", _PRIMARY
-            case Compare(left, relation, right):
+            case op.Compare(left, relation, right):
                 return f"{self._operand(left, _SUM)} {relation} {self._operand(right, _SUM)}", _COMPARISON
-            case Count():
+            case op.Count():
                 return self._count(index), _PRIMARY
-            case Constant(value):
+            case op.Constant(value):
                 return str(value), _PRIMARY if value >= 0 else _SUM
-            case Linear(terms, constant):
+            case op.Linear(terms, constant):
                 return self._linear(terms, constant), _SUM
-            case Conditional(condition, then, otherwise):
+            case op.Conditional(condition, then, otherwise):
                 parts = (self._operand(condition, _OR), self._operand(then, _OR), self._operand(otherwise, _OR))
                 return f"{parts[0]} ? {parts[1]} : {parts[2]}", _CHOICE
-            case Min(left, right):
+            case op.Min(left, right):
                 return f"min({self._operand(left, _CHOICE)}, {self._operand(right, _CHOICE)})", _PRIMARY
-            case Max(left, right):
+            case op.Max(left, right):
                 return f"max({self._operand(left, _CHOICE)}, {self._operand(right, _CHOICE)})", _PRIMARY
             case operation:
                 raise TypeError(f"unknown operation {operation!r}")
 
     def _is_one(self, index: int) -> bool:
-        return self.operations[index] == Constant(1) and index not in self.names
+        return self.operations[index] == op.Constant(1) and index not in self.names
 
     def _is_inlined_count(self, index: int) -> bool:
-        return isinstance(self.operations[index], Count) and index not in self.own_line
+        return isinstance(self.operations[index], op.Count) and index not in self.own_line
 
     def _count(self, index: int) -> str:
         operation = self.operations[index]
-        assert isinstance(operation, Count)
+        assert isinstance(operation, op.Count)
         operand = self.operations[operation.operand]
-        if operation.differences is None and isinstance(operand, Symbol) and operand.symbol not in (BOS, EOS):
+        if operation.differences is None and isinstance(operand, op.Symbol) and operand.symbol not in (BOS, EOS):
             return f"#{quote(operand.symbol)}"
         return f"#{self._counted(index)}"
 
     def _counted(self, index: int) -> str:
-        """What follows ``#`` or ``exists``: the window and what is counted."""
+        """The text after ``#`` or ``exists``: the window and the counted operand."""
         operation = self.operations[index]
-        assert isinstance(operation, Count)
+        assert isinstance(operation, op.Count)
         if operation.differences is None:
             return f"[{self._operand(operation.operand, _CHOICE)}]"
         return f"[{_window(operation.differences)}] {self._operand(operation.operand, _PRIMARY)}"
@@ -225,8 +210,8 @@ class _Printer:
     def _linear(self, terms: tuple[tuple[int, int], ...], constant: int) -> str:
         signed = [(factor < 0, self._term(abs(factor), index)) for factor, index in terms]
         if constant:
-            place = 0 if constant > 0 and signed[0][0] else len(signed)  # 3 - #a rather than -#a + 3
-            signed.insert(place, (constant < 0, str(abs(constant))))
+            slot = 0 if constant > 0 and signed[0][0] else len(signed)  # 3 - #a rather than -#a + 3
+            signed.insert(slot, (constant < 0, str(abs(constant))))
         text = ("-" if signed[0][0] else "") + signed[0][1]
         return text + "".join(f" {'-' if negative else '+'} {part}" for negative, part in signed[1:])
 

@@ -1,4 +1,4 @@
-"""From text to a syntax tree, and what to say when that fails."""
+"""Parses the text of a program into a lark syntax tree, and words the errors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _OPERATORS = {"_AND", "_OR", "RELATION", "PLUS", "MINUS", "_TIMES", "QMARK"}
 
 
 class CraspSyntaxError(LengthwiseError):
-    """A program text that is not a program: says where (``line``, ``column``, both from 1) and shows the place."""
+    """An error in a program's text with its position (``line`` and ``column``, from 1) and an excerpt."""
 
     def __init__(self, message: str, text: str, line: int, column: int) -> None:
         self.message, self.line, self.column = message, line, column
@@ -100,7 +100,7 @@ def syntax_tree(text: str) -> Tree:
 
 
 def _expected(terminals: set[str]) -> str:
-    """What may come here, in words, the most general first."""
+    """The expected terminals in words, the most general first."""
     parts: list[str] = []
     if terminals >= _EXPRESSION:
         parts.append("an expression (Q_a, #a, #[…], a name, a number, …)")

@@ -1,1 +1,1 @@
-"""Search for the smallest program that agrees with examples or with a function."""
+"""Searches for the smallest program that agrees with examples or with a function from words to labels."""

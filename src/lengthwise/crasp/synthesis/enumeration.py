@@ -1,7 +1,7 @@
-"""Enumeration of C-RASP formulas by size, without two that agree on all words of a prefix tree.
+"""Enumerates C-RASP formulas by size, one for each set of values on the words of a prefix tree.
 
-Size = atoms + comparisons + connectives + countings. The countings #a of single symbols are part of the linear form
-that reads them and cost nothing. The formulas are
+Size = atoms + comparisons + connectives + countings. Countings #a of single symbols belong to the linear form that
+reads them and cost nothing. The formulas are
 
 * atoms: Q_a, BOS (if declared), ⊤, i ≡ r mod m for the given periods;
 * comparisons c₁·C₁ + c₂·C₂ ~ k with ~ among ≤ and =, |c| <= 2, |k| <= 3, of counts of symbols, of which one may be
@@ -35,7 +35,7 @@ class _Kind(IntEnum):
 
 
 _ORIGIN = np.dtype([("kind", "i1"), ("one", "i4"), ("other", "i4"), ("form", "i2")])
-"""How a formula was made: its kind, one or two formulas or symbols by number, and the linear form if it compares."""
+"""How a formula is built: its kind, the numbers of one or two formulas or symbols, and the linear form, if any."""
 
 
 class Form(NamedTuple):
@@ -62,16 +62,16 @@ FORMS = _forms()
 
 @dataclass(frozen=True)
 class Level:
-    """The distinct formulas of one size: their values on the tree, and how they were made."""
+    """The distinct formulas of one size: their values on the tree, and how they are built."""
 
     rows: UInt64[ndarray, "N W"]
     origins: ndarray
     first: int
-    """The number of the first of them among all formulas."""
+    """The number of the level's first formula among all formulas."""
 
 
 class Enumeration:
-    """Formulas over ``alphabet`` by size, told apart on ``tree``."""
+    """Formulas over ``alphabet`` by size; formulas with equal values on ``tree`` count as one."""
 
     def __init__(
         self, alphabet: Sequence[str], tree: PrefixTree, periods: Sequence[int] = (), distances: Sequence[int] = ()
@@ -90,7 +90,7 @@ class Enumeration:
         return ~rows & self._real
 
     def estimate(self, size: int) -> int:
-        """How many candidates of this size have to be looked at (an upper bound)."""
+        """An upper bound on the number of candidates of this size."""
         if size == 1:
             return len(FORMS) * len(self.alphabet) ** 2
         counts = [len(level.rows) for level in self.levels]
@@ -102,7 +102,7 @@ class Enumeration:
         return of(size - 1) + pairs + of(size - 2) * (len(FORMS) * len(self.alphabet) + len(self.distances))
 
     def candidates(self, size: int) -> Iterator[tuple[UInt64[ndarray, "N W"], ndarray]]:
-        """All formulas of that size over smaller distinct ones, in batches, most of them seen before in other words."""
+        """All formulas of that size over smaller distinct ones, in batches; many have the values of an earlier one."""
         if size == 1:
             yield self._atoms()
             yield from self._symbol_comparisons()
@@ -117,7 +117,7 @@ class Enumeration:
             yield from self._countings(self.levels[size - 2])
 
     def add_level(self) -> Level:
-        """Enumerate the next size: `candidates` without those whose values are known already."""
+        """Enumerate the next size: the `candidates` with new values."""
         size = len(self.levels)
         rows, origins = [self.levels[0].rows], [self.levels[0].origins]
         for part, made in self.candidates(size):
@@ -131,13 +131,13 @@ class Enumeration:
 
     @staticmethod
     def distinct(rows: UInt64[ndarray, "N W"], seen: set[bytes]) -> list[int]:
-        """The places of rows that are not in ``seen`` and come first in ``rows``; puts them there."""
+        """The indices of rows that are not in ``seen``, each value once; adds them to ``seen``."""
         data, width, new = rows.tobytes(), rows.shape[1] * 8, []
-        for place in range(len(rows)):
-            key = data[place * width : (place + 1) * width]
+        for index in range(len(rows)):
+            key = data[index * width : (index + 1) * width]
             if key not in seen:
                 seen.add(key)
-                new.append(place)
+                new.append(index)
         return new
 
     def program(self, origin: ndarray) -> Program:
@@ -146,7 +146,7 @@ class Enumeration:
         return in_reading_order(build.accept(self.write(build, origin)))
 
     def write(self, build: ProgramBuilder, origin: ndarray) -> int:
-        """Write a formula's operations; returns the last one's index."""
+        """Write a formula's operations and return the index of the last one."""
         kind, one, other = int(origin["kind"]), int(origin["one"]), int(origin["other"])
         match kind:
             case _Kind.SYMBOL:
@@ -176,7 +176,7 @@ class Enumeration:
         return _comparison(build, terms, form)
 
     def origin(self, number: int) -> ndarray:
-        """How formula ``number`` was made."""
+        """How formula ``number`` is built."""
         for level in self.levels:
             if level.first <= number < level.first + len(level.rows):
                 return level.origins[number - level.first]
@@ -231,12 +231,12 @@ class Enumeration:
         if left >= len(self.levels) or right >= len(self.levels):
             return
         one, other = self.levels[left], self.levels[right]
-        for place, row in enumerate(one.rows):
-            start = place + 1 if left == right else 0
+        for index, row in enumerate(one.rows):
+            start = index + 1 if left == right else 0
             for part, offset in _batches(other.rows[start:]):
                 for kind, values in ((_Kind.AND, row & part), (_Kind.OR, row | part)):
                     made = _origins(len(part), kind, other.first + start + offset)
-                    made["other"] = one.first + place
+                    made["other"] = one.first + index
                     yield values, made
 
 
@@ -251,8 +251,8 @@ def enumerate_programs(
 ) -> Iterator[tuple[int, Program]]:
     """Accepting programs with their sizes, smallest first, no two of which agree on all words up to ``length``.
 
-    The search space and the size are those of the module. The number of programs grows fast: over two symbols there
-    are about 150 of size 1 and tens of thousands of size 3.
+    Over two symbols there are about 150 programs of size 1 and tens of thousands of size 3. Raises `LengthwiseError`
+    for a size or length below 1.
     """
     require(max_size >= 1, f"max_size has to be at least 1, got {max_size}")
     require(length >= 1, f"length has to be at least 1, got {length}")
@@ -264,7 +264,7 @@ def enumerate_programs(
 
 
 def _comparison(build: ProgramBuilder, terms: list[tuple[int, int]], form: Form) -> int:
-    """A comparison as a person would write it, without negative coefficients."""
+    """The comparison without negative coefficients."""
     left = [(factor, index) for factor, index in terms if factor > 0]
     right = [(-factor, index) for factor, index in terms if factor < 0]
     constant = form.constant

@@ -1,4 +1,4 @@
-"""Examples from a file: prompts with answers, and the labelled words that they are where answers are yes or no."""
+"""Reads examples (prompts with answers) from a JSON-lines file, and labels words where the answers are yes or no."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ LABELS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def read_examples(path: Path) -> list[tuple[Word, Word | bool]]:
-    """Read ``{"prompt": "a a b" or ["a", …], "answer": true, "b b a" or [...]}`` lines.
+    """Read lines ``{"prompt": "a a b" or ["a", …], "answer": true, "b b a" or [...]}``.
 
-    Raises `LengthwiseError` naming the line that is not one.
+    Raises `LengthwiseError` that names the first malformed line.
     """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -44,7 +44,7 @@ def _word(value: object) -> Word:
 
 
 def labelled(examples: Sequence[tuple[Word, Word | bool]]) -> dict[Sequence[str], bool] | None:
-    """Truth values of the prompts; None if some answer is neither yes nor no.
+    """The labels of the prompts; None if some answer is neither yes nor no.
 
     Raises `LengthwiseError` for a prompt with two answers.
     """

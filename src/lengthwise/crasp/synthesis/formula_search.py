@@ -1,7 +1,7 @@
-"""The smallest formula of `enumeration` that has given labels on a prefix tree.
+"""Finds the smallest formula of ``enumeration.py`` that has given labels on a prefix tree.
 
-The last connective is not enumerated: for a target T, P ∧ Q = T needs P ⊇ T and Q ⊇ T, and P ∨ Q = T needs P ⊆ T and
-Q ⊆ T. Few formulas do that, so pairs of those are tried instead of all pairs, which reaches larger sizes.
+The last connective is not enumerated: for labels T, P ∧ Q = T needs P ⊇ T and Q ⊇ T, and P ∨ Q = T needs P ⊆ T and
+Q ⊆ T. Few formulas satisfy this, so trying pairs of them reaches larger sizes than trying all pairs.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from lengthwise.crasp.synthesis.enumeration import Enumeration
 from lengthwise.crasp.synthesis.prefix_tree import Word
 
 _MOST_KEPT = 1_000_000
-"""Candidates of a size up to which its distinct formulas are kept as parts of larger ones."""
+"""With at most this many candidates, the distinct formulas of a size are kept as parts of larger ones."""
 _MOST_LOOKED_AT = 25_000_000
-"""Candidates of a size up to which they are enumerated at all: half a minute's work."""
+"""With more candidates than this (half a minute's work) a size is not enumerated."""
 
 
 class _Formula(NamedTuple):
@@ -37,7 +37,7 @@ class _Part(NamedTuple):
 
 
 class _Pool:
-    """Formulas that may be one side of the last connective, by size; only where they differ from the target matters."""
+    """Formulas that may be one side of the last connective, by size; they are compared on the nodes ``care`` only."""
 
     def __init__(self, care: UInt64[ndarray, " W"]) -> None:
         self.care = care
@@ -45,26 +45,26 @@ class _Pool:
         self._seen: set[bytes] = set()
 
     def add(self, size: int, rows: UInt64[ndarray, "N W"], origins: ndarray, negated: bool) -> None:
-        """Keep those of the formulas that behave, where it matters, like none that is kept already."""
+        """Keep the formulas whose values on the nodes ``care`` are new."""
         rows = rows & self.care
         new = Enumeration.distinct(rows, self._seen)
         if new:
             self._parts.setdefault(size, []).append(_Part(rows[new], origins[new], negated))
 
     def pair(self, left: int, right: int, fits: Callable[[ndarray, ndarray], ndarray]) -> list[_Formula] | None:
-        """Two formulas of these sizes that fit together: ``fits`` compares one row with many."""
+        """Two formulas of these sizes that fit together; ``fits`` compares one row with many."""
         many = self._parts.get(right, [])
         for one in self._parts.get(left, []):
-            for place, row in enumerate(one.rows):
+            for index, row in enumerate(one.rows):
                 for other in many:
                     matches = np.flatnonzero(fits(row, other.rows))
                     if len(matches):
-                        first = _Formula(one.origins[place], one.negated)
+                        first = _Formula(one.origins[index], one.negated)
                         return [first, _Formula(other.origins[matches[0]], other.negated)]
         return None
 
     def merge(self, size: int) -> None:
-        """Join the parts of one size into few large ones, which are faster to compare with."""
+        """Join the parts of one size into two large ones, which are faster to compare."""
         parts = self._parts.get(size, [])
         merged = []
         for negated in (False, True):
@@ -76,7 +76,7 @@ class _Pool:
 
 
 class FormulaSearch:
-    """One round: the smallest formula that has the wanted labels on the tree."""
+    """Searches the smallest formula that has the given labels on the tree of ``enumeration``."""
 
     def __init__(self, enumeration: Enumeration, labels: Mapping[Word, bool]) -> None:
         self.enumeration, tree = enumeration, enumeration.tree
@@ -90,7 +90,7 @@ class FormulaSearch:
         self._above, self._below = _Pool(self.reject), _Pool(self.accept)
 
     def run(self, max_size: int) -> tuple[Program, int] | None:
-        """The program and its size, or None when none up to ``max_size`` was found."""
+        """The program and its size, or None if none up to ``max_size`` was found."""
         for size in range(1, max_size + 1):
             program = self._split(size) or self._enumerate(size)
             if program is not None:
@@ -98,7 +98,7 @@ class FormulaSearch:
         return None
 
     def _split(self, size: int) -> Program | None:
-        """A program whose last operation is ∧, ∨ or ¬ of smaller formulas met before."""
+        """A program whose last operation is ∧, ∨ or ¬ of smaller formulas."""
         self._above.merge(size - 1)
         self._below.merge(size - 1)
         if size in self._negated:
@@ -114,7 +114,7 @@ class FormulaSearch:
         return None
 
     def _enumerate(self, size: int) -> Program | None:
-        """Look at all formulas of this size, if those that they are made of are at hand and they are not too many."""
+        """Enumerate all formulas of this size, if their parts are known and there are not too many."""
         enumeration = self.enumeration
         looked_at = enumeration.estimate(size)
         if self.exhausted < size - 1 or size > len(enumeration.levels) + 1 or looked_at > _MOST_LOOKED_AT:

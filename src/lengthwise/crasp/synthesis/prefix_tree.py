@@ -1,7 +1,7 @@
-"""All words up to a length (and more, if asked) as one tree of prefixes, on which formulas are evaluated in bulk.
+"""A tree of all prefixes of a set of words, on which formulas are evaluated in bulk.
 
-C-RASP looks back only, so a formula's value at a position is a function of the prefix that ends there: one truth value
-per node of the tree says everything about it on all words of the tree.
+C-RASP looks back only, so the value of a formula at a position is a function of the prefix that ends there. One truth
+value per node of the tree therefore determines the formula on all words of the tree.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ Word = tuple[int, ...]
 
 
 class PrefixTree:
-    """Nodes are prefixes, ordered by length; node 0 is the empty one, which is BOS's position or none at all."""
+    """All words up to ``length`` and the words ``more``; nodes are their prefixes by length.
+
+    Node 0 is the empty prefix: the position of BOS, or with ``bos`` false no position.
+    """
 
     def __init__(self, symbols: int, length: int, more: Iterable[Word] = (), *, bos: bool) -> None:
         words: set[Word] = {()}
@@ -45,7 +48,7 @@ class PrefixTree:
         return len(self.words)
 
     def pack(self, values: Bool[ndarray, "N nodes"]) -> UInt64[ndarray, "N W"]:
-        """Truth values as bits; the bit of a node that is no position is 0."""
+        """Truth values as bits; a node without a position has bit 0."""
         padded = np.zeros((len(values), self.width * 64), dtype=np.bool_)
         padded[:, : len(self)] = values & self.real
         return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)

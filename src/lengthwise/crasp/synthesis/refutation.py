@@ -1,4 +1,4 @@
-"""Looking for a word on which a program is wrong: all short words, then long ones near the language."""
+"""Searches for a word on which a program is wrong: all short words, then long words near the language."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LONG = 600
 def first_wrong_word(
     program: Program, ask: Callable[[Word], bool], symbols: int, bos: bool, seed: int, given: Sequence[Word] = ()
 ) -> tuple[Word | None, int]:
-    """A shortest word on which program and target differ among those tested, and how many were.
+    """A shortest tested word on which program and target differ (or None), and the number of tested words.
 
-    ``given`` are words to test as well, and to make long ones of: members that are longer than all short words.
+    ``given`` words are tested too, and long words are derived from them.
     """
     checked = 0
     members: list[Word] = []
@@ -55,7 +55,7 @@ def _wrong_among(program: Program, words: list[Word], ask: Callable[[Word], bool
 
 
 def _all_words(symbols: int, bos: bool) -> Iterator[list[Word]]:
-    """All words, length by length, as long as they are few."""
+    """All words, length by length, up to `_MOST_SHORT` in total."""
     total, length = 0, 0 if bos else 1
     while length <= 40 and (total + symbols**length <= _MOST_SHORT or length <= 1):
         yield list(itertools.product(range(symbols), repeat=length))
@@ -64,7 +64,7 @@ def _all_words(symbols: int, bos: bool) -> Iterator[list[Word]]:
 
 
 def _long_words(symbols: int, members: list[Word], seed: int) -> Iterator[Word]:
-    """Random words, and members repeated, joined and changed in one place: members are rare among random words."""
+    """Random words, and members that are repeated, joined, and changed at one position."""
     rng = stream(seed, "synthesis", "long words")
     pool = [word for word in members if word][-200:]
     for _ in range(_LONG):

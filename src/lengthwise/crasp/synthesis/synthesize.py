@@ -1,8 +1,7 @@
-"""The smallest C-RASP program that agrees with examples, or with a function that can be asked about any word.
+"""`synthesize` finds the smallest C-RASP program that agrees with labelled words or with a membership oracle.
 
-Programs are enumerated by size (`enumeration`, which also defines the size and the space), one per behaviour on all
-words up to a length. A found program is then tested on longer words; a word on which it is wrong joins the others, and
-the search starts again.
+Programs are enumerated by size (``enumeration.py`` defines the size and the space), one per behaviour on all words up
+to a length. A found program is tested on longer words; a counterexample joins the words, and the search starts again.
 """
 
 from __future__ import annotations
@@ -28,12 +27,11 @@ _MOST_NODES = 400
 
 @dataclass(frozen=True)
 class Synthesis:
-    """A program found, or None, and how sure it is.
+    """The program found (or None) and the extent of the search.
 
-    ``size`` is that of `enumeration` (symbol counts are free); ``smallest`` says that all smaller programs of the
-    search space were ruled out. ``searched`` counts the candidates looked at, in all rounds; ``exhausted_size`` is the
-    largest size of which all programs were looked at. ``counterexamples`` are the words that refuted earlier
-    candidates, ``checked`` the number of words on which the program was tested in the end.
+    ``smallest`` says that all smaller programs of the search space were ruled out. ``searched`` counts the candidates
+    of all rounds; ``exhausted_size`` is the largest size whose programs were all tried. ``counterexamples`` refuted
+    earlier programs; ``checked`` is the number of words on which the program was tested in the end.
     """
 
     program: Program | None
@@ -59,9 +57,8 @@ def synthesize(
     """Find the smallest program for ``target``: labelled words, or a function from words to labels.
 
     ``periods`` adds the atoms i ≡ r mod m, ``distances`` the local quantifier ∃[i - j = d]; without them the program is
-    in C-RASP[∅]. Without ``bos`` the empty word has no position and is never asked about.
-
-    Raises `LengthwiseError` for words with symbols outside of the alphabet, contradictory or missing examples.
+    in C-RASP[∅]. Without ``bos`` the empty word is left out, because it has no position.
+    Raises `LengthwiseError` for symbols outside the alphabet and for contradictory or missing examples.
     """
     require(max_size >= 1, f"max_size has to be at least 1, got {max_size}")
     require(len(alphabet) > 0, "synthesis needs an alphabet of at least one symbol")

@@ -58,7 +58,7 @@ def normalize(program: Program) -> tuple[Circuit | None, tuple[Unsupported, ...]
     builder = _Normalizer(program)
     forms: list[Form] = []
     unsupported: list[Unsupported] = []
-    needed = _needed(program)
+    needed = set(program.needed())
     for index, operation in enumerate(program.operations):
         form = FALSE
         if index in needed:
@@ -84,14 +84,6 @@ def normalize(program: Program) -> tuple[Circuit | None, tuple[Unsupported, ...]
         ),
         (),
     )  # fmt: skip
-
-
-def _needed(program: Program) -> set[int]:
-    needed = set(program.outputs)
-    for index in range(len(program.operations) - 1, -1, -1):
-        if index in needed:
-            needed.update(program.operations[index].operands)
-    return needed
 
 
 class _Normalizer:

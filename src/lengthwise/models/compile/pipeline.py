@@ -61,14 +61,6 @@ class Compilation:
         """d."""
         return 0 if self.model is None else self.model.width
 
-    def compiled_operations(self) -> tuple[int, ...]:
-        """The operations that the outputs need; others are left out of the network."""
-        needed = set(self.program.outputs)
-        for index in range(len(self.program.operations) - 1, -1, -1):
-            if index in needed:
-                needed.update(self.program.operations[index].operands)
-        return tuple(sorted(needed))
-
     def required(self) -> LimitTransformer:
         """The model; raises `LengthwiseError` that names the first operation that cannot be compiled."""
         if self.model is None:

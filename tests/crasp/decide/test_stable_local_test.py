@@ -1,4 +1,4 @@
-"""The sound tests for "no, whatever the window and the period" never contradict the exact test for given (k, m)."""
+"""The stable local test and its two variants never contradict the exact test for given (k, m)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from languages.oracles import random_dfa
 from lengthwise.core.rng import stream
 from lengthwise.crasp.decide.product import separated
-from lengthwise.crasp.decide.stable import no_for_all, no_for_all_periods, no_for_all_windows
+from lengthwise.crasp.decide.stable_local_test import period_test, stable_local_test, window_test
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.minimize import minimize
 from lengthwise.languages.automata.monoid import transition_semigroup
@@ -19,22 +19,22 @@ def contradictions(dfa: Dfa, windows: int, periods: int) -> list[str]:
     semigroup = transition_semigroup(dfa)
     yes = {(k, m): separated(dfa, k, m, max_nodes=LIMIT) for k in range(1, windows + 1) for m in range(1, periods + 1)}
     found = []
-    if no_for_all(semigroup) is not None and any(yes.values()):
+    if stable_local_test(semigroup) is not None and any(yes.values()):
         found.append("all")
     for m in range(1, periods + 1):
-        if no_for_all_windows(semigroup, m) is not None and any(yes[k, m] for k in range(1, windows + 1)):
+        if window_test(semigroup, m) is not None and any(yes[k, m] for k in range(1, windows + 1)):
             found.append(f"all windows, period {m}")
-    if no_for_all_periods(semigroup) is not None and any(yes[1, m] for m in range(1, periods + 1)):
+    if period_test(semigroup) is not None and any(yes[1, m] for m in range(1, periods + 1)):
         found.append("all periods")
     # A richer fragment never loses a language.
     for (k, m), answer in yes.items():
         bigger = [other for (k2, m2), other in yes.items() if k2 >= k and m2 % m == 0]
         if answer and not all(bigger):
             found.append(f"not monotone at {k}, {m}")
-    if no_for_all(semigroup) is not None:
-        if no_for_all_windows(semigroup, 1) is None:
+    if stable_local_test(semigroup) is not None:
+        if window_test(semigroup, 1) is None:
             found.append("all without all windows")
-        if no_for_all_periods(semigroup) is None:
+        if period_test(semigroup) is None:
             found.append("all without all periods")
     return found
 
@@ -52,8 +52,8 @@ def check_random_automata(count: int, seed: int, windows: int, periods: int) -> 
         semigroup = transition_semigroup(dfa)
         yes_local = any(separated(dfa, k, 1, max_nodes=LIMIT) for k in range(1, windows + 1))
         yes_periodic = any(separated(dfa, 1, m, max_nodes=LIMIT) for m in range(1, periods + 1))
-        silent["windows"] += not yes_local and no_for_all_windows(semigroup, 1) is None
-        silent["periods"] += not yes_periodic and no_for_all_periods(semigroup) is None
+        silent["windows"] += not yes_local and window_test(semigroup, 1) is None
+        silent["periods"] += not yes_periodic and period_test(semigroup) is None
     return silent
 
 
@@ -77,7 +77,7 @@ def test_a_local_system_names_merged_states_that_its_idempotent_fixes():
     for _ in range(200):
         dfa = minimize(random_dfa(5, "ab", rng))
         semigroup = transition_semigroup(dfa)
-        system = no_for_all(semigroup)
+        system = stable_local_test(semigroup)
         if system is None:
             continue
         found += 1

@@ -1,16 +1,16 @@
-"""Sound tests for "no program, whatever the window and the period": states that stay merged under all of them.
+"""The stable local test proves that no program exists for any window k and period m; two variants fix k or m.
 
-Three tests share one idea (proofs in docs/verdicts.md). Words with lengths in a set closed under addition act on the
-states; a word x that loops on the states in question empties every window. On those states, the words e·t·e are the
-letters of a small labelled graph; states that its balanced potentials leave merged stay merged in every product graph.
+The tests are sound but not complete; docs/verdicts.md has the proofs. A word that loops on some states fills every
+window without changing them. On those states the words e·t·e are the letters of a small labelled graph; states that
+its balanced potentials leave merged stay merged in every product graph.
 
-===========  =========================  ==========================================
-excluded     words used                 states
-===========  =========================  ==========================================
-all (k, m)   the stable set T = S_s     image of an idempotent e of T
-all k, one m words of length ≡ 0 mod m  image of an idempotent e among them
-all m, k = 1 the stable set T = S_s     all states (no idempotent)
-===========  =========================  ==========================================
+====================  ===========  =========================  =============================
+function              refutes      words t                    states
+====================  ===========  =========================  =============================
+`stable_local_test`   all (k, m)   the stable set T = S_s     image of an idempotent e of T
+`window_test`         all k, one m length ≡ 0 mod m           image of an idempotent e
+`period_test`         all m, k = 1 the stable set T = S_s     all states (no idempotent)
+====================  ===========  =========================  =============================
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ from lengthwise.languages.automata.monoid import TransitionSemigroup
 
 @dataclass(frozen=True)
 class LocalSystem:
-    """A component of the graph of local letters on which two states stay merged.
+    """A component of the graph of letters t (or e·t·e with ``idempotent`` e) in which two states stay merged.
 
-    ``states`` are automaton states, ``letters`` semigroup elements t (the letter is t, or e·t·e with ``idempotent`` e),
-    ``refinement`` uses indices into both.
+    ``states`` are automaton states and ``letters`` semigroup elements; ``refinement`` uses indices into both.
     """
 
     idempotent: int | None
@@ -52,19 +51,19 @@ class LocalSystem:
         return pairs
 
 
-def no_for_all(semigroup: TransitionSemigroup) -> LocalSystem | None:
-    """A local system that excludes every (k, m), or None if the test is silent."""
+def stable_local_test(semigroup: TransitionSemigroup) -> LocalSystem | None:
+    """Refute every (k, m): a local system with a merged pair, or None if the test finds none."""
     lengths = semigroup.by_length
     return _with_idempotents(semigroup, lengths.at(lengths.stable_index))
 
 
-def no_for_all_windows(semigroup: TransitionSemigroup, period: int) -> LocalSystem | None:
-    """A local system that excludes (k, period) for every k, or None."""
+def window_test(semigroup: TransitionSemigroup, period: int) -> LocalSystem | None:
+    """Refute (k, period) for every k: a local system with a merged pair, or None if the test finds none."""
     return _with_idempotents(semigroup, semigroup.by_length.multiples(period))
 
 
-def no_for_all_periods(semigroup: TransitionSemigroup) -> LocalSystem | None:
-    """A local system that excludes (1, m) for every m, or None."""
+def period_test(semigroup: TransitionSemigroup) -> LocalSystem | None:
+    """Refute (1, m) for every m: a local system with a merged pair, or None if the test finds none."""
     lengths = semigroup.by_length
     members = np.flatnonzero(lengths.at(lengths.stable_index))
     letters = {semigroup.maps[element]: element for element in members.tolist()}
@@ -111,12 +110,12 @@ def _merged(
     idempotent: int | None, states: tuple[int, ...], letters: list[tuple[int, ...]], elements: list[int]
 ) -> LocalSystem | None:
     """The first component of the graph of ``letters`` (maps of ``states``) that leaves a pair merged."""
-    place = {state: index for index, state in enumerate(states)}
-    targets = [[place[target] for target in letter] for letter in letters]
+    number = {state: index for index, state in enumerate(states)}
+    targets = [[number[target] for target in letter] for letter in letters]
     numbers = strongly_connected([list({row[index] for row in targets}) for index in range(len(states))])
     groups: dict[int, list[int]] = defaultdict(list)
-    for index, number in enumerate(numbers):
-        groups[number].append(index)
+    for index, component in enumerate(numbers):
+        groups[component].append(index)
     for group in groups.values():
         if len(group) < 2:
             continue
