@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,29 +9,18 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.tasks import TASKS
+from lengthwise.testing import check_task
+from lengthwise.testing.task_laws import LAWS
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "my_task.py"
 
 
-def _laws() -> list:
-    path = ROOT / "tests" / "laws" / "test_tasks.py"
-    spec = importlib.util.spec_from_file_location("laws_of_tasks", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["laws_of_tasks"] = module
-    spec.loader.exec_module(module)
-    return module.LAWS
-
-
 def test_the_example_is_short_and_keeps_every_law() -> None:
     assert len(EXAMPLE.read_text().splitlines()) <= 40
     task = TASKS.build(f"{EXAMPLE}:EverySecond")
-    laws = _laws()
-    assert len(laws) >= 10
-    for law in laws:
-        law(task)
+    assert len(LAWS) >= 10
+    check_task(task)
 
 
 def test_a_path_relative_to_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:

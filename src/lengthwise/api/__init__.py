@@ -1,0 +1,1 @@
+"""The public face: what `import lengthwise` offers, built from the packages below."""

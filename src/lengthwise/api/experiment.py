@@ -1,0 +1,137 @@
+"""`Experiment`: what is trained and measured, with `run()`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lengthwise.api.components import encoding as build_encoding
+from lengthwise.api.components import fields_into
+from lengthwise.api.components import scheme as build_scheme
+from lengthwise.api.components import task as build_task
+from lengthwise.api.result import Result
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.table import Table, Tabular
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.defaults import MAX_LENGTH, STEPS, default_experiment
+from lengthwise.experiments.experiment import Experiment as Configuration
+from lengthwise.experiments.recipe import Recipe, System
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings import EncodingSpec
+from lengthwise.positions.schemes import PositionScheme
+from lengthwise.tasks import Task
+from lengthwise.training.config import TrainingConfig
+
+
+class Experiment(Tabular):
+    """A task under one position scheme and one encoding, trained on short lengths and tested on long ones.
+
+    ``scheme`` and ``encoding`` are names or objects. ``max_length`` is the longest training length and
+    ``test_lengths`` are the lengths to measure (by default 1, 2 and 4 times as long), in the task's unit. ``steps`` is
+    the number of training steps. ``model``, ``training`` and ``evaluation`` replace whole settings objects, or take a
+    dictionary of single settings to change, such as ``model={"layers": 2}``. ``configuration`` takes over everything.
+
+    Raises `LengthwiseError` for unknown names and fields, values of the wrong type, and lengths without instances.
+    """
+
+    def __init__(
+        self,
+        task: str | Task | dict[str, Any],
+        scheme: str | PositionScheme | dict[str, Any] = "sequential",
+        encoding: str | EncodingSpec | dict[str, Any] = "learned",
+        *,
+        max_length: int = MAX_LENGTH,
+        test_lengths: Sequence[int] | None = None,
+        steps: int = STEPS,
+        **settings: Any,
+    ) -> None:
+        unknown = set(settings) - {"model", "training", "evaluation", "name"}
+        if unknown:
+            raise LengthwiseError(
+                f"Experiment has no setting {min(unknown)!r}; it has model, training, evaluation and name"
+            )
+        scheme = scheme if isinstance(scheme, str) else build_scheme(scheme)
+        self.configuration = _changed(
+            default_experiment(
+                build_task(task), scheme, build_encoding(encoding),
+                max_length=max_length, test_lengths=test_lengths, steps=steps,
+            ),
+            settings,
+        )  # fmt: skip
+        self.name = str(
+            settings.get("name") or f"{self.configuration.scheme.name} + {self.configuration.encoding.name}"
+        )
+
+    @classmethod
+    def of(cls, configuration: Configuration, name: str = "") -> Experiment:
+        """The experiment of a configuration, for example of a recipe."""
+        made = cls.__new__(cls)
+        made.configuration = configuration
+        made.name = name or _name(configuration)
+        return made
+
+    def run(
+        self, seeds: int | Sequence[int] = 1, *, out: str | Path = "runs", jobs: int = 1, progress: bool = True
+    ) -> Result:
+        """Train and measure these seeds (``3`` means 0, 1, 2), and return the `Result`.
+
+        Everything is written to ``out``; what is finished there is reused, and an interrupted run goes on from its
+        last checkpoint in the same bits. ``jobs`` seeds run at the same time, a process each. Raises `LengthwiseError`
+        if the folder can't be used, and `TrainingDivergedError` if a seed diverges.
+        """
+        from lengthwise.experiments.sweep import sweep
+
+        wanted = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
+        if not wanted:
+            raise LengthwiseError("seeds must be at least 1, got none; give a number or a list of seeds")
+        recipe = Recipe(_folder_name(self.configuration.task), "", (System(self.name, self.configuration, wanted),))
+        folder = Path(out)
+        if progress:
+            from lengthwise.cli.console import err
+            from lengthwise.cli.run_view import SweepProgress
+
+            with SweepProgress(err(), recipe) as shown:
+                sweep(recipe, folder, jobs=jobs, observe=shown)
+        else:
+            sweep(recipe, folder, jobs=jobs)
+        from lengthwise.experiments.run import run_directory
+
+        return Result.of([run_directory(folder, recipe.name, self.configuration, seed) for seed in wanted])
+
+    def table(self) -> Table:
+        """All settings: one row each."""
+        rows = tuple(_flat(self.configuration.to_json()))
+        return Table(("setting", "value"), rows, caption=self.name)
+
+
+def _name(configuration: Configuration) -> str:
+    return f"{configuration.scheme.name} + {configuration.encoding.name}"
+
+
+def _changed(configuration: Configuration, settings: dict[str, Any]) -> Configuration:
+    """The configuration with settings objects, or single settings of them, replaced."""
+    import dataclasses
+
+    from lengthwise.core.config import fields_of
+
+    changed: dict[str, Any] = {}
+    for name, cls in (("model", ModelConfig), ("training", TrainingConfig), ("evaluation", EvaluationConfig)):
+        value = settings.get(name)
+        if isinstance(value, dict):
+            value = fields_into(cls, {**fields_of(getattr(configuration, name)), **value}, where=name)
+        if value is not None:
+            changed[name] = value
+    return dataclasses.replace(configuration, **changed)
+
+
+def _folder_name(task: Task) -> str:
+    """The task's name as a folder: a task from a file goes by the name of its class."""
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in task.name.rpartition(":")[2])
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for key, value in values.items():
+        rows += _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [(prefix + key, str(value))]
+    return rows

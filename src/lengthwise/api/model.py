@@ -1,0 +1,75 @@
+"""`load`: the trained model of a run, with generation from text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from lengthwise.api.result import Result
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.vocab import EOS
+from lengthwise.evaluation.prompt import read_prompt
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.trained import load_trained
+from lengthwise.models.generate import generate
+from lengthwise.models.transformer import Transformer
+
+
+class TrainedTransformer(Transformer):
+    """A `Transformer` that knows its task, and so reads prompts and writes answers as text."""
+
+    experiment: Experiment
+
+    @classmethod
+    def of(cls, experiment: Experiment, model: Transformer) -> TrainedTransformer:
+        """The same module (its parameters are shared), with the experiment that trained it."""
+        made = cls.__new__(cls)
+        made.__dict__.update(model.__dict__)
+        made.experiment = experiment
+        return made
+
+    @torch.inference_mode()
+    def generate(self, prompt: str, *, steps: int | None = None) -> str:
+        """The greedy continuation of a prompt such as ``"7 2 + 5 4 ="``, up to ``<eos>``, which is left out.
+
+        Position ids of new tokens come from the scheme, or from the model itself where it predicts them. ``steps``
+        bounds the number of new tokens. Raises `LengthwiseError` for a prompt that the task does not have.
+        """
+        task, scheme = self.experiment.task, self.experiment.scheme
+        read = read_prompt(task, scheme, prompt)
+        given = None if scheme.predicted else read.next_ids
+        if given is None and not scheme.predicted:
+            raise LengthwiseError(
+                f"the places of this answer depend on its content, so scheme {scheme.name!r} can't give its ids; "
+                "train with scheme predictive-coupling"
+            )
+        device = next(self.parameters()).device
+        out = generate(
+            self,
+            torch.from_numpy(read.input_ids).to(device),
+            torch.from_numpy(read.position_ids).to(device),
+            steps or read.steps,
+            next_ids=None if given is None else torch.from_numpy(given).to(device),
+        )
+        words = task.vocab.decode(out.tokens[0].tolist())
+        return " ".join(words[: words.index(EOS)] if EOS in words else words)
+
+
+def load(source: Result | str | Path, seed: int | None = None) -> TrainedTransformer:
+    """The trained model of a `Result` or of a run directory: a plain `torch.nn.Module` with ``generate(text)``.
+
+    Of several runs ``seed`` names one; otherwise the first that fitted is taken. Raises `LengthwiseError` if there is
+    no such run, or its folder holds no checkpoint.
+    """
+    if isinstance(source, str | Path):
+        folder = Path(source)
+        if not (folder / "config.json").exists():
+            return load(Result.of([folder]), seed)
+        return TrainedTransformer.of(*load_trained(folder))
+    candidates = [(folder, run) for folder, run in source.files if seed is None or run.seed == seed]
+    if not candidates:
+        seeds = ", ".join(str(run.seed) for run in source.runs)
+        raise LengthwiseError(f"there is no run of seed {seed}; there are seeds {seeds}")
+    folder, _ = next(((f, run) for f, run in candidates if run.fitted), candidates[0])
+    return TrainedTransformer.of(*load_trained(folder))

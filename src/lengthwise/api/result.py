@@ -1,0 +1,131 @@
+"""`Result`: what was measured, read from result files, as tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lengthwise.core.config import canonical_json
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.table import Table, Tabular
+from lengthwise.report.result import Result as SeedResult
+from lengthwise.report.result import contents, kind_of, runs
+from lengthwise.report.summary import INTERVAL, SystemSummary, axes_text, summarize
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
+
+
+class Accuracy(Tabular):
+    """Accuracy against length: the median over the fitted seeds with its interval, and every seed."""
+
+    def __init__(self, systems: Sequence[SystemSummary], metric: str) -> None:
+        self.systems, self.metric = tuple(systems), metric
+
+    def table(self) -> Table:
+        """One row per system and length."""
+        rows = []
+        for system in self.systems:
+            for cell in sorted(system.cells, key=lambda cell: (cell.axes, cell.length)):
+                found = cell.estimate(self.metric)
+                if found is None:
+                    continue
+                each = ", ".join(
+                    f"{rate:.3f}" for score in cell.scores if (rate := score.rate(self.metric)) is not None
+                )
+                row = (system.name, cell.length, axes_text(cell.axes), found.median, found.low, found.high, each)
+                rows.append(row)
+        columns = ("system", "length", "layout", "median", "low", "high", "each seed")
+        unfitted = [
+            f"{system.name}: {missing} of {len(system.results)} seeds did not fit, and are left out"
+            for system in self.systems
+            if (missing := len(system.results) - len(system.fitted))
+        ]
+        return Table(columns, tuple(rows), caption=f"{self.metric} by length", notes=(*unfitted, INTERVAL))
+
+    def plot(self) -> Figure:
+        """Accuracy against length, one line per system, as a matplotlib figure.
+
+        Raises `LengthwiseError` if no seed of any system fitted: there is nothing to draw then.
+        """
+        from lengthwise.report.figures.accuracy_figure import draw_accuracy
+
+        figure = draw_accuracy(self.systems)
+        if figure is None:
+            raise LengthwiseError("no seed fitted in distribution, so there is no accuracy to draw; train longer")
+        return figure
+
+
+class Result(Tabular):
+    """The finished runs of one or several systems, a run per seed."""
+
+    def __init__(self, files: Sequence[tuple[Path, SeedResult]]) -> None:
+        self.files = tuple(files)
+        self.systems = tuple(summarize(result for _, result in self.files))
+
+    @classmethod
+    def of(cls, folders: Iterable[str | Path]) -> Result:
+        """The results in and under ``folders``; raises `LengthwiseError` if there is none or one is damaged."""
+        found = [(path, values) for path, values in contents(Path(f) for f in folders) if kind_of(values) is None]
+        read = runs(found)
+        folder_of = {
+            (r.system, r.seed, str(r.experiment)): path.parent for path, values in found for r in runs([(path, values)])
+        }
+        return cls([(folder_of[r.system, r.seed, str(r.experiment)], r) for r in read])
+
+    @property
+    def runs(self) -> tuple[SeedResult, ...]:
+        """One entry per system and seed."""
+        return tuple(result for _, result in self.files)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The run directory of each entry of `runs`."""
+        return tuple(folder for folder, _ in self.files)
+
+    def accuracy(self, metric: str = "exact_match") -> Accuracy:
+        """Accuracy against length by ``exact_match``, ``exact_match_ids``, ``oracle_ids`` or ``answer``."""
+        if metric not in METRICS:
+            from lengthwise.core.errors import UnknownNameError
+
+            raise UnknownNameError("metric", metric, METRICS)
+        return Accuracy(self.systems, metric)
+
+    def table(self) -> Table:
+        """One row per system: seeds, how many fitted, accuracy in distribution and at the longest length."""
+        rows = []
+        for system in self.systems:
+            last = max(system.cells, key=lambda cell: cell.length, default=None)
+            found = None if last is None else last.estimate()
+            rows.append(
+                (
+                    system.name,
+                    system.max_length,
+                    f"{len(system.fitted)} of {len(system.results)}",
+                    system.in_distribution.median,
+                    None if last is None else last.length,
+                    None if found is None else found.median,
+                )
+            )
+        columns = ("system", "trained to", "fitted seeds", "in distribution", "longest test", "accuracy there")
+        return Table(columns, tuple(rows))
+
+    def save_report(self, path: str | Path = "report.html") -> Path:
+        """Write the report page of these results; returns its path."""
+        from lengthwise.report.page import write_report
+
+        write_report(self.folders, Path(path))
+        return Path(path)
+
+
+def _key(run: SeedResult) -> tuple[str, str, int, str]:
+    """What tells one run from another."""
+    return run.recipe, run.system, run.seed, canonical_json(run.experiment)
+
+
+def results(*folders: str | Path) -> Result:
+    """The results in and under these folders (``runs`` by default)."""
+    return Result.of(folders or ("runs",))

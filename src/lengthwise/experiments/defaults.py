@@ -1,0 +1,128 @@
+"""Default settings for a task that has no recipe: from the task's own structure, never from long lengths."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.rng import stream
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
+from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
+from lengthwise.tasks import Task
+from lengthwise.training.config import TrainingConfig
+
+MAX_LENGTH = 10
+"""The longest training length where none is given."""
+MULTIPLES = (1, 2, 4)
+"""Test lengths, as multiples of the longest training length."""
+STEPS = 2000
+
+
+def default_experiment(
+    task: Task,
+    scheme: PositionScheme | str = "sequential",
+    encoding: EncodingSpec | str = "learned",
+    *,
+    max_length: int = MAX_LENGTH,
+    test_lengths: Sequence[int] | None = None,
+    steps: int = STEPS,
+) -> Experiment:
+    """A small decoder for ``task`` that a processor trains in a minute or two.
+
+    One layer where ids are coupled, three otherwise: what takes one hop of attention under coupled ids takes several
+    under plain ones. A scheme given by name gets as many ids as the longest test needs; one given as an object is
+    taken as it is. Raises `LengthwiseError` if the task has no instances of these lengths.
+    """
+    require(max_length >= 1, f"max_length must be at least 1, got {max_length}; give the longest training length")
+    tests = tuple(test_lengths) if test_lengths is not None else default_tests(task, max_length)
+    if isinstance(scheme, str):
+        scheme = roomy_scheme(task, scheme, max(*tests, max_length))
+    coupled = scheme.uses_places
+    tokens = _tokens(task, max_length)
+    return Experiment(
+        task,
+        scheme,
+        ENCODINGS.build(encoding),
+        ModelConfig(layers=1 if coupled else 3, heads=4, width=128, log_length=max(8, tokens)),
+        TrainingConfig(max_length=max_length, steps=steps, lr=2e-3 if coupled else 1e-3, stop_when_fitted=not coupled),
+        EvaluationConfig(lengths=tests),
+    )
+
+
+def default_tests(task: Task, max_length: int) -> tuple[int, ...]:
+    """The training length and its double and fourfold, each moved down to the nearest length with instances."""
+    found = []
+    for multiple in MULTIPLES:
+        lengths = task.lengths(1, multiple * max_length)
+        if not lengths:
+            raise LengthwiseError(
+                f"task {task.name!r} has no instances of lengths 1 to {multiple * max_length}; give another max_length"
+            )
+        found.append(lengths[-1])
+    return tuple(dict.fromkeys(found))
+
+
+def roomy_scheme(task: Task, name: str, longest: int) -> PositionScheme:
+    """The scheme of this name with ids for the longest test, and a quarter more to draw from.
+
+    Coupled ids are drawn as one block with a jump where the task goes on to new places, as sorted subsets otherwise.
+    """
+    scheme = SCHEMES.build(name)
+    if isinstance(scheme, Coupled):
+        draw = "pose" if task.place_rule == "next" else "sorted"
+        return dataclasses.replace(scheme, draw=draw, max_position=_room(_places(task, longest)))
+    room = _room(_tokens(task, longest))
+    return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": room})
+
+
+def has_places(task: Task, length: int = MAX_LENGTH) -> bool:
+    """Whether the task states places that at least two tokens share; otherwise coupling changes nothing."""
+    batch = task.batch(_near(task, length), 1, stream(0, "defaults", "places"))
+    real = batch.places[0, :, 0][batch.places[0, :, 0] > 0].tolist()
+    return len(set(real)) < len(real)
+
+
+def coupled_name(task: Task) -> str | None:
+    """The coupled scheme that suits the task: predicted ids where a rule on the prefix gives them, else given ones.
+
+    None if the task states no places.
+    """
+    if not has_places(task):
+        return None
+    draw = "pose" if task.place_rule == "next" else "sorted"
+    try:
+        PredictiveCoupling(draw=draw).check_rule(task.place_rule)
+    except LengthwiseError:
+        return "coupled"
+    return "predictive-coupling"
+
+
+def _room(needed: int) -> int:
+    return max(16, needed + needed // 4 + 8)
+
+
+def _near(task: Task, length: int) -> int:
+    lengths = task.lengths(1, length) or task.lengths(1, 20 * length)[:1]
+    if not lengths:
+        raise LengthwiseError(f"task {task.name!r} has no instances up to length {20 * length}; check its lengths")
+    return lengths[-1]
+
+
+def _largest(task: Task, length: int) -> list[tuple[int, int]]:
+    """(tokens, largest place) of some batches of the longest length; layouts differ, so several are drawn."""
+    near = _near(task, length)
+    batches = (task.batch(near, 4, stream(0, "defaults", "size", draw)) for draw in range(4))
+    return [(batch.tokens, int(batch.places[:, :, 0].max(initial=0))) for batch in batches]
+
+
+def _tokens(task: Task, length: int) -> int:
+    return max(tokens for tokens, _ in _largest(task, length))
+
+
+def _places(task: Task, length: int) -> int:
+    return max(place for _, place in _largest(task, length))

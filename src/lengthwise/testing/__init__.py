@@ -1,0 +1,83 @@
+"""Public checks for components of your own: `check_task`, `check_scheme` and `check_encoding`.
+
+Each runs every law that the package holds its own components to, and raises `LawError` at the first that is broken:
+
+>>> from lengthwise.testing import check_task
+>>> check_task("copy")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from lengthwise.core.errors import UnknownNameError
+from lengthwise.testing.law import LawError as LawError
+
+KINDS = ("task", "scheme", "encoding")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One law and what came of it; ``broken`` says how the component breaks it, and is empty where it holds."""
+
+    law: str
+    says: str
+    broken: str = ""
+
+
+def laws_of(kind: str) -> dict[str, Callable[[Any], None]]:
+    """The laws of tasks, schemes or encodings by name; raises `UnknownNameError` for another kind."""
+    if kind == "task":
+        from lengthwise.testing.task_laws import LAWS
+    elif kind == "scheme":
+        from lengthwise.testing.scheme_laws import LAWS
+    elif kind == "encoding":
+        from lengthwise.testing.encoding_laws import LAWS
+    else:
+        raise UnknownNameError("kind of component", kind, KINDS)
+    return LAWS
+
+
+def checks(kind: str, component: Any) -> Iterator[Checked]:
+    """Run every law on a component, in order; an exception in the component's own code breaks the law, too."""
+    for name, law in laws_of(kind).items():
+        says = (law.__doc__ or "").strip().splitlines()[0]
+        try:
+            law(component)
+        except LawError as error:
+            yield Checked(name, says, str(error))
+        except Exception as error:
+            yield Checked(name, says, f"{type(error).__name__}: {error}")
+        else:
+            yield Checked(name, says)
+
+
+def check_task(task: Any) -> None:
+    """Hold a task (an object, a name or ``FILE:Class``) to all laws; raises `LawError` with what is broken and where.
+
+    The laws: docs/tasks.md.
+    """
+    from lengthwise.tasks import TASKS
+
+    _check("task", TASKS.build(task))
+
+
+def check_scheme(scheme: Any) -> None:
+    """Hold a position scheme to all laws; raises `LawError` with what is broken."""
+    from lengthwise.positions.schemes import SCHEMES
+
+    _check("scheme", SCHEMES.build(scheme))
+
+
+def check_encoding(encoding: Any) -> None:
+    """Hold a position encoding (its specification) to all laws; raises `LawError` with what is broken."""
+    from lengthwise.positions.encodings import ENCODINGS
+
+    _check("encoding", ENCODINGS.build(encoding))
+
+
+def _check(kind: str, component: Any) -> None:
+    for law in laws_of(kind).values():
+        law(component)

@@ -1,0 +1,152 @@
+"""The public face, line by line as a notebook would use it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import lengthwise as lw
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.table import Tabular
+
+
+def small_copy() -> lw.Experiment:
+    task = lw.task("copy", letters=20)
+    return lw.Experiment(task, scheme="coupled", encoding="learned", max_length=4, steps=300, test_lengths=[4, 8])
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> lw.Result:
+    return small_copy().run(seeds=2, out=tmp_path_factory.mktemp("runs"), progress=False)
+
+
+def test_every_public_name_is_there_and_documented() -> None:
+    for name in lw.__all__:
+        value = getattr(lw, name)
+        assert name == "__version__" or value.__doc__, name
+    assert set(lw.__all__) <= set(dir(lw))
+    with pytest.raises(AttributeError, match="has no attribute 'predikt'"):
+        _ = lw.predikt  # type: ignore[attr-defined]
+
+
+def test_importing_loads_nothing_heavy_and_is_quick() -> None:
+    code = (
+        "import sys, time\nstart = time.process_time()\nimport lengthwise\ntaken = time.process_time() - start\n"
+        "heavy = {'torch', 'matplotlib', 'numpy', 'pydantic', 'pandas'} & set(sys.modules)\n"
+        "assert not heavy, heavy\nassert 'lengthwise.api' not in sys.modules\nprint(taken)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 0.5, "ten times what it takes: something is imported that should not be"
+
+
+def test_structure_is_a_table_with_numbers() -> None:
+    task = lw.task("addition")
+    found = lw.structure(task, "coupled", lengths=[5, 20, 100])
+    assert found.span == (1, 1, 1)
+    assert found.sparsity == (5, 5, 5)
+    assert lw.structure(task, "sequential", lengths=[5, 20, 100]).span == (12, 42, 202)
+    assert "sparsity k" in repr(found)
+    assert "<table>" in found._repr_html_()
+    assert list(found.to_frame().columns) == ["length", "sparsity k", "span"]
+
+
+def test_show_has_tokens_places_parents_and_a_picture() -> None:
+    shown = lw.show("addition", length=3, scheme="coupled")
+    assert shown.example.tokens[0].text == "<bos>"
+    assert "parents" in repr(shown)
+    assert shown._repr_html_().startswith("<svg")
+    assert shown.plot().axes
+
+
+def test_decide_answers_and_proves() -> None:
+    decided = lw.decide("(aa)*")
+    assert decided.answer("nope") == "no"
+    assert decided.answer("ape") == "yes"
+    assert decided.certificate("ape").values["answer"] == "yes"
+    assert decided.certificate("nope").lines
+    assert "alphabet" in decided.program("ape")
+    with pytest.raises(LengthwiseError, match="unknown fragment"):
+        decided.answer("windows")
+
+
+def test_predictions_are_tables() -> None:
+    for target in ("addition", "regex:(ab)*"):
+        prediction = lw.predict(target)
+        assert isinstance(prediction, Tabular)
+        assert "nope" in repr(prediction)
+    assert [v.system for v in lw.predict(lw.task("copy"), ["nope", "rope"]).verdicts] == ["nope", "rope"]
+
+
+def test_an_experiment_runs_and_its_result_shows_every_seed(trained: lw.Result) -> None:
+    assert len(trained.runs) == 2
+    assert len(trained.folders) == 2
+    table = trained.accuracy().table()
+    assert table.columns[:2] == ("system", "length")
+    assert {row[1] for row in table.rows} == {4, 8}
+    assert "copy" in str(trained.folders[0])
+    assert trained.accuracy().plot().axes
+    with pytest.raises(LengthwiseError, match="unknown metric 'exact'"):
+        trained.accuracy("exact")
+
+
+def test_running_again_trains_nothing(trained: lw.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = trained.folders[0].parents[1]
+        monkeypatch.setattr(torch.optim.AdamW, "step", None)
+    result = small_copy().run(seeds=[0, 1], out=out, progress=False)
+    assert [run.seed for run in result.runs] == [0, 1]
+
+
+def test_a_loaded_model_is_a_module_that_answers_in_text(trained: lw.Result) -> None:
+    model = lw.load(trained, seed=1)
+    assert isinstance(model, torch.nn.Module)
+    assert model.generate("3 1 4 <sep>") == "3 1 4"
+    same = lw.load(trained.folders[1])
+    for one, two in zip(model.parameters(), same.parameters(), strict=True):
+        assert torch.equal(one, two)
+    with pytest.raises(LengthwiseError, match="there is no run of seed 7; there are seeds 0, 1"):
+        lw.load(trained, seed=7)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "message"),
+    [("3 1 x <sep>", "has no token 'x'"), ("3 1 4", "is no prompt of task 'copy'; a whole example reads: <bos>")],
+)
+def test_a_prompt_that_is_none_is_one_clear_line(trained: lw.Result, prompt: str, message: str) -> None:
+    with pytest.raises(LengthwiseError, match=message) as caught:
+        lw.load(trained).generate(prompt)
+    assert "\n" not in str(caught.value)
+
+
+def test_tables_go_to_papers(trained: lw.Result, tmp_path: Path) -> None:
+    accuracy = trained.accuracy()
+    assert accuracy.to_latex().startswith("\\begin{tabular}")
+    assert accuracy.to_csv(tmp_path / "accuracy.csv") == (tmp_path / "accuracy.csv").read_text()
+    assert accuracy.to_markdown().startswith("| system")
+    page = trained.save_report(tmp_path / "report.html")
+    assert "<svg" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"scheme": "couplet"}, "unknown scheme 'couplet'. Did you mean 'coupled'"),
+        ({"encoding": "roped"}, "unknown encoding 'roped'"),
+        ({"model": {"layer": 2}}, "unknown field of model 'layer'. Did you mean 'layers'"),
+        ({"widht": 3}, "Experiment has no setting 'widht'"),
+        ({"max_length": 0}, "max_length must be at least 1"),
+    ],
+)
+def test_mistakes_are_one_line(settings: dict, message: str) -> None:
+    with pytest.raises(LengthwiseError, match=message):
+        lw.Experiment("copy", **settings)
+
+
+def test_names_that_exist_are_listed() -> None:
+    found = lw.available()
+    assert "addition" in found.names("tasks")
+    assert "fire" in repr(found)
