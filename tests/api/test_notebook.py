@@ -60,7 +60,7 @@ def test_show_has_tokens_places_parents_and_a_picture() -> None:
     assert shown.example.tokens[0].text == "<bos>"
     assert "parents" in repr(shown)
     assert shown._repr_html_().startswith("<svg")
-    assert shown.plot().axes
+    assert shown.plot()._repr_svg_().startswith("<svg")
 
 
 def test_decide_answers_and_proves() -> None:
@@ -89,14 +89,14 @@ def test_an_experiment_runs_and_its_result_shows_every_seed(trained: lw.Result) 
     assert table.columns[:2] == ("system", "length")
     assert {row[1] for row in table.rows} == {4, 8}
     assert "copy" in str(trained.folders[0])
-    assert trained.accuracy().plot().axes
+    assert "coupled" in trained.accuracy().plot().svg
     with pytest.raises(LengthwiseError, match="unknown metric 'exact'"):
         trained.accuracy("exact")
 
 
 def test_running_again_trains_nothing(trained: lw.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     out = trained.folders[0].parents[1]
-        monkeypatch.setattr(torch.optim.AdamW, "step", None)
+    monkeypatch.setattr(torch.optim.AdamW, "step", None)
     result = small_copy().run(seeds=[0, 1], out=out, progress=False)
     assert [run.seed for run in result.runs] == [0, 1]
 

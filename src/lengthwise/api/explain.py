@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.components import scheme as build_scheme
 from lengthwise.api.components import task as build_task
+from lengthwise.api.picture import Picture
 from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.decide.decision import Decision
 from lengthwise.positions.schemes import PositionScheme
@@ -14,8 +15,6 @@ from lengthwise.report.example import Example, structure_table
 from lengthwise.tasks import Task
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from lengthwise.prediction.verdict import Prediction
 
 FRAGMENT_OF = {"nope": "none", "alibi": "local", "rope": "periodic", "sinusoidal": "periodic"}
@@ -172,19 +171,13 @@ class Shown(Tabular):
         return Table(columns, rows, caption=" ".join(token.text for token in self.example.tokens))
 
     def _repr_html_(self) -> str:
-        return self.svg() + self.table()._repr_html_()
+        return self.plot().svg + self.table()._repr_html_()
 
-    def svg(self) -> str:
-        """The arcs from parents to tokens under plain and coupled ids, as SVG."""
+    def plot(self) -> Picture:
+        """The arcs from parents to tokens, under plain and under coupled ids."""
         from lengthwise.report.figures.dependency_figure import dependency_figure
 
-        return dependency_figure(self.example)
-
-    def plot(self) -> Figure:
-        """The same as a matplotlib figure."""
-        from lengthwise.report.figures.dependency_figure import draw_dependencies
-
-        return draw_dependencies(self.example)
+        return Picture(dependency_figure(self.example))
 
 
 def show(

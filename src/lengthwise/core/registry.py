@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from lengthwise.core.config import fields_of, from_fields
+from lengthwise.core.entry_points import installed, load_installed
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.user_file import load_class
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -20,11 +22,19 @@ class Registry(Generic[T]):
     ... class Addition(Task): ...
     """
 
-    def __init__(self, kind: str, *, outside: Callable[[str], type[T]] | None = None) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, base: type[Any] | None = None) -> None:
+        """``base`` is the class that components derive from; with it, outside components are found, too.
+
+        Those are the entry points ``lengthwise.<kind>s`` of installed packages, and ``path/to/file.py:Class``.
+        """
+        self.kind, self._base = kind, base
         self._classes: dict[str, type[T]] = {}
         self._aliases: dict[str, dict[str, Any]] = {}
-        self._outside = outside
+
+    @property
+    def _installed(self) -> dict[str, Any]:
+        """Components that other installed packages offer by name, not loaded yet."""
+        return {} if self._base is None else installed(f"lengthwise.{self.kind}s")
 
     def register(self, name: str) -> Callable[[C], C]:
         """Class decorator: enter the class under ``name`` and set its ``name``."""
@@ -47,12 +57,13 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         yield from self._classes
         yield from self._aliases
+        yield from (name for name in self._installed if name not in self._classes and name not in self._aliases)
 
     def __len__(self) -> int:
-        return len(self._classes) + len(self._aliases)
+        return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._classes or name in self._aliases
+        return name in self._classes or name in self._aliases or name in self._installed
 
     def get(self, name: str) -> type[T]:
         """The class under ``name``; raises `UnknownNameError` with a suggestion."""
@@ -60,9 +71,20 @@ class Registry(Generic[T]):
             return self._classes[name]
         if name in self._aliases:
             return self._classes[self._aliases[name]["name"]]
-        if self._outside is not None and (":" in name or name.endswith(".py")):
-            return self._outside(name)
+        if self._base is not None and (":" in name or name.endswith(".py")):
+            return load_class(name, self._base, kind=self.kind)
+        if name in self._installed:
+            found: type[T] = load_installed(self._installed[name], self._base, kind=self.kind)
+            # A class that also registers itself when it is imported is entered by then.
+            return self._classes[name] if name in self._classes else self.register(name)(found)
         raise UnknownNameError(self.kind, name, self)
+
+    def origin(self, name: str) -> str:
+        """Where a component comes from: ``lengthwise``, another package, or a module of the user's."""
+        if name in self._installed:
+            return f"package {self._installed[name].dist.name}"
+        module = self.get(name).__module__
+        return "lengthwise" if module.partition(".")[0] == "lengthwise" else module
 
     def build(self, spec: Any, **fields: Any) -> T:
         """A component from itself, its name, or ``{"name": ..., **fields}``."""

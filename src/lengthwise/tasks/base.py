@@ -14,7 +14,6 @@ from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import Vocab
 from lengthwise.tasks.string_set import ROWS, StringSet, chunks, shares
-from lengthwise.tasks.user_file import load_class
 
 LAYOUT_ROWS = 8
 """Test strings that share one drawn layout."""
@@ -117,4 +116,4 @@ class Task(ABC):
         return " or ".join(str(near) for near in (*below[-1:], *above[:1])) or "another length"
 
 
-TASKS: Registry[Task] = Registry("task", outside=lambda target: load_class(target, Task, kind="task"))
+TASKS: Registry[Task] = Registry("task", Task)

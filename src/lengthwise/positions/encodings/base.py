@@ -34,4 +34,4 @@ class EncodingSpec(ABC):
         return nn.Slots(shape.fixed, shape.width, FIXED_LEVEL_IDS)
 
 
-ENCODINGS: Registry[EncodingSpec] = Registry("encoding")
+ENCODINGS: Registry[EncodingSpec] = Registry("encoding", EncodingSpec)

@@ -61,7 +61,7 @@ class PositionScheme(ABC):
             )
 
 
-SCHEMES: Registry[PositionScheme] = Registry("scheme")
+SCHEMES: Registry[PositionScheme] = Registry("scheme", PositionScheme)
 
 
 def sorted_subsets(rng: Rng, rows: int, size: int, low: int, high: int) -> Int[ndarray, "rows size"]:

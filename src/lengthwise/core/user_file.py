@@ -42,6 +42,6 @@ def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
         raise UnknownNameError(f"class in {path_text}", class_name, own)
     found = classes[class_name]
     if not issubclass(found, base):
-        raise LengthwiseError(f"{target} is not a {base.__name__}; derive it from lengthwise.tasks.{base.__name__}")
+        raise LengthwiseError(f"{target} is not a {base.__name__}; derive it from {base.__module__}.{base.__name__}")
     found.name = target  # type: ignore[attr-defined]
     return found
