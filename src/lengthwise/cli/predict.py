@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
 MEASURED = 6
 """Measured systems on the screen."""
-SHOWN = {"yes": "yes", "no": "no guarantee", "unknown": "unknown"}
 
 
 def predict(
@@ -45,7 +44,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     from rich.text import Text
 
     from lengthwise.prediction.systems import CITED_LINK
-    from lengthwise.prediction.verdict import CAVEATS
+    from lengthwise.prediction.verdict import CAVEATS, SHOWN
 
     console.print(Text.assemble((prediction.target, "bold"), ("   " + prediction.summary, "dim")))
     if prediction.depends:

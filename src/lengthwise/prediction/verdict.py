@@ -10,9 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from lengthwise.core.table import Table, Tabular
+
 Answer = Literal["yes", "no", "unknown"]
 Basis = Literal["proved", "ours", "cited", "evidence"]
 """``proved``: a construction that is run; ``ours``: our proof, unreviewed; ``cited``: published; ``evidence``: seen."""
+
+SHOWN: dict[Answer, str] = {"yes": "yes", "no": "no guarantee", "unknown": "unknown"}
+"""What a reader sees of an answer."""
 
 CAVEATS = (
     "yes: an idealized learner generalizes; no training length follows (none is computable from depth 2 on)",
@@ -112,8 +117,8 @@ class StructureRow:
         return len(set(self.span)) == 1
 
 
-@dataclass(frozen=True)
-class Prediction:
+@dataclass(frozen=True, repr=False)
+class Prediction(Tabular):
     """Everything that is known of one target."""
 
     target: str
@@ -125,6 +130,17 @@ class Prediction:
     """One worked example, line by line: which tokens each predicted token depends on."""
     communication: str = ""
     measured: tuple[str, ...] = ()
+
+    def table(self) -> Table:
+        """One row per position system; below it the structure, the measurements and what the words mean."""
+        rows = tuple((v.system, SHOWN[v.answer], v.basis, v.why.removeprefix("no guarantee: ")) for v in self.verdicts)
+        structure = tuple(
+            f"{row.scheme} ids: k = {row.sparsity}, span = {row.span} at lengths {row.lengths}"
+            for row in self.structure
+        )
+        notes = (*structure, *(f"measured: {line}" for line in self.measured), *CAVEATS)
+        columns = ("positions", "generalizes?", "basis", "why")
+        return Table(columns, rows, caption=f"{self.target}: {self.summary}", notes=notes)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
