@@ -10,8 +10,8 @@ from torch import Tensor
 
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.nn.base import PositionEncoding
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
-from lengthwise.positions.encodings.modules import PositionEncoding
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.schemes.index_schemes import Sequential
 from lengthwise.testing import LawError, check_encoding, check_scheme, check_task, checks, laws_of
