@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from lengthwise.core.config import from_fields
-from lengthwise.core.registry import Registry
 from lengthwise.core.table import Table, Tabular
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
-from lengthwise.workflows.catalogue import catalogue
-
-REGISTRIES: dict[str, Registry[Any]] = {"task": TASKS, "scheme": SCHEMES, "encoding": ENCODINGS}
+from lengthwise.workflows.catalogue import REGISTRIES, catalogue
 
 
 def task(spec: str | Task | dict[str, Any], **fields: Any) -> Task:

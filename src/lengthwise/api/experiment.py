@@ -14,9 +14,9 @@ from lengthwise.api.result import Result
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import Table, Tabular
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.defaults import MAX_LENGTH, STEPS, default_experiment
+from lengthwise.experiments.defaults import MAX_LENGTH, STEPS, default_experiment, folder_name
 from lengthwise.experiments.experiment import Experiment as Configuration
-from lengthwise.experiments.recipe import Recipe, System
+from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.schemes import PositionScheme
@@ -85,7 +85,7 @@ class Experiment(Tabular):
         wanted = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
         if not wanted:
             raise LengthwiseError("seeds must be at least 1, got none; give a number or a list of seeds")
-        recipe = Recipe(_folder_name(self.configuration.task), "", (System(self.name, self.configuration, wanted),))
+        recipe = Recipe(folder_name(self.configuration.task), "", (Job(self.name, self.configuration, wanted),))
         folder = Path(out)
         if progress:
             from lengthwise.cli.console import err
@@ -95,7 +95,7 @@ class Experiment(Tabular):
                 sweep(recipe, folder, jobs=jobs, observe=shown)
         else:
             sweep(recipe, folder, jobs=jobs)
-        from lengthwise.experiments.run import run_directory
+        from lengthwise.experiments.run_directory import run_directory
 
         return Result.of([run_directory(folder, recipe.name, self.configuration, seed) for seed in wanted])
 
@@ -123,11 +123,6 @@ def _changed(configuration: Configuration, settings: dict[str, Any]) -> Configur
         if value is not None:
             changed[name] = value
     return dataclasses.replace(configuration, **changed)
-
-
-def _folder_name(task: Task) -> str:
-    """The task's name as a folder: a task from a file goes by the name of its class."""
-    return "".join(c if c.isalnum() or c in "-_" else "-" for c in task.name.rpartition(":")[2])
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:

@@ -46,6 +46,7 @@ def _add_commands() -> None:
         agreement,
         bench,
         blind,
+        check,
         check_certificates,
         compile,  # noqa: F401  # adds itself to `crasp`
         couple,
@@ -67,7 +68,7 @@ def _add_commands() -> None:
         "verify": verify.verify, "predict": predict.predict, "decide": decide.decide,
         "check-certificates": check_certificates.check_certificates, "couple": couple.couple,
         "regularizer": regularizer.regularizer, "agreement": agreement.agreement, "bench": bench.bench,
-        "influence": influence.influence,
+        "influence": influence.influence, "check": check.check,
     }.items():  # fmt: skip
         app.command(name)(command)
     app.add_typer(crasp.crasp, name="crasp")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class RunSettings:
     """The options of ``lengthwise run``."""
 
-    recipe: Annotated[str, typer.Argument(help="A recipe; `lengthwise list recipes` names them.")]
+    recipe: Annotated[str, typer.Argument(help="A recipe (`lengthwise list recipes`), a task, or FILE.py:Class.")]
     preset: Annotated[str, typer.Option("--preset", help="quick, standard or full.")] = "quick"
     seeds: Annotated[int | None, typer.Option("--seeds", help="Seeds 0…N−1 instead of each system's own.")] = None
     edits: Annotated[
@@ -50,16 +50,16 @@ def run(given: RunSettings) -> None:
     be given again.
     """
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
-    from lengthwise.experiments.recipe import RECIPES
+    from lengthwise.experiments.defaults import recipe_for
     from lengthwise.experiments.sweep import sweep
 
     # Systems are chosen first, so that an edit need only make sense for these.
-    selected = RECIPES.make(given.recipe, given.preset).selected(given.only or [], given.encoding or [])
+    selected = recipe_for(given.recipe, given.preset).selected(given.only or [], given.encoding or [])
     recipe = selected.edited(given.edits or [], given.seeds)
     if given.print_config:
         emit_json({"recipe": recipe.name, "systems": [job.to_json() for job in recipe.jobs]})
         return
-    place = given.folder / given.recipe
+    place = given.folder / recipe.name
     if given.resume and not place.is_dir():
         raise LengthwiseError(f"nothing to resume: there is no folder {place}; leave out --resume to start")
     require(given.jobs >= 1, f"--jobs must be at least 1, got {given.jobs}")

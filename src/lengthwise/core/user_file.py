@@ -1,11 +1,13 @@
-"""Loads a class from a user's file, ``path/to/file.py:Class``. No other input runs code."""
+"""Loads a class or a function from a user's file, ``path/to/file.py:Class``. No other input runs code."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from types import ModuleType
+from typing import Any, TypeVar
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 
@@ -17,31 +19,41 @@ def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
 
     Raises `LengthwiseError` when the file is missing, fails to run, or holds no such subclass of ``base``.
     """
-    if target.endswith(".py"):
-        raise LengthwiseError(f"{kind} {target!r} lacks the name of its class; write {target}:Class")
-    path_text, _, class_name = target.rpartition(":")
-    path = Path(path_text).resolve()
-    if not path.is_file():
-        raise LengthwiseError(f"no file {path_text} for {kind} {target!r}; write path/to/file.py:Class")
-    module_name = f"lengthwise_outside_{path.stem}_{abs(hash(path)):x}"
-    module = sys.modules.get(module_name)
-    if module is None:
-        spec = importlib.util.spec_from_file_location(module_name, path)
-        if spec is None or spec.loader is None:
-            raise LengthwiseError(f"{path_text} is not a Python file; write path/to/file.py:Class")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[module_name] = module
-        try:
-            spec.loader.exec_module(module)
-        except (Exception, SystemExit) as error:  # a script that ends itself is a mistake in the file, not our end
-            del sys.modules[module_name]
-            raise LengthwiseError(f"{path_text} does not run: {type(error).__name__}: {error}") from error
-    classes = {name: value for name, value in vars(module).items() if isinstance(value, type)}
-    if class_name not in classes:
-        own = [name for name, value in classes.items() if value.__module__ == module_name]
-        raise UnknownNameError(f"class in {path_text}", class_name, own)
-    found = classes[class_name]
+    found = load_object(target, kind=kind, wanted="class", fits=lambda value: isinstance(value, type))
     if not issubclass(found, base):
         raise LengthwiseError(f"{target} is not a {base.__name__}; derive it from {base.__module__}.{base.__name__}")
     found.name = target  # type: ignore[attr-defined]
     return found
+
+
+def load_object(target: str, *, kind: str, wanted: str, fits: Callable[[Any], bool]) -> Any:
+    """What ``path/to/file.py:name`` names, among the values of the file that fit; raises as `load_class` does."""
+    if target.endswith(".py"):
+        raise LengthwiseError(f"{kind} {target!r} lacks the name of its {wanted}; write {target}:{wanted.capitalize()}")
+    path_text, _, name = target.rpartition(":")
+    path = Path(path_text).resolve()
+    if not path.is_file():
+        raise LengthwiseError(f"no file {path_text} for {kind} {target!r}; write path/to/file.py:{wanted.capitalize()}")
+    module_name = f"lengthwise_outside_{path.stem}_{abs(hash(path)):x}"
+    values = {key: value for key, value in vars(_module(path, path_text, module_name)).items() if fits(value)}
+    if name not in values:
+        own = [key for key, value in values.items() if getattr(value, "__module__", "") == module_name]
+        raise UnknownNameError(f"{wanted} in {path_text}", name, own)
+    return values[name]
+
+
+def _module(path: Path, shown: str, module_name: str) -> ModuleType:
+    """The module of a file, run once per process."""
+    if module_name in sys.modules:
+        return sys.modules[module_name]
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise LengthwiseError(f"{shown} is not a Python file; write path/to/file.py:Class")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # a script that ends itself is a mistake in the file, not our end
+        del sys.modules[module_name]
+        raise LengthwiseError(f"{shown} does not run: {type(error).__name__}: {error}") from error
+    return module

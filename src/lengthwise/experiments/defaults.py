@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.rng import stream
+from lengthwise.core.user_file import load_object
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
-from lengthwise.tasks import Task
+from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
 MAX_LENGTH = 10
@@ -70,8 +73,11 @@ def default_tests(task: Task, max_length: int) -> tuple[int, ...]:
 def roomy_scheme(task: Task, name: str, longest: int) -> PositionScheme:
     """The scheme of this name with ids for the longest test, and a quarter more to draw from.
 
+    ``random-start`` is ``sequential`` with a random start in training (absolute shift).
     Coupled ids are drawn as one block with a jump where the task goes on to new places, as sorted subsets otherwise.
     """
+    if name == "random-start":
+        return dataclasses.replace(Sequential(random_start=True), max_position=_room(_tokens(task, longest)))
     scheme = SCHEMES.build(name)
     if isinstance(scheme, Coupled):
         draw = "pose" if task.place_rule == "next" else "sorted"
@@ -100,6 +106,51 @@ def coupled_name(task: Task) -> str | None:
     except LengthwiseError:
         return "coupled"
     return "predictive-coupling"
+
+
+def recipe_for(name: str, preset: str) -> Recipe:
+    """The recipe of this name, or the default systems on the task of this name.
+
+    ``name`` may also be ``path/to/file.py:Class`` of a task, or ``path/to/file.py:function`` of a recipe. Raises
+    `UnknownNameError` if it is neither, and `LengthwiseError` if the file can't be used.
+    """
+    if preset not in PRESETS:
+        raise UnknownNameError("preset", preset, PRESETS)
+    if name not in RECIPES.names():
+        if name in TASKS:
+            return default_recipe(TASKS.build(name), preset)
+        if ":" in name and isinstance(load_object(name, kind="recipe or task", wanted="class", fits=callable), type):
+            return default_recipe(TASKS.build(name), preset)
+        if ":" not in name and not name.endswith(".py"):
+            raise UnknownNameError("recipe or task", name, [*RECIPES.names(), *TASKS])
+    return RECIPES.make(name, preset)
+
+
+def default_recipe(task: Task, preset: str = "quick") -> Recipe:
+    """Coupled ids (where the task states places), no positions, learned positions, RoPE + PoSE and FIRE on one task.
+
+    Presets ``quick``, ``standard`` and ``full`` differ in training steps and seeds.
+    """
+    steps, seeds = {"quick": (STEPS, 1), "standard": (3 * STEPS, 3), "full": (10 * STEPS, 5)}[preset]
+    coupled = coupled_name(task)
+    named = {"coupled": "coupled ids, given", "predictive-coupling": "coupled ids, predicted"}
+    systems = [] if coupled is None else [(named[coupled], coupled, "learned")]
+    systems += [
+        ("no positions", "sequential", "nope"),
+        ("learned positions, random start", "random-start", "learned"),
+        ("RoPE + PoSE", "pose", "rope"),
+        ("FIRE", "sequential", "fire"),
+    ]
+    jobs = tuple(
+        Job(name, default_experiment(task, scheme, encoding, steps=steps), tuple(range(seeds)))
+        for name, scheme, encoding in systems
+    )
+    return Recipe(folder_name(task), f"default systems on {task.name}", jobs)
+
+
+def folder_name(task: Task) -> str:
+    """The task's name as a folder: a task from a file goes by the name of its class."""
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in task.name.rpartition(":")[2])
 
 
 def _room(needed: int) -> int:

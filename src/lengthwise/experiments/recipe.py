@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lengthwise.core.config import digest
+from lengthwise.core.entry_points import installed, load_installed
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.user_file import load_object
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 
 Preset = Literal["quick", "standard", "full"]
@@ -167,17 +169,35 @@ class _Recipes:
         return enter
 
     def names(self) -> dict[str, str]:
-        """Names and summaries."""
-        return {name: summary for name, (_, summary) in self._functions.items()}
+        """Names and summaries, those of other installed packages (entry points ``lengthwise.recipes``) last."""
+        others = {
+            name: f"a recipe of package {point.dist.name}" for name, point in installed(GROUP).items() if point.dist
+        }
+        return others | {name: summary for name, (_, summary) in self._functions.items()}
 
     def make(self, name: str, preset: str) -> Recipe:
-        """The recipe at a preset; raises `UnknownNameError` for an unknown recipe or preset."""
-        if name not in self._functions:
-            raise UnknownNameError("recipe", name, self._functions)
+        """The recipe at a preset; raises `UnknownNameError` for an unknown recipe or preset.
+
+        ``name`` is a registered name, one of another package, or ``path/to/file.py:function``.
+        """
         if preset not in PRESETS:
             raise UnknownNameError("preset", preset, PRESETS)
-        return self._functions[name][0](preset)  # type: ignore[arg-type]
+        if name in self._functions:
+            return self._functions[name][0](preset)  # type: ignore[arg-type]
+        if ":" in name or name.endswith(".py"):
+            function = load_object(name, kind="recipe", wanted="function", fits=callable)
+        elif name in installed(GROUP):
+            function = load_installed(installed(GROUP)[name], None, kind="recipe")
+        else:
+            raise UnknownNameError("recipe", name, self.names())
+        recipe = function(preset)
+        if not isinstance(recipe, Recipe):
+            raise LengthwiseError(f"recipe {name!r} returns {type(recipe).__name__}; return a Recipe from it")
+        return recipe
 
+
+GROUP = "lengthwise.recipes"
+"""Entry points of recipes in other packages."""
 
 RECIPES = _Recipes()
 

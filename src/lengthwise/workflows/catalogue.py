@@ -11,6 +11,9 @@ from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS
 
+REGISTRIES: dict[str, Registry[Any]] = {"task": TASKS, "scheme": SCHEMES, "encoding": ENCODINGS}
+"""The registry of each kind of component."""
+
 ENCODING_ALIASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ape": ({"name": "learned"}, {"name": "sequential", "random_start": True}),
 }
