@@ -31,7 +31,7 @@ def check(
             if one.broken:
                 console.print(f"        {one.broken}", markup=False, soft_wrap=True, style="red")
         broken = sum(1 for one in found if one.broken)
-        console.print(f"{len(found) - broken} of {len(found)} laws of a {kind} hold for {target}", markup=False)
+        console.print(f"{len(found) - broken} of {len(found)} {kind} laws hold for {target}", markup=False)
     if any(one.broken for one in found):
         raise typer.Exit(1)
 
