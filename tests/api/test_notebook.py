@@ -60,7 +60,7 @@ def test_show_has_tokens_places_parents_and_a_picture() -> None:
     assert shown.example.tokens[0].text == "<bos>"
     assert "parents" in repr(shown)
     assert shown._repr_html_().startswith("<svg")
-    assert shown.plot()._repr_svg_().startswith("<svg")
+    assert shown.plot().axes
 
 
 def test_decide_answers_and_proves() -> None:
@@ -89,7 +89,7 @@ def test_an_experiment_runs_and_its_result_shows_every_seed(trained: lw.Result) 
     assert table.columns[:2] == ("system", "length")
     assert {row[1] for row in table.rows} == {4, 8}
     assert "copy" in str(trained.folders[0])
-    assert "coupled" in trained.accuracy().plot().svg
+    assert trained.accuracy().plot().axes
     with pytest.raises(LengthwiseError, match="unknown metric 'exact'"):
         trained.accuracy("exact")
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.components import scheme as build_scheme
 from lengthwise.api.components import task as build_task
-from lengthwise.api.picture import Picture
 from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.decide.decision import Decision
 from lengthwise.positions.schemes import PositionScheme
@@ -16,6 +15,7 @@ from lengthwise.tasks import Task
 
 if TYPE_CHECKING:
     from lengthwise.prediction.verdict import Prediction
+    from lengthwise.report.figures.drawing import Drawing
 
 FRAGMENT_OF = {"nope": "none", "alibi": "local", "rope": "periodic", "sinusoidal": "periodic"}
 """The fragment of C-RASP that stands for an encoding, where their names differ."""
@@ -171,13 +171,13 @@ class Shown(Tabular):
         return Table(columns, rows, caption=" ".join(token.text for token in self.example.tokens))
 
     def _repr_html_(self) -> str:
-        return self.plot().svg + self.table()._repr_html_()
+        return self.plot().svg() + self.table()._repr_html_()
 
-    def plot(self) -> Picture:
-        """The arcs from parents to tokens, under plain and under coupled ids."""
-        from lengthwise.report.figures.dependency_figure import dependency_figure
+    def plot(self) -> Drawing:
+        """The arcs from parents to tokens under plain and under coupled ids, as a matplotlib figure."""
+        from lengthwise.report.figures.dependency_figure import draw_dependencies
 
-        return Picture(dependency_figure(self.example))
+        return draw_dependencies(self.example)
 
 
 def show(

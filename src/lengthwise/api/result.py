@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lengthwise.api.picture import Picture
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import Table, Tabular
 from lengthwise.report.result import Result as SeedResult
 from lengthwise.report.result import contents, kind_of, runs
 from lengthwise.report.summary import INTERVAL, SystemSummary, axes_text, summarize
+
+if TYPE_CHECKING:
+    from lengthwise.report.figures.drawing import Drawing
 
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
 
@@ -43,17 +46,17 @@ class Accuracy(Tabular):
         ]
         return Table(columns, tuple(rows), caption=f"{self.metric} by length", notes=(*unfitted, INTERVAL))
 
-    def plot(self) -> Picture:
-        """Accuracy against length, one line per system.
+    def plot(self) -> Drawing:
+        """Accuracy against length, one line per system, as a matplotlib figure.
 
         Raises `LengthwiseError` if no seed of any system fitted: there is nothing to draw then.
         """
-        from lengthwise.report.figures.accuracy_figure import accuracy_figure
+        from lengthwise.report.figures.accuracy_figure import draw_accuracy
 
-        svg = accuracy_figure(self.systems)
-        if not svg:
+        figure = draw_accuracy(self.systems)
+        if figure is None:
             raise LengthwiseError("no seed fitted in distribution, so there is no accuracy to draw; train longer")
-        return Picture(svg)
+        return figure
 
 
 class Result(Tabular):

@@ -48,6 +48,9 @@ class Drawing(Figure):
         # The page sets the font.
         return element.replace("<svg ", opening, 1).replace("'DejaVu Sans', ", "").replace("DejaVu Sans, ", "")
 
+    def _repr_html_(self) -> str:
+        return self.svg()
+
     def write(self, folder: Path, name: str) -> list[Path]:
         """Write ``name.svg``, ``name.pdf`` and ``name.png`` (200 dpi); raises `LengthwiseError` if it can't."""
         paths = []
