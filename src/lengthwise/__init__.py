@@ -49,7 +49,24 @@ _HOMES = {
 _MODULES = ("nn", "testing")
 """Public modules."""
 
-__all__ = ["__version__", *_HOMES, *_MODULES]
+__all__ = [
+    "Experiment",
+    "Result",
+    "Task",
+    "__version__",
+    "available",
+    "config",
+    "decide",
+    "load",
+    "nn",
+    "predict",
+    "register",
+    "results",
+    "show",
+    "structure",
+    "task",
+    "testing",
+]
 
 
 def __getattr__(name: str) -> Any:
