@@ -19,7 +19,8 @@ from lengthwise.experiments.agreement import CUT
 from lengthwise.experiments.recipes.huang_review import seeds_at_the_end
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.report.example import example
-from lengthwise.report.figures.svg import COLOURS, INK, LINE, MARKERS, QUIET, new_figure, page_style, to_svg
+from lengthwise.report.figures.style import COLOURS, INK, LINE, MARKERS, QUIET, page_style
+from lengthwise.report.figures.svg import new_figure, to_svg
 from lengthwise.report.result import Result
 from lengthwise.tasks import TASKS
 

@@ -89,13 +89,19 @@ def _module(path: str) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def _without_lazy_names(tree: ast.Module) -> ast.Module:
+    """The package's own file without its block for type checkers: those names are loaded when somebody uses them."""
+    kept = [node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))]
+    return ast.Module(kept, tree.type_ignores)
+
+
 def import_graph() -> dict[str, set[str]]:
     """Which module imports which, imports inside functions and for type checkers included."""
     modules = {_module(path) for path in trees()}
     graph: dict[str, set[str]] = {}
     for path, tree in trees().items():
         wanted = set()
-        for node in ast.walk(tree):
+        for node in ast.walk(_without_lazy_names(tree) if path == "__init__.py" else tree):
             if isinstance(node, ast.Import):
                 wanted |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:

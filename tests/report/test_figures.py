@@ -19,7 +19,8 @@ from lengthwise.report.figures.accuracy_figure import draw_accuracy
 from lengthwise.report.figures.agreement_figure import draw_agreement
 from lengthwise.report.figures.dependency_figure import draw_dependencies
 from lengthwise.report.figures.drawing import Drawing
-from lengthwise.report.figures.svg import NARROW, WIDE, new_figure, page_style
+from lengthwise.report.figures.style import NARROW, WIDE, page_style
+from lengthwise.report.figures.svg import new_figure
 from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
 from lengthwise.report.influence.influence_result import InfluenceResult
 from lengthwise.report.influence.mask_figure import draw_masks, draw_spans

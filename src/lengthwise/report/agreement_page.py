@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lengthwise.report.figures.agreement_figure import bins_of, draw_agreement
-from lengthwise.report.figures.svg import NARROW
+from lengthwise.report.figures.style import NARROW
 from lengthwise.report.html import render_page
 from lengthwise.report.pictures import Picture
 

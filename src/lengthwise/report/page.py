@@ -11,7 +11,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
 from lengthwise.report.chance import common_chance
 from lengthwise.report.figures.accuracy_figure import draw_accuracy
-from lengthwise.report.figures.svg import NARROW
+from lengthwise.report.figures.style import NARROW
 from lengthwise.report.findings import Finding, findings, fitted_text
 from lengthwise.report.html import render_page
 from lengthwise.report.influence.influence_page import InfluenceSection, influence_section

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.report.figures.svg import INK, QUIET, new_figure, page_style, to_svg
+from lengthwise.report.figures.style import INK, QUIET, page_style
+from lengthwise.report.figures.svg import new_figure, to_svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot

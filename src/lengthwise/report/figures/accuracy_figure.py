@@ -7,20 +7,8 @@ from math import log
 from typing import TYPE_CHECKING
 
 from lengthwise.report.chance import common_chance
-from lengthwise.report.figures.svg import (
-    BAND,
-    COLOURS,
-    INK,
-    MARKERS,
-    NARROW,
-    PAPER,
-    QUIET,
-    WIDE,
-    log_axis,
-    new_figure,
-    page_style,
-    short_name,
-)
+from lengthwise.report.figures.style import BAND, COLOURS, INK, MARKERS, NARROW, PAPER, QUIET, WIDE, page_style
+from lengthwise.report.figures.svg import log_axis, new_figure, short_name
 from lengthwise.report.panels import Panel, panels
 from lengthwise.report.summary import Cell, SystemSummary
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.report.figures.svg import COLOURS, NARROW, PAPER, QUIET, WIDE, new_figure, page_style, short_name
+from lengthwise.report.figures.style import COLOURS, NARROW, PAPER, QUIET, WIDE, page_style
+from lengthwise.report.figures.svg import new_figure, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lengthwise.report.example import Example
-from lengthwise.report.figures.svg import COLOURS, FAINT, INK, LINE, PAPER, QUIET, TINT, WIDE, new_figure, page_style
+from lengthwise.report.figures.style import COLOURS, FAINT, INK, LINE, PAPER, QUIET, TINT, WIDE, page_style
+from lengthwise.report.figures.svg import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot

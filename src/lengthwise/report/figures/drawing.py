@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from lengthwise.core.files import replacing
-from lengthwise.report.figures.svg import page_style
+from lengthwise.report.figures.style import page_style
 
 METADATA = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None, "Producer": None}, "png": {}}
 """Without dates, the same data give the same bytes."""

@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING
 
 from lengthwise.core.errors import require
 from lengthwise.core.files import write_text
-from lengthwise.report.figures.svg import (
-    COLOURS,
-    MARKERS,
-    PAPER,
-    QUIET,
-    log_axis,
-    new_figure,
-    page_style,
-    to_svg,
-)
+from lengthwise.report.figures.style import COLOURS, MARKERS, PAPER, QUIET, page_style
+from lengthwise.report.figures.svg import log_axis, new_figure, to_svg
 from lengthwise.report.result import load
 from lengthwise.report.summary import Cell, SystemSummary, summarize
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.report.figures.svg import COLOURS, MARKERS, PAPER, QUIET, log_axis, new_figure, page_style
+from lengthwise.report.figures.style import COLOURS, MARKERS, PAPER, QUIET, page_style
+from lengthwise.report.figures.svg import log_axis, new_figure
 from lengthwise.report.figures.theory_figure import draw_theory
 
 if TYPE_CHECKING:

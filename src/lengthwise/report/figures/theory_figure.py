@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.report.figures.svg import COLOURS, MARKERS, QUIET, log_axis, new_figure, page_style
+from lengthwise.report.figures.style import COLOURS, MARKERS, QUIET, page_style
+from lengthwise.report.figures.svg import log_axis, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot

@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lengthwise.report.figures.svg import (
-    COLOURS,
-    INK,
-    MARKERS,
-    NARROW,
-    PAPER,
-    QUIET,
-    WIDE,
-    log_axis,
-    new_figure,
-    page_style,
-)
+from lengthwise.report.figures.style import COLOURS, INK, MARKERS, NARROW, PAPER, QUIET, WIDE, page_style
+from lengthwise.report.figures.svg import log_axis, new_figure
 from lengthwise.report.influence.influence_result import NAMES, InfluenceResult
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lengthwise.report.figures.svg import NARROW
+from lengthwise.report.figures.style import NARROW
 from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
 from lengthwise.report.influence.influence_result import NAMES, Cell, InfluenceResult, Link
 from lengthwise.report.influence.mask_figure import draw_masks, draw_spans

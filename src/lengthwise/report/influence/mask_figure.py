@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lengthwise.report.figures.svg import COLOURS, LINE, NARROW, PAPER, QUIET, WIDE, new_figure, page_style
+from lengthwise.report.figures.style import COLOURS, LINE, NARROW, PAPER, QUIET, WIDE, page_style
+from lengthwise.report.figures.svg import new_figure
 from lengthwise.report.influence.influence_result import InfluenceResult
 
 if TYPE_CHECKING:
