@@ -22,7 +22,7 @@ def test_pairs_agree_on_the_window_and_need_different_answers(name, window):
     assert dfa.accepts_batch(pairs.left).all()
     assert dfa.accepts_batch(pairs.right).all()
     labels = allowed_next(dfa, pairs.left), allowed_next(dfa, pairs.right)
-    for row, place in enumerate(pairs.places):
+    for row, place in enumerate(pairs.positions):
         assert np.array_equal(pairs.left[row, place - window : place], pairs.right[row, place - window : place])
         assert not np.array_equal(labels[0][row, place], labels[1][row, place])
 

@@ -1,1 +1,1 @@
-"""Regular expressions, automata, exact counting and sampling. No torch."""
+"""Formal languages: regular expressions, automata, counter languages, exact counting and uniform sampling."""

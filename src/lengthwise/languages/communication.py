@@ -1,4 +1,4 @@
-"""How much a prefix has to tell about itself: exact counts of distinguishable prefixes, and explicit fooling sets.
+"""The communication bound: counts of distinguishable prefixes by length, and explicit fooling sets.
 
 If Alice holds the first half of an input and Bob the second, a C-RASP program lets Alice send O(log N) bits from which
 Bob computes every output on his half (Huang et al. 2025, Theorem 12). So at most polynomially many prefixes of length N
@@ -22,7 +22,7 @@ MAX_QUERIES = 2_000_000
 
 @dataclass(frozen=True)
 class Growth:
-    """Exact numbers of distinguishable prefixes by length, and what their fitted growth suggests (evidence only).
+    """Exact numbers of distinguishable prefixes by length, and the growth fitted to them (evidence only).
 
     ``rate`` is the exponent c of N^c if polynomial, the base b of b^N if exponential, the bound if bounded.
     """
@@ -40,9 +40,9 @@ class Growth:
 
 
 def distinguishable_prefixes(answer: Answer, prefixes: Iterable[Word], suffixes: Iterable[Word]) -> int:
-    """Number of different behaviours: prefixes count as one if ``answer(prefix + suffix)`` agrees on all suffixes.
+    """The number of prefixes that differ in ``answer(prefix + suffix)`` for some suffix.
 
-    Raises `LengthwiseError` beyond two million questions; choose smaller lengths.
+    Raises `LengthwiseError` beyond two million calls of ``answer``.
     """
     prefixes, suffixes = list(prefixes), list(suffixes)
     require(
@@ -67,9 +67,10 @@ def growth_of(answer: Answer, alphabet: Sequence[str], lengths: Sequence[int]) -
 
 
 def fit_growth(lengths: Sequence[int], classes: Sequence[int]) -> Growth:
-    """Least squares of log(classes) against N, and against log(N + shift) for a few shifts (lower-order terms).
+    """Fit log(classes) by least squares against N, and against log(N + shift) for a few shifts.
 
-    Exponential is named only where it fits clearly better, with less than half of the squared error.
+    The growth is called exponential only if that fit has less than half of the squared error. Raises `LengthwiseError`
+    for fewer than three lengths.
     """
     require(len(lengths) == len(classes) >= 3, f"a fit needs at least three lengths, got {len(lengths)}")
     require(min(lengths) >= 1 and min(classes) >= 1, "lengths and counts must be at least 1")
@@ -95,10 +96,10 @@ def _line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class FoolingSet:
-    """``2^bits(N)`` prefixes, for every N, any two of which some suffix separates: Ω(N) bits, hence no program.
+    """For every N, 2^Ω(N) prefixes of which every two are separated by some suffix; hence no program exists.
 
-    ``prefix`` maps a bit string to a prefix, ``separator`` maps two different bit strings to (suffix, place): the
-    outputs at that place of prefix + suffix differ.
+    ``prefix`` maps a bit string to a prefix. ``separator`` maps two different bit strings to (suffix, index) such that
+    ``output(prefix + suffix, index)`` differs.
     """
 
     task: str
@@ -108,32 +109,32 @@ class FoolingSet:
     output: Callable[[Word, int], str]
 
     def separates(self, first: str, second: str) -> bool:
-        """Whether the stated suffix makes the two prefixes behave differently (checked, not assumed)."""
-        suffix, place = self.separator(first, second)
-        return self.output((*self.prefix(first), *suffix), place) != self.output((*self.prefix(second), *suffix), place)
+        """Whether the suffix of ``separator`` separates the two prefixes."""
+        suffix, index = self.separator(first, second)
+        return self.output((*self.prefix(first), *suffix), index) != self.output((*self.prefix(second), *suffix), index)
 
     def verify(self, length: int) -> int:
-        """Check every pair of bit strings of one length; returns the number of prefixes, all distinguishable."""
+        """Check all pairs of bit strings of one length and return their number; raises `LengthwiseError` on failure."""
         strings = ["".join(bits) for bits in itertools.product("01", repeat=length)]
         for first, second in itertools.combinations(strings, 2):
             require(self.separates(first, second), f"the fooling set for {self.task} fails on {first} and {second}")
         return len(strings)
 
 
-def _copy_output(word: Word, place: int) -> str:
-    """The symbol that copying asks for after the separator and ``place`` copied symbols."""
-    return word[: word.index("<sep>")][place]
+def _copy_output(word: Word, index: int) -> str:
+    """The next symbol of copying after the separator and ``index`` copied symbols."""
+    return word[: word.index("<sep>")][index]
 
 
 def _copy_separator(first: str, second: str) -> tuple[Word, int]:
-    """Bob starts copying; the first difference shows in the answer at that place (he holds the separator)."""
+    """Bob holds the separator; his answers differ at the first index at which the words differ."""
     return ("<sep>",), next(i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a != b)
 
 
-def _addition_output(word: Word, place: int) -> str:
-    """Digit number ``place`` (most significant first) of the binary sum x + y asked for by ``x + y =``."""
+def _addition_output(word: Word, index: int) -> str:
+    """Digit number ``index`` (most significant first) of the binary sum of ``x + y =``."""
     first, second = "".join(word[: word.index("=")]).split("+")
-    return bin(int(first, 2) + int(second, 2))[2:][place]
+    return bin(int(first, 2) + int(second, 2))[2:][index]
 
 
 FOOLING_SETS: dict[str, FoolingSet] = {

@@ -1,4 +1,7 @@
-"""Counter languages: not regular, but at any bounded length as good as an automaton, with exact counts and samples."""
+"""`CounterLanguage` is the base of languages with counters, with exact counts and uniform samples.
+
+Up to a bounded length a counter language is that of a finite automaton (`CounterLanguage.up_to`).
+"""
 
 from __future__ import annotations
 
@@ -47,29 +50,27 @@ class CounterLanguage(ABC):
         return state is not None and self.distance(state) == 0
 
     def up_to(self, length: int) -> Dfa:
-        """An automaton that agrees on all words of at most ``length`` symbols (for counts and uniform samples).
+        """An automaton that agrees on all words of at most ``length`` symbols, for counts and uniform samples.
 
-        What it says of longer words means nothing. Its states are those that can still be completed in time, so its
-        ``live`` flags are about that bound: use `allowed_next` of the language, not of this automaton, for
-        next-symbol labels.
+        Its ``live`` flags hold for that bound only; use `allowed_next` of the language for next-symbol labels.
         """
         return _up_to(self, length)
 
     def allowed_next(self, words: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
-        """Labels ``[B, T + 1, symbols + 1]`` as `labels.allowed_next`: live symbols, and may the word end."""
+        """The labels ``[B, T + 1, symbols + 1]`` of `labels.allowed_next` for words ``[B, T]``."""
         labels = np.zeros((words.shape[0], words.shape[1] + 1, len(self.alphabet) + 1), dtype=bool)
         known: dict[Hashable, tuple[npt.NDArray[np.bool_], tuple[Hashable | None, ...]]] = {}
         for row, word in enumerate(words.tolist()):
             state: Hashable | None = self.start
-            for place in range(len(word) + 1):
+            for index in range(len(word) + 1):
                 if state is None:
                     break
                 if state not in known:
                     targets = tuple(self.step(state, symbol) for symbol in self.alphabet)
                     flags = [target is not None for target in targets]
                     known[state] = (np.array([*flags, self.distance(state) == 0]), targets)
-                labels[row, place], targets = known[state]
-                state = targets[word[place]] if place < len(word) else None
+                labels[row, index], targets = known[state]
+                state = targets[word[index]] if index < len(word) else None
         return labels
 
     def count(self, length: int) -> int:
@@ -88,7 +89,7 @@ class CounterLanguage(ABC):
 
 @lru_cache(maxsize=64)
 def _up_to(language: CounterLanguage, length: int) -> Dfa:
-    # States are taken with the symbols that are left, so that nothing hopeless is expanded.
+    # A state that cannot be completed with the remaining symbols is not expanded.
     numbers: dict[Hashable, int] = {language.start: 0}
     depth = {language.start: 0}
     queue: list[Hashable] = [language.start]

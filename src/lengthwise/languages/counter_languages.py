@@ -1,4 +1,4 @@
-"""The named counter languages: balanced brackets, equal runs, two kinds of brackets shuffled, Boolean expressions."""
+"""The named counter languages: Dyck-1, equal runs such as aⁿbⁿ, Shuffle-2 and Boolean expressions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ class Dyck1(CounterLanguage):
     start = 0
 
     def step(self, state: int, symbol: str) -> int | None:
-        """Depth after a bracket."""
         depth = state + (1 if symbol == "a" else -1)
         return depth if depth >= 0 else None
 
     def distance(self, state: int) -> int:
-        """Open brackets."""
         return state
 
 
@@ -39,7 +37,6 @@ class EqualRuns(CounterLanguage):
     start = (0, 0, 0)  # (letter of the current run, its length so far, length of the first run)
 
     def step(self, state: tuple[int, int, int], symbol: str) -> tuple[int, int, int] | None:
-        """The same run goes on, or the next one starts when this one is full."""
         letter, run, first = state
         number = self.alphabet.index(symbol)
         if number == letter:
@@ -49,16 +46,13 @@ class EqualRuns(CounterLanguage):
         return (number, 1, first) if number == letter + 1 and run == first > 0 else None
 
     def distance(self, state: tuple[int, int, int]) -> int:
-        """Symbols missing in this run and in the runs to come."""
         letter, run, first = state
         return (first - run) + first * (len(self.alphabet) - 1 - letter)
 
     def count(self, length: int) -> int:
-        """One word for each multiple of the number of letters."""
         return int(length >= 0 and length % len(self.alphabet) == 0)
 
     def lengths(self, low: int, high: int) -> list[int]:
-        """The multiples of the number of letters."""
         return [length for length in range(max(low, 0), high + 1) if self.count(length)]
 
     def sample(self, length: int, size: int, rng: Rng) -> npt.NDArray[np.int64]:
@@ -78,7 +72,6 @@ class Shuffle2(CounterLanguage):
     start = (0, 0)
 
     def step(self, state: tuple[int, int], symbol: str) -> tuple[int, int] | None:
-        """Both depths after a bracket."""
         first, second = state
         match symbol:
             case "(":
@@ -91,19 +84,16 @@ class Shuffle2(CounterLanguage):
                 return (first, second - 1) if second else None
 
     def distance(self, state: tuple[int, int]) -> int:
-        """Open brackets of both kinds."""
         return sum(state)
 
     def count(self, length: int) -> int:
-        """Σ over the symbols of the first kind: places × balanced words × balanced words."""
         return sum(self._weights(length))
 
     def lengths(self, low: int, high: int) -> list[int]:
-        """The even lengths."""
         return [length for length in range(max(low, 0), high + 1) if length % 2 == 0]
 
     def sample(self, length: int, size: int, rng: Rng) -> npt.NDArray[np.int64]:
-        """Uniform: first how many symbols of each kind (exact weights), then their places, then two balanced words."""
+        """Uniform words: draw the number of symbols of each kind, then their positions, then two balanced words."""
         if length % 2 or length < 0:
             raise LengthwiseError(f"{self.name} has no word of length {length}; choose an even one")
         totals = np.array([_below(sum(self._weights(length)), rng) for _ in range(size)], dtype=object)
@@ -112,14 +102,15 @@ class Shuffle2(CounterLanguage):
         pairs = np.array([int(np.sum(bounds <= total)) for total in totals])
         for number in np.unique(pairs):
             rows = np.flatnonzero(pairs == number)
-            places = np.argsort(rng.random((len(rows), length)), axis=1)
-            for kind, chosen in ((0, places[:, : 2 * number]), (1, places[:, 2 * number :])):
-                brackets = _DYCK.sample(chosen.shape[1], len(rows), rng)
-                words[rows[:, None], np.sort(chosen, axis=1)] = brackets + 2 * kind
+            order = np.argsort(rng.random((len(rows), length)), axis=1)
+            for kind, positions in ((0, order[:, : 2 * number]), (1, order[:, 2 * number :])):
+                brackets = _DYCK.sample(positions.shape[1], len(rows), rng)
+                words[rows[:, None], np.sort(positions, axis=1)] = brackets + 2 * kind
         return words
 
     @staticmethod
     def _weights(length: int) -> list[int]:
+        """The number of words with 2i symbols of the first kind, for each i."""
         if length % 2 or length < 0:
             return []
         half = length // 2
@@ -129,8 +120,8 @@ class Shuffle2(CounterLanguage):
 class BooleanExpressions(CounterLanguage):
     """Boolean-n: expressions in prefix notation with values 0 and 1 and one operator of each arity 1..n.
 
-    The operators are ``~`` (1), ``+`` (2), ``>`` (3), ``@`` (4), ``#`` (5); the counter is the number of subexpressions
-    still to come, so the only thing that is legal after a complete expression is the end.
+    The operators are ``~`` (1), ``+`` (2), ``>`` (3), ``@`` (4), ``#`` (5). The counter is the number of missing
+    subexpressions; after a complete expression only the end is allowed.
     """
 
     OPERATORS = "~+>@#"
@@ -143,13 +134,11 @@ class BooleanExpressions(CounterLanguage):
     start = 1
 
     def step(self, state: int, symbol: str) -> int | None:
-        """A value fills one place, an operator of arity r fills one and opens r."""
         if state == 0:
             return None
         return state - 1 + (self.OPERATORS.index(symbol) + 1 if symbol in self.OPERATORS else 0)
 
     def distance(self, state: int) -> int:
-        """Every missing subexpression can be a value."""
         return state
 
 

@@ -1,7 +1,6 @@
-"""The 17 formal languages of Huang et al. 2025 under their published names, and their counter languages.
+"""The 17 regular languages of Huang et al. 2025 under their published names, with the published answers.
 
-Published flags (a program exists for learned absolute positions, APE, and for no positions, NoPE) are facts to compare
-with; nothing computes from them.
+The answers (whether a program exists with learned positions, APE, and without, NoPE) are only compared with.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ def bounded_dyck(depth: int) -> str:
 
 @dataclass(frozen=True)
 class NamedLanguage:
-    """A published language: an expression over a declared alphabet, or an automaton where it would be unwieldy."""
+    """A published language: an expression over a declared alphabet, or an automaton instead of a long expression."""
 
     name: str
     alphabet: str
@@ -34,7 +33,7 @@ class NamedLanguage:
 
     @property
     def source(self) -> str | Dfa:
-        """What `decide` takes."""
+        """The expression or automaton, as an argument of `decide`."""
         return self.regex if self.regex is not None else _present(self.automaton)
 
     def dfa(self) -> Dfa:

@@ -1,4 +1,4 @@
-"""Random regular expressions with distinct minimal automata: test beds for anything that claims to hold for all."""
+"""Draws random regular expressions with distinct minimal automata, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def random_languages(
     min_states: int = 3,
     r_trivial_share: float = 0.5,
 ) -> list[tuple[str, str, Dfa]]:
-    """``count`` triples (expression, alphabet, minimal automaton) with distinct automata, at most a share R-trivial."""
+    """``count`` triples (expression, alphabet, minimal automaton) with distinct automata, at most a share R-trivial.
+
+    Raises `LengthwiseError` if too few distinct languages are drawn.
+    """
     found: dict[Dfa, tuple[str, str, Dfa]] = {}
     trivial = 0
     for _ in range(1_000 * count):

@@ -1,1 +1,1 @@
-"""Regular expressions, automata, and what is computed from them."""
+"""Regular expressions, deterministic automata, their minimization and their transition monoids."""

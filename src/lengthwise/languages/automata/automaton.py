@@ -1,4 +1,4 @@
-"""`Dfa`: a complete deterministic automaton as small tuples, hashable, with arrays for batches of words."""
+"""`Dfa` is a complete deterministic automaton, hashable, with arrays for batches of words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Word = tuple[int, ...]  # symbols by their index in the alphabet
 
 @dataclass(frozen=True)
 class Dfa:
-    """States 0..n-1 with start state 0; ``delta[q][s]`` is the state after symbol number ``s``; ``accepting[q]``."""
+    """States 0..n-1 with start state 0; ``delta[q][s]`` is the successor of state q on symbol number s.
+
+    Raises `LengthwiseError` for repeated symbols and for rows that do not fit.
+    """
 
     alphabet: tuple[str, ...]
     delta: tuple[tuple[int, ...], ...]
@@ -37,7 +40,10 @@ class Dfa:
         return len(self.delta)
 
     def encode(self, word: str | Sequence[str]) -> Word:
-        """Symbol numbers of a word given as text (one character each) or as a sequence of symbols."""
+        """Symbol numbers of a word given as text (one character each) or as a sequence of symbols.
+
+        Raises `LengthwiseError` for a symbol outside the alphabet.
+        """
         try:
             return tuple(self._numbers[symbol] for symbol in word)
         except KeyError as error:
@@ -50,7 +56,7 @@ class Dfa:
         return tuple(self.alphabet[number] for number in word)
 
     def text(self, word: Iterable[int]) -> str:
-        """A word for people: joined symbols, spaced if one has several characters, ε if empty."""
+        """The word as text: joined symbols, spaced if one has several characters, ε if empty."""
         symbols = self.decode(word)
         return ("" if all(len(symbol) == 1 for symbol in self.alphabet) else " ").join(symbols) or "ε"
 
@@ -62,7 +68,7 @@ class Dfa:
         return state
 
     def accepts(self, word: str | Sequence[str]) -> bool:
-        """Whether a word (text or symbols) is in the language."""
+        """Whether a word (text or symbols) is in the language; raises `LengthwiseError` for unknown symbols."""
         return self.accepting[self.run(self.encode(word))]
 
     def states_along(self, words: npt.NDArray[np.integer]) -> npt.NDArray[np.int32]:
@@ -91,7 +97,7 @@ class Dfa:
 
     @cached_property
     def live(self) -> tuple[bool, ...]:
-        """Per state: can a word of the language still be completed from here?"""
+        """Per state, whether some accepting state can be reached."""
         sources: list[list[int]] = [[] for _ in self.delta]
         for state, row in enumerate(self.delta):
             for target in row:
@@ -114,7 +120,7 @@ class Dfa:
         return Dfa(self.alphabet, self.delta, tuple(not flag for flag in self.accepting))
 
     def live_nonmembers(self) -> Dfa:
-        """Words outside the language that some continuation would bring in: non-members without an obvious dead end."""
+        """The words outside the language that are prefixes of words in it."""
         return Dfa(
             self.alphabet,
             self.delta,

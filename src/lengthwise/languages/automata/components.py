@@ -1,4 +1,4 @@
-"""Strongly connected components of a graph given by successor lists (Tarjan, without recursion)."""
+"""Finds the strongly connected components of a graph by Tarjan's algorithm, without recursion."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def strongly_connected(successors: Sequence[Sequence[int]]) -> list[int]:
-    """Component number of every node; two nodes share a number iff each can be reached from the other."""
+    """The component number of every node, in reverse topological order; ``successors`` lists each node's targets."""
     count = len(successors)
     index = [-1] * count
     low = [0] * count

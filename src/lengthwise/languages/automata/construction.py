@@ -1,7 +1,6 @@
-"""From a regular expression to its minimal complete automaton: positions (Glushkov), subsets, minimization.
+"""Builds the minimal complete automaton of a regular expression: Glushkov's positions, subsets, minimization.
 
-The standard construction is written out here because it runs once per decided expression and must cost well under a
-millisecond; the general-purpose library `automata-lib` is its oracle in the tests (see docs/verdicts.md for timings).
+The tests compare it with `automata-lib`, which takes longer to import than a decision takes (docs/verdicts.md).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ def language(
 ) -> Dfa:
     """The minimal complete automaton of an expression (text or tree) or of another automaton.
 
-    ``alphabet`` may be larger than the set of symbols in the expression: ``a*`` over {a} and over {a, b} differ.
+    ``alphabet`` may be larger than the set of symbols in the expression; ``a*`` over {a} and over {a, b} differ.
     Raises `LengthwiseError` for symbols outside the alphabet and for more than ``max_states`` subset states.
     """
     if isinstance(source, Dfa):
@@ -46,7 +45,7 @@ def language(
 
 
 class _Positions:
-    """Glushkov's sets: each literal occurrence is a position (bit); ``follow[p]`` = positions that may come after p."""
+    """Glushkov's sets as bit masks: each occurrence of a literal is a position; ``follow[p]`` may come after p."""
 
     def __init__(self, expression: Regex) -> None:
         self.symbols: list[tuple[str, ...]] = []

@@ -1,7 +1,7 @@
-"""Automata in JSON files: an object with ``alphabet``, ``states``, ``start``, ``accepting`` and ``transitions``.
+"""Reads and writes automata as JSON: an object with `KEYS`.
 
 ``alphabet``, ``states`` and ``accepting`` are lists; ``transitions`` maps each state to ``{symbol: state}``; missing
-transitions go to a sink. Reading is strict: an unknown key, state or symbol is one clear error.
+transitions go to a sink. An unknown key, state or symbol is an error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ KEYS = ("alphabet", "states", "start", "accepting", "transitions")
 
 
 def read_dfa(path: Path | str) -> Dfa:
-    """The automaton in a JSON file; raises `LengthwiseError` naming what is wrong."""
+    """The automaton in a JSON file; raises `LengthwiseError` for a file that cannot be read or is malformed."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:  # not UTF-8, or a name that no file can have
@@ -30,7 +30,10 @@ def read_dfa(path: Path | str) -> Dfa:
 
 
 def dfa_from_json(value: Any, *, where: str = "automaton") -> Dfa:
-    """The automaton described by plain JSON values (see the module); states may be strings or integers."""
+    """The automaton described by plain JSON values; states may be strings or integers.
+
+    Raises `LengthwiseError` that starts with ``where``.
+    """
     require(isinstance(value, dict), f"{where}: expected an object with the keys {', '.join(KEYS)}")
     for key in value:
         if key not in KEYS:
@@ -56,8 +59,8 @@ def dfa_from_json(value: Any, *, where: str = "automaton") -> Dfa:
             delta[source][alphabet.index(symbol)] = _known(target, number, where, f"transitions of state {state!r}")
     # The start state is number 0 here: swap it with whatever was first.
     order = [start, *[index for index in range(sink + 1) if index != start]]
-    place = {old: new for new, old in enumerate(order)}
-    rows = tuple(tuple(place[target] for target in delta[old]) for old in order)
+    numbered = {old: new for new, old in enumerate(order)}
+    rows = tuple(tuple(numbered[target] for target in delta[old]) for old in order)
     return Dfa(tuple(alphabet), rows, tuple(old in accepting for old in order))
 
 

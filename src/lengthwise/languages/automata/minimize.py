@@ -1,4 +1,4 @@
-"""The minimal complete automaton in one canonical numbering, so equal languages give equal `Dfa` objects."""
+"""Minimizes automata in a canonical numbering, so that equal languages give equal `Dfa` objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The transition monoid of an automaton (of a minimal one: the syntactic monoid), bounded, and what is read off it."""
+"""Computes the transition monoid of an automaton up to a size, and properties such as aperiodicity from it.
+
+The transition monoid of a minimal automaton is the syntactic monoid of its language.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ MAX_ELEMENTS = 20_000
 
 
 class MonoidTooLargeError(LengthwiseError):
-    """The transition monoid has more elements than the stated bound."""
+    """The transition monoid has more elements than the given bound."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class TransitionSemigroup:
 
     @property
     def monoid_size(self) -> int:
-        """Number of maps that words induce, the empty word included."""
+        """Number of maps that words, the empty word included, induce."""
         return len(self.maps) + (tuple(range(self.dfa.size)) not in self.maps)
 
     @cached_property
@@ -58,7 +61,7 @@ class TransitionSemigroup:
 
     @cached_property
     def aperiodic(self) -> bool:
-        """Star-free language: every map t has tⁿ = tⁿ⁺¹ for some n, that is, moves no state around a longer cycle."""
+        """Whether every map t has tⁿ = tⁿ⁺¹ for some n; then the language is star-free."""
         power = self.array
         for _ in range(max(1, int(np.ceil(np.log2(self.dfa.size + 1))))):
             power = np.take_along_axis(power, power, axis=1)  # t, t², t⁴, … beyond the number of states
@@ -67,7 +70,10 @@ class TransitionSemigroup:
 
 @dataclass(frozen=True)
 class LengthSets:
-    """The eventually periodic sequence S_1, S_2, … : ``sets[n - 1]`` for n < ``start + period``, then it repeats."""
+    """The sets S_n of maps induced by words of length n; the sequence is periodic from ``start`` on.
+
+    ``sets[n - 1]`` is S_n, as a mask over the elements, for n < ``start + period``.
+    """
 
     sets: tuple[npt.NDArray[np.bool_], ...]
     start: int
@@ -75,7 +81,7 @@ class LengthSets:
 
     @classmethod
     def of(cls, semigroup: TransitionSemigroup) -> LengthSets:
-        """Follow the sequence until it repeats."""
+        """Compute the sequence until it repeats."""
         right = np.array(semigroup.right, dtype=np.int64)
         current = np.zeros(len(right), dtype=bool)
         lookup = {mapping: number for number, mapping in enumerate(semigroup.maps)}
@@ -99,7 +105,7 @@ class LengthSets:
 
     @property
     def stable_index(self) -> int:
-        """The smallest s with S_s = S_{2s}: the first multiple of the period from where the sequence repeats."""
+        """The smallest s with S_s = S_{2s}: the first multiple of ``period`` that is at least ``start``."""
         return -(-self.start // self.period) * self.period
 
     def multiples(self, step: int) -> npt.NDArray[np.bool_]:

@@ -1,9 +1,9 @@
-"""Regular expressions over a declared alphabet: a small strict parser whose errors name the position.
+"""Parses and prints regular expressions; errors name the position.
 
 Syntax: a literal is any character without a special meaning; ``|`` union, juxtaposition, ``*``, ``+`` (one or more),
 ``?``, ``( )``, sets ``[abc]`` or ``{a,b}``, ``ε`` or ``()`` for the empty word, ``∅`` for the empty language, a
-backslash before a special character for itself; spaces mean nothing. What other notations have and this one has not
-(``.``, ``^``, ``$``, ranges, counts, classes such as ``\\d``) is refused.
+backslash before a special character for itself; spaces are ignored. Features of other notations (``.``, ``^``, ``$``,
+ranges, counts, classes such as ``\\d``) are errors.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ FOREIGN = {
     "^": "would be the start elsewhere, here an expression is about whole words",
     "$": "would be the end elsewhere, here an expression is about whole words",
 }
-"""Characters that mean something in other notations and nothing here."""
+"""Characters with a meaning in other notations but not here, and the error text of each."""
 SPECIAL = frozenset("|*+?()[]{}\\ε∅")
 ESCAPED = SPECIAL | FOREIGN.keys() | {"-", ","}
-"""What a backslash may stand before."""
-MAX_NESTING = 200  # deeper than any expression a person writes, far below Python's recursion limit
+"""The characters that may follow a backslash."""
+MAX_NESTING = 200  # far below Python's recursion limit
 
 
 class RegexError(LengthwiseError):
@@ -77,7 +77,7 @@ Regex = Empty | Epsilon | Literal | Union | Concat | Repeat
 
 
 def parse(text: str) -> Regex:
-    """The expression written in ``text``; raises `RegexError` at the first character that does not fit."""
+    """The expression ``text``; raises `RegexError` at the first character that does not fit."""
     parser = _Parser(text)
     expression = parser.union(0)
     if (extra := parser.peek()) is not None:
@@ -104,7 +104,7 @@ def nodes(expression: Regex) -> Iterator[Regex]:
 
 
 def render(expression: Regex) -> str:
-    """The expression as text; ``parse(render(x))`` means the same language."""
+    """The expression as text; ``parse(render(x))`` has the same language."""
     match expression:
         case Empty():
             return "∅"
@@ -127,9 +127,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.characters = [
-            (place, character) for place, character in enumerate(text, start=1) if not character.isspace()
-        ]
+        self.characters = [(number, char) for number, char in enumerate(text, start=1) if not char.isspace()]
         self.next = 0
 
     def peek(self) -> str | None:
@@ -143,8 +141,8 @@ class _Parser:
         return self.characters[self.next - 1][1]
 
     def fail(self, problem: str, *, at: int | None = None) -> None:
-        place = len(self.text) + 1 if at is None and self.peek() is None else (at or self.characters[self.next][0])
-        raise RegexError(self.text, place, problem)
+        position = len(self.text) + 1 if at is None and self.peek() is None else (at or self.characters[self.next][0])
+        raise RegexError(self.text, position, problem)
 
     def union(self, depth: int) -> Regex:
         if depth > MAX_NESTING:
@@ -174,7 +172,7 @@ class _Parser:
         return Repeat(expression, at_least=int(set(operators) == {"+"}), unbounded=set(operators) != {"?"})
 
     def atom(self, depth: int) -> Regex:
-        place, character = self.characters[self.next]
+        opened, character = self.characters[self.next]
         match character:
             case "(":
                 self.take()
@@ -183,11 +181,11 @@ class _Parser:
                     return Epsilon()
                 inner = self.union(depth + 1)
                 if self.peek() != ")":
-                    self.fail(f"'(' of character {place} is never closed; add ')'", at=place)
+                    self.fail(f"'(' of character {opened} is never closed; add ')'", at=opened)
                 self.take()
                 return inner
             case "[" | "{":
-                return self.symbol_set(place)
+                return self.symbol_set(opened)
             case "ε":
                 self.take()
                 return Epsilon()

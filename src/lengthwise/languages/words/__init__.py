@@ -1,1 +1,1 @@
-"""Counting, uniform sampling, and hard test words of a language."""
+"""Counts, samples and labels the words of a language, and builds hard test words."""

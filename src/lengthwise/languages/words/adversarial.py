@@ -1,7 +1,7 @@
-"""Long words that shortcuts get wrong: pairs with equal windows and different answers.
+"""Draws adversarial pairs of words with equal windows and different answers.
 
-A model that looks at the last k symbols only is right on most *random* words of many languages (after a long word of
-{0,1,2}*02* the last 0 or 1 is rarely far back). On the pairs made here it must be wrong at least once per pair.
+A model that reads the last k symbols only is right on most *random* words of many languages: in {0,1,2}*02* the last 0
+or 1 is rarely far back. On each of these pairs it must be wrong at least once.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ Words = npt.NDArray[np.int64]
 @dataclass(frozen=True)
 class WindowPairs:
     """Pairs of words ``left[i]``, ``right[i]`` (``[pairs, length]``) that agree on the ``window`` symbols before
-    ``places[i]`` and need different answers there: no function of the last ``window`` symbols is right on both.
+    ``positions[i]`` and need different answers there.
     """
 
     left: Words
     right: Words
-    places: npt.NDArray[np.int64]
+    positions: npt.NDArray[np.int64]
     window: int
 
 
 def between(dfa: Dfa, source: int, targets: frozenset[int] | set[int]) -> Dfa:
     """The words that lead from one state to one of others, as an automaton (not minimal)."""
     order = [source, *[state for state in range(dfa.size) if state != source]]
-    place = {old: new for new, old in enumerate(order)}
-    rows = tuple(tuple(place[target] for target in dfa.delta[old]) for old in order)
+    number = {old: new for new, old in enumerate(order)}
+    rows = tuple(tuple(number[target] for target in dfa.delta[old]) for old in order)
     return Dfa(dfa.alphabet, rows, tuple(old in targets for old in order))
 
 
@@ -49,12 +49,12 @@ def window_pairs(
     *,
     answer: Literal["next", "member"] = "next",
 ) -> WindowPairs:
-    """Pairs of words on which every model of the last ``window`` symbols errs at least once.
+    """Pairs of words on which every function of the last ``window`` symbols errs at least once.
 
-    With ``next`` both words are in the language and the sets of allowed next symbols differ at a place drawn among the
-    possible ones; with ``member`` one word is in the language, the other is not, and the place is the end. Of the pairs
-    of states that the window confuses one is drawn uniformly, then uniform words through it.
-    Raises `LengthwiseError` if windows of this size confuse nothing at this length.
+    With ``next`` both words are in the language, and the sets of allowed next symbols differ at a random position; with
+    ``member`` one word is in the language, the other is not, and the position is the end. A pair of states with the
+    same window is drawn uniformly, then uniform words through it.
+    Raises `LengthwiseError` if windows of this size determine every answer at this length.
     """
     require(1 <= window <= length, f"a window of {window} symbols needs a length of at least that, got {length}")
     pairs = _PairGraph(dfa, answer)
@@ -64,17 +64,17 @@ def window_pairs(
             f"the last {window} symbols determine the answer at length {length}; choose a smaller window"
         )
     left, right = np.empty((size, length), dtype=np.int64), np.empty((size, length), dtype=np.int64)
-    chosen = rng.integers(len(options), size=size)
-    places = np.array([options[index][0] for index in chosen], dtype=np.int64)
-    for index in np.unique(chosen):
-        rows = np.flatnonzero(chosen == index)
-        place, before, after = options[index]
+    drawn = rng.integers(len(options), size=size)
+    positions = np.array([options[index][0] for index in drawn], dtype=np.int64)
+    for index in np.unique(drawn):
+        rows = np.flatnonzero(drawn == index)
+        position, before, after = options[index]
         shared = sample_words(pairs.automaton(before, after), window, len(rows), rng)
         for side, words in ((0, left), (1, right)):
-            head = sample_words(between(dfa, 0, {before[side]}), place - window, len(rows), rng)
-            tail = sample_words(between(dfa, after[side], pairs.goals(side)), length - place, len(rows), rng)
+            head = sample_words(between(dfa, 0, {before[side]}), position - window, len(rows), rng)
+            tail = sample_words(between(dfa, after[side], pairs.goals(side)), length - position, len(rows), rng)
             words[rows] = np.concatenate([head, shared, tail], axis=1)
-    return WindowPairs(left, right, places, window)
+    return WindowPairs(left, right, positions, window)
 
 
 class _PairGraph:
@@ -92,24 +92,24 @@ class _PairGraph:
             self.ends = {(p, q) for p in self.finals[0] for q in self.finals[1]}
 
     def goals(self, side: int) -> set[int]:
-        """Where the word of one side has to end."""
+        """The states in which the word of one side has to end."""
         return self.finals[side]
 
     def options(self, window: int, length: int) -> list[tuple[int, tuple[int, int], tuple[int, int]]]:
-        """(place, states before the window, states after it) that words of the length can realize."""
+        """The triples (position, states before the window, states after it) that words of the length can realize."""
         last = length + 1
-        places = range(window, last) if self.answer == "next" else range(length, last)
+        positions = range(window, last) if self.answer == "next" else range(length, last)
         heads = reached(self.dfa, length)
         completing = [self._completing(self.finals[side], length) for side in (0, 1)]
         after = {pair: self._after(pair, window) for pair in self._sources(window)}
         found: list[tuple[int, tuple[int, int], tuple[int, int]]] = []
-        for place in places:
+        for position in positions:
             for pair, ends in after.items():
-                if pair[0] not in heads[place - window] or pair[1] not in heads[place - window]:
+                if pair[0] not in heads[position - window] or pair[1] not in heads[position - window]:
                     continue
                 for end in sorted(ends):
-                    if all(end[side] in completing[side][length - place] for side in (0, 1)):
-                        found.append((place, pair, end))
+                    if all(end[side] in completing[side][length - position] for side in (0, 1)):
+                        found.append((position, pair, end))
         return found
 
     def automaton(self, before: tuple[int, int], after: tuple[int, int]) -> Dfa:

@@ -1,4 +1,4 @@
-"""How many words of each length a language has, exactly, and all of them in order: big integers, no floating point."""
+"""Counts and lists the words of a language by length, exactly, in big integers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MAX_LISTED = 2_000_000  # symbols of an enumeration held in memory at once
 
 
 class WordCounts:
-    """``of(r)[q]`` = number of words of length r that lead from state q to acceptance; grows as asked for."""
+    """``of(r)[q]`` is the number of words of length r that lead from state q to acceptance."""
 
     def __init__(self, dfa: Dfa) -> None:
         self.dfa = dfa
         self._rows: list[list[int]] = [[int(flag) for flag in dfa.accepting]]
 
     def of(self, remaining: int) -> list[int]:
-        """Accepted completions of length ``remaining`` per state."""
+        """Number of accepted completions of length ``remaining``, per state."""
         while len(self._rows) <= remaining:
             last = self._rows[-1]
             self._rows.append([sum([last[target] for target in row]) for row in self.dfa.delta])
@@ -36,7 +36,7 @@ class WordCounts:
 
 @lru_cache(maxsize=256)
 def counts(dfa: Dfa) -> WordCounts:
-    """The counts of an automaton, computed once."""
+    """The counts of an automaton, which are computed once."""
     return WordCounts(dfa)
 
 
@@ -46,7 +46,7 @@ def count_words(dfa: Dfa, length: int) -> int:
 
 
 def lengths_with_words(dfa: Dfa, low: int, high: int) -> list[int]:
-    """The lengths low..high that have at least one word ((aa)* has no odd ones)."""
+    """The lengths low..high that have at least one word; (aa)* has no odd ones."""
     return [length for length in range(max(low, 0), high + 1) if count_words(dfa, length) > 0]
 
 

@@ -1,4 +1,4 @@
-"""Long words at the edge of a language: pumped loops, words that go as far as the length lets them, near misses."""
+"""Draws words at the edge of a language: pumped loops, words as far from acceptance as possible, and near misses."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def pumped_words(dfa: Dfa, length: int, size: int, rng: Rng, *, loop: int = 4, m
             f"no loop of at most {loop} symbols fits in words of length {length}; raise loop or length"
         )
     words = np.empty((size, length), dtype=np.int64)
-    chosen = rng.integers(len(plans), size=size)
-    for index in np.unique(chosen):
+    drawn = rng.integers(len(plans), size=size)
+    for index in np.unique(drawn):
         state, period, head, tail = plans[index]
-        rows = np.flatnonzero(chosen == index)
+        rows = np.flatnonzero(drawn == index)
         repeats = (length - head - tail) // period
         parts = [
             sample_words(between(dfa, 0, {state}), head, len(rows), rng),
@@ -53,8 +53,8 @@ def pumped_words(dfa: Dfa, length: int, size: int, rng: Rng, *, loop: int = 4, m
 def boundary_words(dfa: Dfa, length: int, size: int, rng: Rng) -> Words:
     """Words of the language that pass through a state as far from acceptance as words of that length can get.
 
-    For D_n that is depth exactly n, for the automaton of a counter language at that length the largest count.
-    The time of the visit is drawn uniformly among the possible ones, then the two halves uniformly.
+    For D_n this state has depth n; for a counter language it has the largest count of that length. The time of the
+    visit is uniform, and so are the two halves. Raises `LengthwiseError` if the language has no word of that length.
     """
     distances = _distances(dfa)
     finals = {state for state, flag in enumerate(dfa.accepting) if flag}
@@ -71,10 +71,10 @@ def boundary_words(dfa: Dfa, length: int, size: int, rng: Rng) -> Words:
     farthest = max(distance for distance, _, _ in visits)
     options = [(state, step) for distance, state, step in visits if distance == farthest]
     words = np.empty((size, length), dtype=np.int64)
-    chosen = rng.integers(len(options), size=size)
-    for index in np.unique(chosen):
+    drawn = rng.integers(len(options), size=size)
+    for index in np.unique(drawn):
         state, step = options[index]
-        rows = np.flatnonzero(chosen == index)
+        rows = np.flatnonzero(drawn == index)
         head = sample_words(between(dfa, 0, {state}), step, len(rows), rng)
         tail = sample_words(between(dfa, state, finals), length - step, len(rows), rng)
         words[rows] = np.concatenate([head, tail], axis=1)
@@ -93,10 +93,10 @@ def _distances(dfa: Dfa) -> dict[int, int]:
 
 
 def near_misses(dfa: Dfa, length: int, size: int, rng: Rng) -> Words:
-    """Words outside the language that one substituted, inserted or deleted symbol brings in.
+    """Words outside the language that differ from a member by one substituted, inserted or deleted symbol.
 
-    A uniform member is edited at a uniform place until it leaves the language; raises `LengthwiseError` if that does
-    not happen (for instance if every word is in the language).
+    Uniform members are edited at uniform positions until they leave the language; raises `LengthwiseError` if none
+    does, for instance if every word is in the language.
     """
     symbols = len(dfa.alphabet)
     kinds = [shift for shift in (0, -1, 1) if length + shift >= 0 and count_words(dfa, length + shift)]
@@ -120,19 +120,19 @@ def near_misses(dfa: Dfa, length: int, size: int, rng: Rng) -> Words:
 def _edit(words: Words, shift: int, symbols: int, rng: Rng) -> Words:
     rows, length = words.shape
     if shift == 0:
-        places = rng.integers(length, size=rows)
+        positions = rng.integers(length, size=rows)
         words = words.copy()
-        words[np.arange(rows), places] = (
-            words[np.arange(rows), places] + rng.integers(1, symbols, size=rows)
+        words[np.arange(rows), positions] = (
+            words[np.arange(rows), positions] + rng.integers(1, symbols, size=rows)
         ) % symbols
         return words
     if shift > 0:  # a longer member loses a symbol
         kept = np.ones(words.shape, dtype=bool)
         kept[np.arange(rows), rng.integers(length, size=rows)] = False
         return words[kept].reshape(rows, length - 1)
-    places = rng.integers(length + 1, size=rows)
-    source = np.arange(length + 1)[None, :] - (np.arange(length + 1)[None, :] > places[:, None])
+    positions = rng.integers(length + 1, size=rows)
+    source = np.arange(length + 1)[None, :] - (np.arange(length + 1)[None, :] > positions[:, None])
     padded = np.concatenate([words, np.zeros((rows, 1), dtype=np.int64)], axis=1)
     longer = np.take_along_axis(padded, source, axis=1)
-    longer[np.arange(rows), places] = rng.integers(symbols, size=rows)
+    longer[np.arange(rows), positions] = rng.integers(symbols, size=rows)
     return longer

@@ -1,4 +1,4 @@
-"""What may come next after every prefix: for each symbol "some word continues so", for the end "this is a word"."""
+"""Labels every prefix of a word with the symbols that may come next, and whether the word may end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def allowed_next(dfa: Dfa, words: npt.NDArray[np.integer]) -> npt.NDArray[np.boo
     """Labels ``[B, T + 1, symbols + 1]`` of a batch of words ``[B, T]`` (symbol numbers).
 
     Entry [b, t, s] says whether the first t symbols of word b followed by symbol s begin a word of the language; the
-    last column says whether they are a word (the end may come next).
+    last column says whether the first t symbols are a word.
     """
     return _state_labels(dfa)[dfa.states_along(words)]
 

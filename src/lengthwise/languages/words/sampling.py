@@ -1,8 +1,8 @@
-"""Exactly uniform words of a given length: every word of that length has the same probability, at any length.
+"""Samples words of a given length exactly uniformly.
 
-A word is drawn symbol by symbol with the exact odds (completions through a symbol : completions in all), which are big
-integers. A batch compares random 62-bit integers with the odds rounded down to 62 bits; where a draw falls on a rounded
-boundary, and only there, more random bits decide. So the speed is that of small integers and the result has no error.
+A word is drawn symbol by symbol with the exact odds (completions through a symbol : all completions), which are big
+integers. A batch compares random 62-bit integers with the odds rounded down to 62 bits; only where a draw equals a
+rounded boundary do more random bits decide. So small integers suffice, and the distribution is exact.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ BITS = 62
 
 
 class UniformSampler:
-    """Draws words of the language of an automaton; thresholds are kept per remaining length.
+    """Draws uniform words of the language of an automaton.
 
-    ``bits`` is the precision of the first comparison; any value gives the same distribution (the tests use tiny ones).
+    ``bits`` is the precision of the first comparison; any value gives the same distribution.
     """
 
     def __init__(self, dfa: Dfa, bits: int = BITS) -> None:
@@ -32,7 +32,10 @@ class UniformSampler:
         self._thresholds: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]] = []
 
     def sample(self, length: int, size: int, rng: Rng) -> npt.NDArray[np.int64]:
-        """``size`` independent words ``[size, length]`` as symbol numbers; raises if the length has no words."""
+        """``size`` independent words ``[size, length]`` as symbol numbers.
+
+        Raises `LengthwiseError` if the language has no word of that length.
+        """
         if counts(self.dfa).words(length) == 0:
             raise LengthwiseError(f"the language has no word of length {length}; choose among lengths_with_words")
         words = np.empty((length, size), dtype=np.int64)
@@ -58,9 +61,8 @@ class UniformSampler:
         return symbols
 
     def _table(self, remaining: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Per state and symbol: the odds of it or an earlier symbol in units of 2^−bits, and whether they were rounded.
-
-        The last symbol has no threshold: what passes all others is the last.
+        """Per state and symbol but the last: the probability of it or an earlier symbol in units of 2^−bits, rounded
+        down, and whether it was rounded.
         """
         while len(self._thresholds) <= remaining:
             completions = counts(self.dfa).of(len(self._thresholds))
@@ -77,7 +79,7 @@ class UniformSampler:
         return self._thresholds[remaining]
 
     def _decide(self, state: int, remaining: int, drawn: int, rng: Rng) -> int:
-        """Refine one uniform number by more bits until it is clear of every boundary."""
+        """Refine one uniform number by more bits until it differs from every boundary."""
         completions = [counts(self.dfa).of(remaining)[target] for target in self.dfa.delta[state]]
         total, bits = sum(completions), self.bits
         while True:
@@ -98,8 +100,9 @@ def _sampler(dfa: Dfa) -> UniformSampler:
 
 
 def sample_words(dfa: Dfa, length: int, size: int, rng: Rng) -> npt.NDArray[np.int64]:
-    """Independent exactly uniform words of the language of one length, ``[size, length]`` symbol numbers.
+    """Independent uniform words of the language of one length, ``[size, length]`` symbol numbers.
 
-    Non-members: sample from ``dfa.complement()`` or, without obvious dead ends, ``dfa.live_nonmembers()``.
+    For non-members sample from ``dfa.complement()`` or ``dfa.live_nonmembers()``. Raises `LengthwiseError` if the
+    language has no word of that length.
     """
     return _sampler(dfa).sample(length, size, rng)
