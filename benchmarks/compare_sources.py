@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 CASES = (
     "4-4-256", "4-4-256 bf16", "1-1-256", "1-1-256 bf16", "1-4-512", "1-4-512 bf16",
@@ -86,6 +87,9 @@ def ask(worker: subprocess.Popen[str], case: str) -> float:
 
 def work() -> None:
     """Answer each line that names a case with the CPU seconds of one turn."""
+    from lengthwise.training.memory import keep_memory
+
+    keep_memory()
     sides: dict[str, Callable[[], object]] = {}
     for line in sys.stdin:
         case = line.strip()
@@ -109,47 +113,46 @@ def prepare(case: str) -> Callable[[], object]:
 def single(case: str):
     """The trainings of `lengthwise bench`, and one of a model with RMSNorm and QK-norm."""
     from lengthwise.models.config import ModelConfig
-    from lengthwise.positions.encodings import ENCODINGS
-    from lengthwise.positions.schemes.index_schemes import Sequential
-    from lengthwise.tasks.majority import Majority
-    from lengthwise.training.config import TrainingConfig
-    from lengthwise.training.trainer import Trainer
     from lengthwise.workflows.bench.train import CASES as BENCH
 
     shape, *words = case.split()
-    precision = "bf16" if "bf16" in words else "float32"
     if "norms" in words:
-        config = TrainingConfig(max_length=50, batch_size=64, precision=precision)
-        trainer = Trainer(
-            Majority(letters=2), Sequential(max_position=153), ENCODINGS.build("rope"),
-            ModelConfig(2, 4, 128, log_length=50), config, seed=0,
-        )  # fmt: skip
-        trainer.model.train()
-        return trainer
+        layers, heads, width = map(int, shape.split("-"))
+        return majority(ModelConfig(layers, heads, width, log_length=50), "rope", 1, stacked=False)
     (bench,) = (one for one in BENCH if one.name.endswith(shape))
-    return bench.trainer(precision, every_token="every" in words)
+    return bench.trainer("bf16" if "bf16" in words else "float32", every_token="every" in words)
 
 
 def stack(case: str):
     """Seeds as one stack, as in `lengthwise bench`."""
-    from lengthwise.training.parallel import ParallelTrainer
-
     from lengthwise.models.config import ModelConfig
-    from lengthwise.positions.encodings import ENCODINGS
-    from lengthwise.positions.schemes.index_schemes import Sequential
-    from lengthwise.tasks.majority import Majority
-    from lengthwise.training.config import TrainingConfig
 
     seeds, _, shape = case.split()
     layers, width = map(int, shape.split("x"))
-    config = TrainingConfig(max_length=50, batch_size=64, stacked=True)
-    model = ModelConfig(layers, 1, width)
-    scheme = Sequential(max_position=153)
-    trainer = ParallelTrainer(
-        Majority(letters=2), scheme, ENCODINGS.build("learned"), model, config, list(range(int(seeds)))
-    )
-    trainer.stack.train()
-    return trainer
+    return majority(ModelConfig(layers, 1, width), "learned", int(seeds), stacked=True)
+
+
+def majority(model: Any, encoding: str, seeds: int, *, stacked: bool):
+    """A training of the majority of two letters, lengths 1 to 50, by either version's trainer."""
+    from lengthwise.positions.encodings import ENCODINGS
+    from lengthwise.positions.schemes import SCHEMES
+    from lengthwise.tasks.majority import Majority
+    from lengthwise.training.config import TrainingConfig
+
+    config = TrainingConfig(max_length=50, batch_size=64, stacked=stacked)
+    scheme = SCHEMES.build("sequential", max_position=153)
+    system = Majority(letters=2), scheme, ENCODINGS.build(encoding), model
+    try:
+        from lengthwise.training.setup import TaskSetup
+        from lengthwise.training.trainer import Trainer
+    except ImportError:
+        # Versions before one class trained one seed and many.
+        from lengthwise.training import parallel, trainer
+
+        if stacked:
+            return parallel.ParallelTrainer(*system, config, list(range(seeds)))
+        return trainer.Trainer(*system, config, seed=0)
+    return Trainer(TaskSetup(*system), config, range(seeds))
 
 
 def generation() -> Callable[[], object]:
@@ -158,10 +161,10 @@ def generation() -> Callable[[], object]:
 
     from lengthwise.models.config import ModelConfig
     from lengthwise.models.generate import generate
-    from lengthwise.positions.schemes.index_schemes import Sequential
+    from lengthwise.positions.schemes import SCHEMES
     from lengthwise.workflows.bench import generate as bench
 
-    scheme = Sequential(max_position=bench.ROOM)
+    scheme = SCHEMES.build("sequential", max_position=bench.ROOM)
     models = [bench.endless(scheme, config) for config in (bench.MODEL, ModelConfig(4, 4, 256, log_length=50))]
     ids, positions = bench.prompts(scheme, 64)
     given = torch.arange(ids.shape[1], ids.shape[1] + 50).expand(64, 50)[..., None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -161,21 +160,3 @@ def attention_reference(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) ->
         scores = scores + bias
     visible = torch.arange(keys)[None, :] <= torch.arange(queries)[:, None] + keys - queries
     return torch.softmax(scores.masked_fill(~visible, -math.inf), dim=-1) @ v
-
-
-def plain_segments(
-    q: Tensor, k: Tensor, v: Tensor, sizes: Sequence[int], lengths: Sequence[int], biases: Sequence[Tensor | None]
-) -> Tensor:
-    """Attention of a flat batch, one run, segment and sequence at a time."""
-    runs = []
-    for run in range(len(q)):
-        start, found = 0, []
-        for rows, tokens, bias in zip(sizes, lengths, biases, strict=True):
-            for row in range(rows):
-                here = slice(start, start + tokens)
-                mine = bias if bias is None or bias.ndim == 2 else bias[run * rows + row]
-                parts = (x[run : run + 1, :, here] for x in (q, k, v))
-                found.append(attention_reference(*parts, mine)[0].transpose(0, 1).flatten(1))
-                start += tokens
-        runs.append(torch.cat(found))
-    return torch.stack(runs)

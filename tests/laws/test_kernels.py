@@ -97,7 +97,7 @@ def readable_and_optimized(
         expected += [[torch.cat(parts) for parts in zip(*found, strict=True)]]
     if flat:
         inputs = Inputs.join(groups, runs)
-        output = fast(inputs.input_ids, inputs.position_ids, at=inputs.at, segments=inputs.segments)
+        output = fast(inputs.input_ids, inputs.position_ids, at=inputs.at, groups=inputs.groups)
         result = numbers(output, ids_at(inputs, inputs.at))
     else:
         output = fast(groups[0].input_ids, groups[0].position_ids, at=at, **more)

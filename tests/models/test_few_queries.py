@@ -61,7 +61,7 @@ def found(model: nn.Module, joined: bool, runs: int = 1) -> list[Tensor]:
     ]
     result, total = [], torch.zeros(())
     for inputs in [Inputs.join(groups, runs)] if joined else groups:
-        output = model(inputs.input_ids, inputs.position_ids, at=inputs.at, segments=inputs.segments)
+        output = model(inputs.input_ids, inputs.position_ids, at=inputs.at, groups=inputs.groups)
         result.append(output.logits.float())
         total = total + run_losses(output, inputs, runs).token.sum()
     gradients = torch.autograd.grad(total, list(model.parameters()), allow_unused=True, materialize_grads=True)

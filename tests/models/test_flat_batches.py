@@ -44,10 +44,10 @@ def total(model: Transformer | TransformerStack, groups: list[Inputs], runs: int
     fast = optimize(model) if isinstance(model, Transformer) else model
 
     def loss(inputs: Inputs) -> Loss:
-        if inputs.segments is None:
+        if inputs.groups is None:
             output = model(inputs.input_ids, inputs.position_ids, at=inputs.at)
         else:
-            output = fast(inputs.input_ids, inputs.position_ids, at=inputs.at, segments=inputs.segments)
+            output = fast(inputs.input_ids, inputs.position_ids, at=inputs.at, groups=inputs.groups)
         return run_losses(output, inputs, runs)
 
     found = [loss(Inputs.join(groups, runs))] if joined else [loss(group) for group in groups]
@@ -86,7 +86,7 @@ def test_pointed_ids_are_the_same() -> None:
     model = rough_model(Echo(), PREDICTED, "rope", POINTING)
     inputs = Inputs.join(groups)
     fast = optimize(model)
-    joined = fast(inputs.input_ids, inputs.position_ids, at=inputs.at, segments=inputs.segments).position
+    joined = fast(inputs.input_ids, inputs.position_ids, at=inputs.at, groups=inputs.groups).position
     alone = [model(group.input_ids, group.position_ids, at=group.at).position for group in groups]
     for level, prediction in enumerate(joined):
         expected = torch.cat([one[level].best().flatten() for one in alone])
@@ -124,7 +124,7 @@ def test_no_sequence_sees_another() -> None:
     changed = [groups[0], dataclasses.replace(groups[1], input_ids=groups[1].input_ids.flip(1)), groups[2]]
     after = Inputs.join(changed)
     one, other = (
-        optimize(model)(inputs.input_ids, inputs.position_ids, at=inputs.at, segments=inputs.segments).logits[0]
+        optimize(model)(inputs.input_ids, inputs.position_ids, at=inputs.at, groups=inputs.groups).logits[0]
         for inputs in (before, after)
     )
     sizes = [group.scored for group in groups]

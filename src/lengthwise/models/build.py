@@ -1,4 +1,4 @@
-"""From configuration to a model with seeded weights."""
+"""`build_model`: a transformer for a task, a scheme and an encoding, with weights drawn from a seed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from lengthwise.tasks import Task
 def build_model(
     task: Task, scheme: PositionScheme, encoding: EncodingSpec, config: ModelConfig, *, seed: int
 ) -> Transformer:
-    """A transformer for ``task`` under ``scheme``, its weights drawn from the stream (seed, "init").
+    """A transformer for ``task`` under ``scheme``; its weights are drawn from the stream (seed, "init").
 
-    Raises `LengthwiseError` when ids would have to be predicted that don't follow from the prefix.
+    Raises `LengthwiseError` when the model would have to predict ids that don't follow from the prefix.
     """
     scheme.check_rule(task.place_rule)
     if scheme.predicted and task.place_rule == "next" and config.id_head == "pointer":

@@ -1,4 +1,4 @@
-"""Where torch works: the device that the environment names."""
+"""The device that torch computes on, from the environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VARIABLE = "LENGTHWISE_DEVICE"
 
 
 def chosen_device() -> str:
-    """What ``LENGTHWISE_DEVICE`` names, by default the CPU; raises `LengthwiseError` if this torch can't work there."""
+    """The value of ``LENGTHWISE_DEVICE``, by default cpu; raises `LengthwiseError` if this torch can't use it."""
     name = os.environ.get(VARIABLE, "cpu")
     try:
         usable = torch.empty(0, device=name).device.type != "meta"

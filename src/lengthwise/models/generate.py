@@ -1,4 +1,4 @@
-"""Greedy generation with a cache, where every new token's position ids are given or predicted, never just +1."""
+"""Greedy generation with a cache; the position ids of new tokens are given, or predicted by the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ END = SPECIALS.index(EOS)
 
 @dataclass(frozen=True)
 class Generated:
-    """What was generated after the prompt; rows that ended early are filled with ``<eos>``."""
+    """The tokens after the prompt and their position ids; rows that ended early are filled with ``<eos>``."""
 
     tokens: Int[Tensor, "B S"]
     ids: Int[Tensor, "B S L"]
@@ -36,9 +36,9 @@ def generate(
 ) -> Generated:
     """Generate up to ``steps`` tokens greedily.
 
-    Ids of new tokens come from ``next_ids`` (a scheme that knows them from the layout), or else from the model's own
-    id heads, fed back with the token. A row stops at ``<eos>``; with ``expected`` it also stops at its first wrong
-    token (which is kept), for the rest can't make it right.
+    The ids of new tokens are ``next_ids`` (from a scheme that knows them from the layout) or else the predictions of
+    the model's id heads, fed back with the token. A row stops at ``<eos>``; with ``expected`` it also stops after its
+    first wrong token, because no later token can make it right.
 
     Raises `LengthwiseError` when ids are neither given nor predicted.
     """
@@ -75,7 +75,7 @@ def generate(
 
 
 def _end(tokens: Int[Tensor, "B S"], expected: Int[Tensor, "B S"] | None) -> Int[Tensor, "B S"]:
-    """Rows that ended but were carried along hold tokens after their end: overwrite those with ``<eos>``."""
+    """Overwrite with ``<eos>`` what was generated after the end of rows that were still in the batch."""
     ended = tokens == END
     if expected is not None:
         ended = ended | (tokens != expected)

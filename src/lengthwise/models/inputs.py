@@ -1,4 +1,4 @@
-"""A batch with its position ids as tensors: what a model eats and what it is held against."""
+"""The tensors of a batch: tokens, position ids, and the targets that the outputs are scored against."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch import Tensor
 from lengthwise.core.batch import Batch
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
-from lengthwise.models.segments import Segment, flat_positions
+from lengthwise.models.flat_groups import FlatGroup, flat_positions
 from lengthwise.positions.schemes import PositionScheme
 
 
@@ -32,8 +32,8 @@ class Inputs:
     targets: Int[Tensor, "B S"]
     target_ids: Int[Tensor, "B S L"]
     allowed: Bool[Tensor, "B S V"] | None
-    segments: tuple[Segment, ...] | None = None
-    """With several groups in one flat batch (`join`), whose rows are then runs."""
+    groups: tuple[FlatGroup, ...] | None = None
+    """The groups of a flat batch (`join`), whose rows are runs; None: the rows are sequences of one length."""
 
     @property
     def scored(self) -> int:
@@ -60,7 +60,7 @@ class Inputs:
     @classmethod
     def join(cls, groups: Sequence[Inputs], runs: int = 1) -> Inputs:
         """Groups of different layouts end to end, without padding; their rows are ordered by run."""
-        segments = tuple(Segment(len(group.input_ids) // runs, group.input_ids.shape[1], group.at) for group in groups)
+        flat_groups = tuple(FlatGroup(len(g.input_ids) // runs, g.input_ids.shape[1], g.at) for g in groups)
 
         def flat(name: str) -> Tensor:
             # Rows and tokens become one axis; runs stay.
@@ -70,11 +70,11 @@ class Inputs:
         return cls(
             input_ids=flat("input_ids"),
             position_ids=flat("position_ids"),
-            at=flat_positions(segments),
+            at=flat_positions(flat_groups),
             targets=flat("targets"),
             target_ids=flat("target_ids"),
             allowed=None if groups[0].allowed is None else flat("allowed"),
-            segments=segments,
+            groups=flat_groups,
         )
 
     def of_runs(self, runs: slice) -> Inputs:
@@ -86,13 +86,13 @@ class Inputs:
         )  # fmt: skip
 
     def to(self, device: torch.device | str) -> Inputs:
-        """The same on ``device``; a GPU is not waited for."""
+        """The same on ``device``; copies to a GPU do not block."""
         if torch.device(device).type == "cpu":
             return self
-        segments = self.segments
-        if segments is not None:
-            segments = tuple(dataclasses.replace(segment, **_tensors(segment, device)) for segment in segments)
-        return dataclasses.replace(self, **_tensors(self, device), segments=segments)
+        groups = self.groups
+        if groups is not None:
+            groups = tuple(dataclasses.replace(group, **_tensors(group, device)) for group in groups)
+        return dataclasses.replace(self, **_tensors(self, device), groups=groups)
 
     @classmethod
     def of(cls, batch: Batch, scheme: PositionScheme, kinds: tuple[LevelKind, ...], rng: Rng) -> Inputs:
@@ -113,7 +113,7 @@ class Inputs:
 
 
 def _tensors(of: Any, device: torch.device | str) -> dict[str, Tensor]:
-    """The fields that are tensors, on ``device``: from pinned memory where that lets the copy go on by itself."""
+    """The fields that are tensors, on ``device``: for a GPU by way of pinned memory, so that copies do not block."""
     pins = torch.device(device).type == "cuda"
     fields = {name: value for name, value in vars(of).items() if isinstance(value, Tensor)}
     return {

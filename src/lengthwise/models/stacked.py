@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from lengthwise.models.flat_groups import FlatGroup
 from lengthwise.models.kernels.model import FlatTransformer
-from lengthwise.models.segments import Segment
 from lengthwise.models.transformer import Transformer, TransformerOutput
 
 
@@ -42,10 +42,10 @@ class TransformerStack(nn.Module):
         position_ids: Int[Tensor, "SB T L"],
         *,
         at: Int[Tensor, " Q"] | slice | None = None,
-        segments: Sequence[Segment] | None = None,
+        groups: Sequence[FlatGroup] | None = None,
     ) -> TransformerOutput:
-        """What each run's model gives for its own B rows (one, with ``segments``); rows are ordered by run."""
-        return self.model(input_ids, position_ids, at=at, segments=segments)
+        """What each run's model gives for its own B rows (one, with ``groups``); rows are ordered by run."""
+        return self.model(input_ids, position_ids, at=at, groups=groups)
 
     def view(self, run: int) -> Transformer:
         """One run's model as an ordinary transformer that sees its weights, until `select` makes new ones."""

@@ -142,7 +142,7 @@ class Trainer:
             for part, model in self.parts.of(size):
                 mine = inputs if size == count else inputs.of_runs(part)
                 with autocast(self.device, config.precision):
-                    output = model(mine.input_ids, mine.position_ids, at=mine.at, segments=mine.segments)
+                    output = model(mine.input_ids, mine.position_ids, at=mine.at, groups=mine.groups)
                     loss = run_losses(output, mine, len(mine.input_ids))
                 scaled = (loss.token + config.id_loss * loss.position) / total
                 # A run's loss reaches its own weights only, so the sum has every run's gradient.

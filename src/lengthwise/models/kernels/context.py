@@ -1,4 +1,4 @@
-"""What attention over a flat batch needs besides the tokens' vectors, and the attention itself, segment by segment."""
+"""What attention over a flat batch needs besides the tokens' vectors, and the attention itself, group by group."""
 
 from __future__ import annotations
 
@@ -12,54 +12,54 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
+from lengthwise.models.flat_groups import FlatGroup
 from lengthwise.models.kernels.fixed_shapes import is_cpu_bf16
-from lengthwise.models.segments import Segment
 from lengthwise.models.transformer import causal_mask, mask_keys
 from lengthwise.nn.base import PositionEncoding
 
 
 @dataclass(frozen=True)
 class FlatContext:
-    """`AttentionContext` of a flat batch: a bias per segment, or None where the mask is causal and nothing is added."""
+    """`AttentionContext` of a flat batch: a bias per group, or None where the mask is causal and nothing is added."""
 
     encoding: PositionEncoding
-    segments: tuple[Segment, ...]
+    groups: tuple[FlatGroup, ...]
     ids: Int[Tensor, "R N L"]
     biases: tuple[Tensor | None, ...]
-    """Of each segment, [*rows, queries, keys]."""
+    """Of each group, [*rows, queries, keys]."""
     scale: Float[Tensor, "*runs A 1"] | None
     query_index: Int[Tensor, " A"] | None = None
     """The tokens that are queries, as positions on the flat axis; None: all."""
 
     @classmethod
     def of(
-        cls, encoding: PositionEncoding, segments: Sequence[Segment], ids: Int[Tensor, "R N L"],
+        cls, encoding: PositionEncoding, groups: Sequence[FlatGroup], ids: Int[Tensor, "R N L"],
         log_length: int | None, visible: Bool[Tensor, "RB T"] | None,
     ) -> FlatContext:  # fmt: skip
-        """Masks, biases and log-length factors of all segments; with ``visible`` there is one segment."""
+        """Masks, biases and log-length factors of all groups; with ``visible`` there is one group."""
         biases, counts = [], []
-        for segment, part in zip(segments, ids.split([s.size for s in segments], dim=1), strict=True):
-            own = segment.sequences(part)
+        for group, part in zip(groups, ids.split([g.size for g in groups], dim=1), strict=True):
+            own = group.sequences(part)
             bias = encoding.bias(own, own)
             if visible is not None:
                 bias = mask_keys(visible, bias)
-            biases.append(None if bias is None else bias + causal_mask(segment.tokens, segment.tokens, ids.device))
-            count = torch.arange(1, segment.tokens + 1, device=ids.device).repeat(segment.rows)
+            biases.append(None if bias is None else bias + causal_mask(group.tokens, group.tokens, ids.device))
+            count = torch.arange(1, group.tokens + 1, device=ids.device).repeat(group.rows)
             if visible is not None:
                 count = (visible.cumsum(1) + ~visible).view(len(ids), 1, -1)
             counts.append(count)
         scale = None
         if log_length is not None:
             scale = (torch.cat(counts, dim=-1).float().log() / math.log(log_length))[..., None]
-        return cls(encoding, tuple(segments), ids, tuple(biases), scale)
+        return cls(encoding, tuple(groups), ids, tuple(biases), scale)
 
     def for_queries(self, at: Int[Tensor, " A"]) -> FlatContext:
-        """The same for the segments' scored positions as queries; they lie ``at`` on the flat axis."""
+        """The same for the groups' scored positions as queries; they lie ``at`` on the flat axis."""
         biases = []
-        for segment, bias in zip(self.segments, self.biases, strict=True):
+        for group, bias in zip(self.groups, self.biases, strict=True):
             if bias is None:
-                bias = causal_mask(segment.tokens, segment.tokens, self.ids.device)
-            biases.append(bias[..., segment.at, :])
+                bias = causal_mask(group.tokens, group.tokens, self.ids.device)
+            biases.append(bias[..., group.at, :])
         scale = None if self.scale is None else self.scale[..., at, :]
         return dataclasses.replace(self, biases=tuple(biases), scale=scale, query_index=at)
 
@@ -71,24 +71,24 @@ class FlatContext:
     def attend(
         self, q: Float[Tensor, "R H A d"], k: Float[Tensor, "R G N d"], v: Float[Tensor, "R F N e"], dropout: float
     ) -> Float[Tensor, "R A E"]:
-        """Attention of every segment, heads side by side; F and G are H, or 1 where all heads share keys or values."""
-        sizes = [segment.size for segment in self.segments]
-        queries = sizes if self.query_index is None else [segment.scored for segment in self.segments]
+        """Attention of every group, heads side by side; F and G are H, or 1 where all heads share keys or values."""
+        sizes = [group.size for group in self.groups]
+        queries = sizes if self.query_index is None else [group.scored for group in self.groups]
         keys = k.split(sizes, 2)
         # Where the same vectors are both, their gradients need to be put together only once.
         values = keys if v is k else v.split(sizes, 2)
         found = []
-        for segment, bias, *parts in zip(self.segments, self.biases, q.split(queries, 2), keys, values, strict=True):
-            query, key, value = (part.unflatten(2, (segment.rows, -1)).transpose(1, 2).flatten(0, 1) for part in parts)
+        for group, bias, *parts in zip(self.groups, self.biases, q.split(queries, 2), keys, values, strict=True):
+            query, key, value = (part.unflatten(2, (group.rows, -1)).transpose(1, 2).flatten(0, 1) for part in parts)
             result = attention(query, key, value, bias, dropout)
             found.append(result.transpose(1, 2).reshape(len(q), -1, *result.shape[1::2]))
         return torch.cat(found, dim=1).flatten(2)
 
     def counts(self) -> tuple[int, int, int]:
         """Queries, keys and pairs of them, of one run."""
-        queries = [s.size if self.query_index is None else s.scored for s in self.segments]
-        pairs = sum(s.tokens * count for s, count in zip(self.segments, queries, strict=True))
-        return sum(queries), sum(s.size for s in self.segments), pairs
+        queries = [g.size if self.query_index is None else g.scored for g in self.groups]
+        pairs = sum(g.tokens * count for g, count in zip(self.groups, queries, strict=True))
+        return sum(queries), sum(g.size for g in self.groups), pairs
 
 
 def attention(

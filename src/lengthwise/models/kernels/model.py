@@ -9,11 +9,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lengthwise.models.flat_groups import FlatGroup, flat_positions
 from lengthwise.models.kernels.attention import FlatAttention
 from lengthwise.models.kernels.context import FlatContext
 from lengthwise.models.kernels.layers import Hold, RunEmbedding, RunLinear, product, replace_layers, take
 from lengthwise.models.kernels.position_head import FlatPositionHead, by_sequence
-from lengthwise.models.segments import Segment, flat_positions
 from lengthwise.models.transformer import Block, Transformer, TransformerOutput
 from lengthwise.nn.base import PositionEncoding
 from lengthwise.nn.module_list import Modules
@@ -78,21 +78,21 @@ class FlatTransformer(nn.Module):
         *,
         at: Int[Tensor, " S"] | slice | None = None,
         visible: Bool[Tensor, "B T"] | None = None,
-        segments: Sequence[Segment] | None = None,
+        groups: Sequence[FlatGroup] | None = None,
     ) -> TransformerOutput:
         """What each run's model gives for its own rows, as `Transformer.forward`; rows are ordered by run.
 
-        With ``segments`` a row holds all sequences of one run, and ``at`` are the segments' scored positions on the
+        With ``groups`` a row holds all sequences of one run, and ``at`` are the groups' scored positions on the
         flat axis.
         """
-        if segments is not None:
+        if groups is not None:
             assert isinstance(at, Tensor)
-            return self.flat(input_ids, position_ids, at, segments, None)
+            return self.flat(input_ids, position_ids, at, groups, None)
         rows, tokens = len(input_ids) // self.runs, input_ids.shape[1]
-        segment = Segment(rows, tokens, slice(None) if at is None else at)
-        positions = None if at is None else flat_positions([segment]).to(input_ids.device)
+        group = FlatGroup(rows, tokens, slice(None) if at is None else at)
+        positions = None if at is None else flat_positions([group]).to(input_ids.device)
         flat, flat_ids = (x.reshape(self.runs, rows * tokens, *x.shape[2:]) for x in (input_ids, position_ids))
-        output = self.flat(flat, flat_ids, positions, [segment], visible)
+        output = self.flat(flat, flat_ids, positions, [group], visible)
         logits = output.logits.reshape(len(input_ids), -1, output.logits.shape[-1])
         return TransformerOutput(logits, tuple(by_sequence(level, len(input_ids)) for level in output.position))
 
@@ -101,11 +101,11 @@ class FlatTransformer(nn.Module):
         input_ids: Int[Tensor, "R N"],
         position_ids: Int[Tensor, "R N L"],
         at: Int[Tensor, " A"] | None,
-        segments: Sequence[Segment],
+        groups: Sequence[FlatGroup],
         visible: Bool[Tensor, "RB T"] | None,
     ) -> TransformerOutput:
         """One flat batch."""
-        context = FlatContext.of(self.encoding, segments, position_ids, self.config.log_length, visible)
+        context = FlatContext.of(self.encoding, groups, position_ids, self.config.log_length, visible)
         x, positions = self.table(input_ids), self.encoding.embed(position_ids)
         x = x if positions is None else x + positions
         pointing = self.position_head is not None and self.position_head.points
@@ -114,6 +114,6 @@ class FlatTransformer(nn.Module):
                 context, at = context.for_queries(at), None
             x = block(x, context)
         hidden = self.norm(x)
-        position = () if self.position_head is None else self.position_head(hidden, position_ids, at, segments)
+        position = () if self.position_head is None else self.position_head(hidden, position_ids, at, groups)
         hidden = hidden if at is None else take(hidden, at)
         return TransformerOutput(product(hidden, *(self.head or self.table).weights()), position)

@@ -9,30 +9,29 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from lengthwise.models.flat_groups import FlatGroup
 from lengthwise.models.kernels.layers import Hold, replace_layers, take
 from lengthwise.models.position_head import Classification, IdPrediction, Pointer, PointerLevel, PositionHead, point
-from lengthwise.models.segments import Segment
 
 
 @dataclass
-class SegmentedPointer(IdPrediction):
-    """Pointers of the segments of a flat batch, whose rows are the runs."""
+class GroupPointers(IdPrediction):
+    """Pointers of the groups of a flat batch, whose rows are the runs."""
 
     parts: list[Pointer]
-    segments: Sequence[Segment]
+    groups: Sequence[FlatGroup]
 
     def loss(self, target: Int[Tensor, "R Q"]) -> Float[Tensor, "R Q"]:
-        """As of each segment alone."""
-        targets = target.split([segment.scored for segment in self.segments], dim=1)
+        """As of each group alone."""
+        targets = target.split([group.scored for group in self.groups], dim=1)
         losses = [
-            part.loss(segment.sequences(own))
-            for part, segment, own in zip(self.parts, self.segments, targets, strict=True)
+            part.loss(group.sequences(own)) for part, group, own in zip(self.parts, self.groups, targets, strict=True)
         ]
         return torch.cat([loss.view(len(target), -1) for loss in losses], dim=1)
 
     def best(self) -> Int[Tensor, "R Q"]:
-        """As of each segment alone."""
-        runs = len(self.parts[0].ids) // self.segments[0].rows
+        """As of each group alone."""
+        runs = len(self.parts[0].ids) // self.groups[0].rows
         return torch.cat([part.best().view(runs, -1) for part in self.parts], dim=1)
 
 
@@ -49,35 +48,31 @@ class FlatPositionHead(nn.Module):
         hidden: Float[Tensor, "R Q D"],
         ids: Int[Tensor, "R N L"],
         at: Int[Tensor, " S"] | None,
-        segments: Sequence[Segment],
+        groups: Sequence[FlatGroup],
     ) -> tuple[IdPrediction, ...]:
-        """One prediction per level after each token, or each of those ``at``, the segments' scored positions."""
+        """One prediction per level after each token, or each of those ``at``, the groups' scored positions."""
         queries = hidden if at is None else take(hidden, at)
         result: list[IdPrediction] = []
         for level, module in enumerate(self.levels.children()):
             if isinstance(module, PointerLevel):
-                result.append(self.point_in_segments(*module.project(hidden), ids[..., level], segments))
+                result.append(self.point_in_groups(*module.project(hidden), ids[..., level], groups))
             else:
                 result.append(Classification(module(queries)))
         return tuple(result)
 
-    def point_in_segments(
-        self, query: Tensor, key: Tensor, ids: Tensor, segments: Sequence[Segment]
-    ) -> SegmentedPointer:
+    def point_in_groups(self, query: Tensor, key: Tensor, ids: Tensor, groups: Sequence[FlatGroup]) -> GroupPointers:
         """The tokens of every sequence point at those of the same sequence."""
-        sizes = [segment.size for segment in segments]
+        sizes = [group.size for group in groups]
         parts = []
-        for segment, *own in zip(
-            segments, query.split(sizes, 1), key.split(sizes, 1), ids.split(sizes, 1), strict=True
-        ):
-            q, k, i = (segment.sequences(part) for part in own)
-            parts.append(point(q, k, i, segment.at, self.log_length))
-        return SegmentedPointer(parts, segments)
+        for group, *own in zip(groups, query.split(sizes, 1), key.split(sizes, 1), ids.split(sizes, 1), strict=True):
+            q, k, i = (group.sequences(part) for part in own)
+            parts.append(point(q, k, i, group.at, self.log_length))
+        return GroupPointers(parts, groups)
 
 
 def by_sequence(prediction: IdPrediction, sequences: int) -> IdPrediction:
-    """The prediction of a flat batch of one segment with a row for each of its ``sequences``."""
-    if isinstance(prediction, SegmentedPointer):
+    """The prediction of a flat batch of one group with a row for each of its ``sequences``."""
+    if isinstance(prediction, GroupPointers):
         return prediction.parts[0]
     assert isinstance(prediction, Classification)
     return Classification(prediction.logits.reshape(sequences, -1, prediction.logits.shape[-1]))

@@ -1,6 +1,6 @@
 """Groups of sequences of different lengths as one flat batch without padding.
 
-The tokens of all groups lie end to end along one axis; a `Segment` says where the sequences of one group begin and end.
+The tokens of all groups lie end to end along one axis; a list of `FlatGroup` gives the size of each group in turn.
 The first axis is the run: 1, or the number of models in a `TransformerStack`, whose groups have the same layout.
 """
 
@@ -15,7 +15,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Segment:
+class FlatGroup:
     """Of each run, ``rows`` sequences of ``tokens`` tokens; in each, the S positions ``at`` are scored."""
 
     rows: int
@@ -34,17 +34,17 @@ class Segment:
         return self.rows * each
 
     def sequences(self, x: Tensor) -> Tensor:
-        """Split the token axis of ``x`` [R, tokens of this segment, …] into sequences: [R·rows, tokens, …]."""
+        """Split the token axis of ``x`` [R, tokens of this group, …] into sequences: [R·rows, tokens, …]."""
         return x.reshape(x.shape[0] * self.rows, -1, *x.shape[2:])
 
 
-def flat_positions(segments: Sequence[Segment]) -> Int[Tensor, " S"]:
-    """Where the scored positions of all segments lie on the flat axis."""
+def flat_positions(groups: Sequence[FlatGroup]) -> Int[Tensor, " S"]:
+    """Where the scored positions of all groups lie on the flat axis."""
     start, found = 0, []
-    for segment in segments:
-        device = None if isinstance(segment.at, slice) else segment.at.device
-        positions = torch.arange(segment.tokens, device=device)[segment.at]
-        firsts = torch.arange(start, start + segment.size, segment.tokens, device=device)
+    for group in groups:
+        device = None if isinstance(group.at, slice) else group.at.device
+        positions = torch.arange(group.tokens, device=device)[group.at]
+        firsts = torch.arange(start, start + group.size, group.tokens, device=device)
         found.append((firsts[:, None] + positions).flatten())
-        start += segment.size
+        start += group.size
     return torch.cat(found)
