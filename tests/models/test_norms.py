@@ -61,3 +61,21 @@ def test_only_what_needs_a_gradient_gets_one() -> None:
     free = weight.detach()
     rms_norm(x.requires_grad_(), free).sum().backward()
     assert x.grad is not None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(6, 3, 1, 1), (1, 3, 1, 1), (6, 3, 4, 1)])
+def test_a_gain_scales_each_vector(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    generator = torch.Generator().manual_seed(3)
+    x = torch.randn(6, 3, 4, 8, generator=generator).to(dtype).requires_grad_()
+    gain = torch.randn(shape, generator=generator).to(dtype).requires_grad_()
+    factor = torch.randn(x.shape, generator=generator)
+    tolerance = {torch.float32: 1e-5, torch.float64: 1e-6, torch.bfloat16: 0.05}[dtype]
+    results = []
+    for value in (rms_norm(x, gain=gain), composite(x, None, None) * gain):
+        results.append((value, *torch.autograd.grad((value * factor).sum(), [x, gain])))
+    for one, other in zip(*results, strict=True):
+        assert one.dtype == other.dtype
+        assert torch.allclose(one, other, atol=tolerance, rtol=tolerance)
+    if dtype == torch.float64:
+        assert torch.autograd.gradcheck(lambda x, gain: rms_norm(x, gain=gain), (x, gain))

@@ -72,7 +72,7 @@ def test_each_run_equals_its_separate_run_step_by_step(case: int) -> None:
         losses = trainer.step(step)
         assert losses.tolist() == pytest.approx([other.step(step).item() for other in others], rel=1e-4)
         for place, other in enumerate(others):
-            assert distance(trainer.stack.unstack(place), other.model) < 2e-4
+            assert distance(trainer.stack.unstack(place), other.model) < 5e-4
 
 
 def test_gradients_are_clipped_by_each_runs_own_norm() -> None:

@@ -42,7 +42,7 @@ class FlatAttention(nn.Module):
     ) -> tuple[Float[Tensor, "R H A d"], Float[Tensor, "R H N d"]]:
         """Normed, rotated and scaled."""
         if self.gain is not None:
-            q, k = rms_norm(q) * self.gain(q), rms_norm(k)
+            q, k = rms_norm(q, gain=self.gain(q)), rms_norm(k)
         if context.encoding.is_rotary:
             q = context.encoding.rotate(q, context.query_ids)
             k = context.encoding.rotate(k, context.ids)

@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.models.flat_groups import FlatGroup
-from lengthwise.models.kernels.fixed_shapes import is_cpu_bf16
 from lengthwise.models.transformer import causal_mask, mask_keys
 from lengthwise.nn.base import PositionEncoding
 
@@ -114,6 +113,12 @@ def attention(
     scores = torch.baddbmm(bias.to(v.dtype), rows, keys.mT, alpha=1 / math.sqrt(q.shape[3]))
     weights = functional.dropout(torch.softmax(scores.float(), dim=-1).to(v.dtype), dropout)
     return torch.bmm(weights, v.flatten(0, 1)).view(q.shape)
+
+
+def is_cpu_bf16(x: Tensor) -> bool:
+    """Whether autocast now makes products of ``x`` in bf16 on a CPU."""
+    on = x.device.type == "cpu" and torch.is_autocast_enabled("cpu")
+    return on and torch.get_autocast_dtype("cpu") == torch.bfloat16
 
 
 def attention_shared(

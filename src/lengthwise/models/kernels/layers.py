@@ -13,7 +13,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lengthwise.models.kernels.fixed_shapes import linear
 from lengthwise.models.kernels.norms import rms_norm
 from lengthwise.nn.parameters import Scalars
 
@@ -60,7 +59,7 @@ class RunLinear(RunLayer):
 class RunEmbedding(RunLayer):
     """`nn.Embedding`: one gather from the runs' tables laid end to end.
 
-    `index_select` has the faster backward pass on a CPU.
+    `index_select` has a faster backward pass on a CPU than `embedding`.
     """
 
     def forward(self, ids: Int[Tensor, "*any"]) -> Float[Tensor, "*any D"]:
@@ -129,7 +128,7 @@ def product(
     """Each run's rows times its own matrix: one batched product, plain for one run."""
     runs, outputs, inputs = weight.shape
     if runs == 1:
-        return linear(x, weight.view(outputs, inputs), None if bias is None else bias.view(outputs))
+        return functional.linear(x, weight.view(outputs, inputs), None if bias is None else bias.view(outputs))
     rows = x.reshape(runs, -1, inputs)
     result = rows @ weight.mT if bias is None else torch.baddbmm(bias[:, None], rows, weight.mT)
     return result.view(*x.shape[:-1], outputs)
