@@ -21,6 +21,7 @@ from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe, Study
 from lengthwise.experiments.run_directory import finished, run_directory, run_name
 from lengthwise.experiments.sweep import sweep
+from lengthwise.report.result import contents
 from lengthwise.training.config import TrainingConfig
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -134,6 +135,16 @@ def test_studies_under_the_old_name_are_reused(tmp_path: Path) -> None:
     assert phases(recipe, tmp_path) == ["reused"]
     ((result,),) = sweep(recipe, tmp_path).results
     assert result.to_json() == values
+
+
+def test_a_report_refuses_a_study_with_a_changed_number(tmp_path: Path) -> None:
+    study = Study("s", lambda preset, seed, report: {"rows": [{"x": 12345}]}, "quick")
+    sweep(Recipe("s", "", (Job("s", study, (0,)),)), tmp_path)
+    (path,) = tmp_path.rglob("study.json")
+    assert [values["rows"] for _, values in contents([tmp_path], ["study.json"])] == [[{"x": 12345}]]
+    path.write_text(path.read_text().replace("12345", "12344"))
+    with pytest.raises(LengthwiseError, match="its content does not fit its digest"):
+        contents([tmp_path], ["study.json"])
 
 
 @pytest.fixture(scope="module")

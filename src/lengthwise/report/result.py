@@ -9,7 +9,7 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
-from lengthwise.core.result_file import checked, each_once, result_files
+from lengthwise.core.result_file import check_seal, checked, each_once, result_files
 
 Axes = tuple[tuple[str, int], ...]
 """The axes of a test beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""
@@ -110,7 +110,7 @@ def kind_of(values: Any) -> str | None:
 def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -> list[tuple[Path, Any]]:
     """Paths and contents of the files with these names in and under ``folders``, which may also be files, each once.
 
-    Raises `LengthwiseError` if there are none, or one is not JSON.
+    Raises `LengthwiseError` if there are none, one is not JSON, or its content does not fit its digest.
     """
     files: dict[Path, Path] = {}
     folders = list(folders)
@@ -122,4 +122,7 @@ def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -
     if not files:
         where = ", ".join(map(str, folders))
         raise LengthwiseError(f"no result.json in or under {where}; make some with `lengthwise run`")
-    return [(path, read_json(path, what="result file")) for path in files.values()]
+    read = [(path, read_json(path, what="result file")) for path in files.values()]
+    for path, values in read:
+        check_seal(values, f"result file {path}")
+    return read
