@@ -246,4 +246,4 @@ def test_control_c_is_one_line(terminal: Terminal, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("lengthwise.experiments.sweep.sweep", interrupt)
     answer = terminal(*RUN)
     assert (answer.code, answer.out) == (130, "")
-    assert answer.err.strip() == "interrupted"
+    assert answer.err.strip() == "interrupted; give the same command again to go on"

@@ -85,7 +85,7 @@ def test_the_table_on_a_terminal(terminal: Terminal) -> None:
         (["couple", "coppy"], "Did you mean 'copy'?"),
         (["couple", "copy", "--lengths", "5;6"], "--lengths needs whole numbers"),
         (["couple", "copy", "--lengths", "500"], "has no instances of length 500"),
-        (["couple", "copy", "--from-data", "--examples", "3"], "--examples must be at least 50, got 3"),
+        (["couple", "copy", "--from-data", "--examples", "3"], "--examples must be in 50..1000000, got 3"),
     ],
 )
 def test_mistakes_are_one_line(terminal: Terminal, arguments: list[str], message: str) -> None:

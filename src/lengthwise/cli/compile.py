@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lengthwise.models.compile.pipeline import Compilation
     from lengthwise.models.compile.verify import Verification
 
+MOST_WORDS, MOST_BITS = 100_000, 1000
 MISMATCH = 1
 """Exit code when the model and the interpreter differ."""
 
@@ -36,7 +37,9 @@ def compile_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compile a program to a Limit Transformer and compare the two at every position; exit code 1 if they differ."""
-    require(verify >= 0, f"--verify must be at least 0, got {verify}")
+    require(0 <= verify <= MOST_WORDS, f"--verify must be in 0..{MOST_WORDS}, got {verify}")
+    fine = precision is None or 0 <= precision <= MOST_BITS
+    require(fine, f"--precision must be in 0..{MOST_BITS} bits, got {precision}")
     from lengthwise.crasp.syntax.printer import to_text
     from lengthwise.models.compile.pipeline import compile_program
     from lengthwise.models.compile.verify import verify as checked

@@ -18,14 +18,14 @@ def out() -> Console:
     """The console of the result, stdout."""
     from rich.console import Console
 
-    return Console(highlight=False, emoji=False)
+    return Console(markup=False, highlight=False, emoji=False)
 
 
 def err() -> Console:
     """The console of progress and notes, stderr."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, emoji=False)
+    return Console(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 def emit_json(value: Any, *, indent: int | None = 1) -> None:
@@ -45,10 +45,10 @@ def progress_bars(console: Console) -> Progress:
     )
 
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from lengthwise.prediction.coupling import CouplingFinding
 
 
+MOST_EXAMPLES, LONGEST = 1_000_000, 10_000
+"""Bounds of ``--examples`` and ``--lengths``."""
+
+
 def couple(
     task: Annotated[str, typer.Argument(help="A task by name, or path/to/file.py:Class (runs that file).")],
     from_data: Annotated[bool, typer.Option("--from-data", help="Find it from examples, without any query.")] = False,
@@ -39,7 +43,9 @@ def couple(
         raise unsuitable(task, target, "couple", "a task or examples")
     built, _ = configured(task, "coupled", edits or [])
     checked = _lengths(lengths)
-    require(examples >= 50, f"--examples must be at least 50, got {examples}")
+    require(50 <= examples <= MOST_EXAMPLES, f"--examples must be in 50..{MOST_EXAMPLES}, got {examples}")
+    longest = max(checked or (0,))
+    require(longest <= LONGEST, f"--lengths must be at most {LONGEST}, got {longest}")
     console = err()
     with console.status("looking for dependencies") as status:
         found = find(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, shortened
 
 if TYPE_CHECKING:
     from lengthwise.crasp.decide.decision import Decision
@@ -82,7 +82,7 @@ def _expressions(arguments: list[str]) -> Iterator[str]:
 def _report_failure(text: str, message: str, as_json: bool) -> None:
     if as_json:
         emit_json({"regex": text, "error": message}, indent=None)
-    print(f"error: {text}: {' '.join(message.split())}", file=sys.stderr)
+    print(f"error: {shortened(text)}: {shortened(' '.join(message.split()))}", file=sys.stderr)
 
 
 def _certified(text: str, decision: Decision) -> dict[str, Any]:

@@ -25,8 +25,9 @@ SHORT = {"cross": "greedy, other model", "null": "null: other text", "beyond_nul
 def progress_bar(console: Console) -> Iterator[Report]:
     """A bar with the time left; a line for each part where the console is not a terminal."""
     progress = Progress(
-        TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn(), TimeElapsedColumn(),
-        TextColumn("left"), TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal,
+        TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), TaskProgressColumn(),
+        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, transient=True,
+        disable=not console.is_terminal,
     )  # fmt: skip
     shown = progress.add_task("", total=None)
     present = said = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -12,9 +13,14 @@ from typer.exceptions import TyperException
 
 from lengthwise import __version__
 from lengthwise.core.errors import LengthwiseError, one_line_warnings
+from lengthwise.core.user_code import DEBUG, failure_in_user_code
 from lengthwise.training.memory import keep_memory
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+RESUMABLE = ("run", "verify", "influence", "lm", "blind")
+"""Commands that go on where they were interrupted."""
+LONGEST_MESSAGE = 2000
+"""Characters of an error message; the middle of a longer one is left out."""
 
 app = typer.Typer(
     name="lengthwise",
@@ -81,10 +87,15 @@ _add_commands()
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        return _fail("standard output is closed; redirect it to a file")
     keep_memory()
     one_line_warnings()
     try:
-        code = app(args=None if arguments is None else list(arguments), prog_name="lengthwise", standalone_mode=False)
+        code = app(args=words, prog_name="lengthwise", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:
             # Typer turns Ctrl-C into this exit code and prints nothing.
@@ -95,7 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TyperException as error:
         return _fail(error.format_message().replace("Value error, ", "") + _hint(error))
     except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
+        resumes = next((word for word in words if not word.startswith("-")), "") in RESUMABLE
+        print("interrupted" + ("; give the same command again to go on" if resumes else ""), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader (`| head`) has gone; a second error at interpreter exit would be noise.
@@ -105,6 +117,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"text that can't be read or written here ({error})")
     except OSError as error:
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}; check the path and the free space")
+    except BaseException as error:
+        line = failure_in_user_code(error) or _too_large(error)
+        if line is None:
+            raise
+        return _fail(line)
 
 
 def _hint(error: TyperException) -> str:
@@ -112,8 +129,21 @@ def _hint(error: TyperException) -> str:
     return f" Try '{context.command_path} --help'." if context is not None else ""
 
 
+def _too_large(error: BaseException) -> str | None:
+    """One line for a lack of memory or a number out of range; None for other exceptions."""
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate memory" in str(error)):
+        return "not enough memory; choose smaller lengths, batches or models"
+    if isinstance(error, OverflowError):
+        return f"a number is too large ({error}); choose a smaller one"
+    return None
+
+
 def _fail(message: str) -> int:
+    if os.environ.get(DEBUG):
+        traceback.print_exc()
     # Only a caret under an excerpt is worth more than one line.
     shown = message if message.endswith("^") else " ".join(message.split())
+    if len(shown) > LONGEST_MESSAGE:
+        shown = f"{shown[: LONGEST_MESSAGE // 2]} … {shown[-LONGEST_MESSAGE // 2 :]}"
     print(f"error: {shown}", file=sys.stderr)
     return USER_ERROR

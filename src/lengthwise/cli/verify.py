@@ -37,7 +37,7 @@ def verify(
         place,
         budget=seconds,
         jobs=jobs,
-        note=lambda line: notes.print(line, markup=False),
+        note=lambda line: notes.print(line),
     )
     if as_json:
         emit_json({"target": target, "agrees": done.agrees, "rows": list(done.rows), "report": str(done.page)})
@@ -45,7 +45,7 @@ def verify(
     from lengthwise.cli.blind_view import draw_cells
 
     draw_cells(out(), done.rows)
-    notes.print(f"report: {done.page}", markup=False)
+    notes.print(f"report: {done.page}")
 
 
 def read_budget(text: str) -> float:

@@ -14,9 +14,12 @@ import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 
 NOT_SCORED = -100
+MOST_POSITIONS = 1 << 27
+"""The most entries of `Batch.parents` and `Batch.selectors`: 1 GiB."""
 
 Values = int | ndarray
 """The tokens of one column: one id for all rows, or one per row, shape ``[B]``."""
@@ -103,6 +106,11 @@ class Batch:
 
     def _positions(self, columns: list[Positions]) -> ndarray:
         width = max((len(column) for column in columns), default=0)
+        require(
+            self.size * self.tokens * width <= MOST_POSITIONS,
+            f"{self.size} sequences of {self.tokens} tokens with up to {width} parents each do not fit in memory; "
+            "choose a smaller length",
+        )
         result = np.full((self.size, self.tokens, width), -1, dtype=np.int64)
         for t, column in enumerate(columns):
             for p, position in enumerate(column):
@@ -167,6 +175,8 @@ class SequenceBuilder:
         self._allowed = allowed
 
     def _append(self, ids: Values, place: Any, column: Column) -> int:
+        if isinstance(ids, str):
+            raise LengthwiseError(f"a column takes token ids, got the text {ids!r}; write seq.vocab[{ids!r}]")
         at = len(self)
         self._written.append((at, ids, place))
         self._columns.append(column)
@@ -178,12 +188,23 @@ class SequenceBuilder:
         by_column = np.empty((length, self.size), dtype=np.int64)
         places = np.zeros((length, self.size, self.levels), dtype=np.int64)
         for where, ids, place in self._written:
-            by_column[where] = ids
+            try:
+                by_column[where] = ids
+            except (ValueError, TypeError):
+                raise LengthwiseError(
+                    f"column {where} got tokens of shape {np.shape(ids)}; "
+                    f"give one id, or one for each of the {self.size} sequences"
+                ) from None
             if isinstance(place, tuple):
                 for level, value in enumerate(place):
                     places[where, :, level] = value
             else:
                 places[where, :, 0] = place
+        size = len(self.vocab)
+        require(
+            not by_column.size or (by_column.min() >= 0 and by_column.max() < size),
+            f"token ids must be in 0..{size - 1}, got {by_column.min()}..{by_column.max()}" if by_column.size else "",
+        )
         return Batch(
             vocab=self.vocab,
             layout=layout,

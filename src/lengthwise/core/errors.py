@@ -37,6 +37,11 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"Known: {', '.join(names)}." if names else "None is known."
 
 
+def shortened(text: str, limit: int = 200) -> str:
+    """``text`` of at most ``limit`` characters; of a longer one, its beginning and ``…``."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 def require(condition: bool, message: str) -> None:
     """Raise a `LengthwiseError` with ``message`` unless ``condition`` holds."""
     if not condition:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, require
 
 LOCK = ".lock"
 """The file in a folder by which one process keeps the others out; it stays when the process ends."""
+
+
+LARGEST = 1 << 28
+"""The most bytes of a text file that is read."""
 
 
 @contextmanager
@@ -64,16 +70,33 @@ def write_json(path: Path, value: Any, *, dense: bool = False) -> None:
     write_text(path, text + "\n")
 
 
-def read_json(path: Path, *, what: str = "file") -> Any:
-    """Read a JSON file; raises `LengthwiseError` when it is missing, unreadable or cut short."""
+def read_text(path: Path, *, what: str = "file") -> str:
+    """Read a regular file of UTF-8 text of at most `LARGEST` bytes.
+
+    Raises `LengthwiseError` for missing, unreadable, larger and special files such as pipes and devices.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        about = path.stat()
+        if stat.S_ISDIR(about.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        require(stat.S_ISREG(about.st_mode), f"cannot read {what} {path}: it is a pipe or device; use a regular file")
+        require(
+            about.st_size <= LARGEST,
+            f"cannot read {what} {path}: it has {about.st_size:,} bytes; at most {LARGEST:,} are read",
+        )
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise LengthwiseError(f"no {what} at {path}; check the path") from None
+        gone = f"{path} is a link to a file that does not exist" if path.is_symlink() else f"no {what} at {path}"
+        raise LengthwiseError(f"{gone}; check the path") from None
     except UnicodeDecodeError:
         raise LengthwiseError(f"{what} {path} is not UTF-8 text; it is damaged or not a {what}") from None
-    except OSError as error:
-        raise LengthwiseError(f"cannot read {what} {path}: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:  # a path that no file can have raises ValueError
+        raise LengthwiseError(f"cannot read {what} {path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def read_json(path: Path, *, what: str = "file") -> Any:
+    """Read a JSON file; raises `LengthwiseError` when it is missing, unreadable or cut short."""
+    text = read_text(path, what=what)
     try:
         return json.loads(text)
     except (ValueError, RecursionError):  # a number of thousands of digits raises ValueError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -178,7 +179,8 @@ def _seal(values: dict[str, Any]) -> str:
 
 def result_files(folder: Path, name: str = "result.json") -> list[Path]:
     """The current result files in and under ``folder``, sorted, without `SUPERSEDED` and `CONTROLS` folders."""
-    found = sorted(folder.rglob(name))
+    # Unlike `rglob`, this finds links to files that do not exist, which are an error and not skipped.
+    found = sorted(Path(place, name) for place, _, files in os.walk(folder) if name in files)
     return [path for path in found if not {SUPERSEDED, CONTROLS} & set(path.relative_to(folder).parts)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.user_code import MODULES, line_in_file, summary
 
 T = TypeVar("T")
 
@@ -22,6 +24,10 @@ def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
     found = load_object(target, kind=kind, wanted="class", fits=lambda value: isinstance(value, type))
     if not issubclass(found, base):
         raise LengthwiseError(f"{target} is not a {base.__name__}; derive it from {base.__module__}.{base.__name__}")
+    if not dataclasses.is_dataclass(found):
+        raise LengthwiseError(
+            f"{target} lacks @config; write it above the class (from lengthwise.core.config import config)"
+        )
     found.name = target  # type: ignore[attr-defined]
     return found
 
@@ -34,7 +40,7 @@ def load_object(target: str, *, kind: str, wanted: str, fits: Callable[[Any], bo
     path = Path(path_text).resolve()
     if not path.is_file():
         raise LengthwiseError(f"no file {path_text} for {kind} {target!r}; write path/to/file.py:{wanted.capitalize()}")
-    module_name = f"lengthwise_outside_{path.stem}_{abs(hash(path)):x}"
+    module_name = f"{MODULES}{path.stem}_{abs(hash(path)):x}"
     values = {key: value for key, value in vars(_module(path, path_text, module_name)).items() if fits(value)}
     if name not in values:
         own = [key for key, value in values.items() if getattr(value, "__module__", "") == module_name]
@@ -53,7 +59,12 @@ def _module(path: Path, shown: str, module_name: str) -> ModuleType:
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # a script that ends itself is a mistake in the file, not our end
+    except KeyboardInterrupt:
         del sys.modules[module_name]
-        raise LengthwiseError(f"{shown} does not run: {type(error).__name__}: {error}") from error
+        raise
+    except BaseException as error:  # a script that ends itself, with SystemExit or worse, does not end ours
+        del sys.modules[module_name]
+        line = line_in_file(error, str(path))
+        where = shown if line is None else f"{shown}, line {line},"
+        raise LengthwiseError(f"{where} does not run: {summary(error)}") from error
     return module

@@ -9,6 +9,9 @@ import pydantic
 
 from lengthwise.core.config import config
 
+LONGEST = 1_000_000
+"""The longest problem that is measured."""
+
 
 @config
 class EvaluationConfig:
@@ -44,6 +47,9 @@ class EvaluationConfig:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if any(length < 1 for length in self.lengths):
             raise ValueError(f"lengths must be at least 1, got {min(self.lengths)}")
+        longest = max((*self.lengths, *(high for _, high in self.bins)), default=0)
+        if longest > LONGEST:
+            raise ValueError(f"lengths must be at most {LONGEST}, got {longest}")
         for name in ("lengths", "bins"):
             if len(set(getattr(self, name))) < len(getattr(self, name)):
                 raise ValueError(f"{name} must differ from one another, got {list(getattr(self, name))}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from lengthwise.core.batch import Layout
 from lengthwise.core.config import fields_of
-from lengthwise.core.errors import require
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.sparsity.coupling.coupling_rule import (
     CouplingReport,
@@ -100,11 +100,18 @@ def couple(
     checked = _with_instances(task) if checked is None else checked
     for n in checked:
         require(bool(task.lengths(n, n)), f"task {task.name!r} has no instances of length {n}; check other lengths")
-    if task.batch(lengths[0], 1, stream(seed)).allowed is not None:
+    first = task.batch(lengths[0], 1, stream(seed))
+    if first.allowed is not None:
         return CouplingFinding(
             task, from_data, 0, lengths, {}, 0,
             reason="what comes next is not determined by the prefix, so no token has parents to be near",
         )  # fmt: skip
+    prompt = first.text(0)[: first.prompt_length]
+    try:
+        task.solve(prompt)
+    except ValueError as error:
+        shown = " ".join(prompt)
+        raise LengthwiseError(f"task {task.name!r} does not answer its own prompt {shown!r}: {error}") from error
     known: dict[int, Dependencies] = {}
     for n in lengths:
         report(f"dependencies at length {n}")
@@ -154,7 +161,7 @@ def found_rule(task: Task, seed: int = 0) -> CouplingRule:
 def dependencies(task: Task, length: int, seed: int = 0) -> Dependencies:
     """The parents at one length, estimated by asking ``task.answer``; places and parents of the task are not used."""
     rng = stream(seed, "couple", "queries", length)
-    return estimate_dependencies(task.answer, _sampler(task, _layout(task, length, seed)), length, rng)
+    return estimate_dependencies(task.solve, _sampler(task, _layout(task, length, seed)), length, rng)
 
 
 def _from_examples(task: Task, length: int, examples: int, seed: int) -> Dependencies:

@@ -157,6 +157,8 @@ def structure_table(
 
     ``lengths=None`` takes the default lengths that have instances. Raises `LengthwiseError` for lengths without any.
     """
+    longest = max(lengths or [0])
+    require(longest <= LONGEST, f"structure is shown for lengths of at most {LONGEST}, got {longest}")
     if lengths is None:
         lengths = [n for n in STRUCTURE_LENGTHS if task.lengths(n, n)] or task.lengths(1, max(STRUCTURE_LENGTHS))[-3:]
     sparsity = [structure(task, _roomy(SCHEMES.build("sequential")), n, _rng(seed, n)).sparsity for n in lengths]

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar, final
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, shortened
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
@@ -53,6 +53,15 @@ class Task(ABC):
 
         Raises `ValueError` where ``prompt`` is not an instance of the task.
         """
+
+    @final
+    def solve(self, prompt: Sequence[str]) -> list[str]:
+        """`answer`, checked: raises `LengthwiseError` unless it returns tokens of the vocabulary."""
+        found = self.answer(prompt)
+        if not isinstance(found, list | tuple) or not all(isinstance(t, str) and t in self.vocab.ids for t in found):
+            shown = shortened(repr(found))
+            raise LengthwiseError(f"answer of task {self.name!r} returned {shown}; it must return a list of tokens")
+        return list(found)
 
     def layout(self, length: int, rng: Rng) -> Layout:
         """Draw a layout, with the probabilities that it has when rows are drawn one by one."""

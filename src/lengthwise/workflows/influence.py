@@ -49,12 +49,17 @@ def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, di
     from lengthwise.experiments.influence import observe
     from lengthwise.experiments.provenance import provenance
     from lengthwise.experiments.recipes.influence import CONTEXT, RECENT
+    from lengthwise.influence.measure.selection import SELECTION_RULES
     from lengthwise.influence.text.corpus import load_corpus
 
     own = {"context": CONTEXT, "recent": RECENT} if request.model is None else {}
     config = measure_config(own | {key: value for key, value in (request.settings or {}).items() if value is not None})
     require(not out.exists() or out.is_dir(), f"--out {out} is a file; choose a folder")
     require(request.model is not None or request.chooser is None, "--chooser needs --model; the pair has its own")
+    longest = request.max_length
+    require(longest is None or longest >= 2, f"--max-length must be at least 2, got {longest}")
+    for rule in config.rules:
+        SELECTION_RULES.get(rule)
     report("reading the text", 0, 1)
     corpus = load_corpus(request.text, request.dataset)
     started = time.perf_counter()

@@ -83,7 +83,7 @@ def _of_task(task: Task, name: str, answer: str | None) -> LabelledWords:
 
     def labels(word: tuple[str, ...]) -> bool:
         try:
-            return task.answer([*before, *word, *after])[0] == chosen
+            return task.solve([*before, *word, *after])[0] == chosen
         except ValueError:
             return False
 

@@ -43,11 +43,10 @@ def require(condition: bool, problem: str) -> None:
 
 def maps_of_length(machine: Machine, length: int) -> set[tuple[int, ...]]:
     """The maps on states induced by the words of one length; raises `CertificateError` beyond `MAX_STABLE` maps."""
+    steps = [[machine.delta[state][symbol] for state in range(len(machine.delta))] for symbol in machine.alphabet]
     maps = {tuple(range(len(machine.delta)))}
     for _ in range(length):
-        maps = {
-            tuple(machine.delta[state][symbol] for state in mapping) for mapping in maps for symbol in machine.alphabet
-        }
+        maps = {tuple(map(step.__getitem__, mapping)) for mapping in maps for step in steps}
         require(len(maps) <= MAX_STABLE, f"more than {MAX_STABLE} maps; the stable set is too large to check")
     return maps
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import read_text
 from lengthwise.core.vocab import EOS
 from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.program.spelling import is_temporary, problem_with_name, unquote
@@ -33,17 +34,8 @@ def parse(text: str) -> Program:
 
 def load_program(path: str | Path) -> Program:
     """Parse a program file; raises `LengthwiseError` when it cannot be read or is not a program."""
-    path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise LengthwiseError(f"no program at {path}; check the path") from None
-    except UnicodeDecodeError:
-        raise LengthwiseError(f"{path} is not UTF-8 text, so it is not a program") from None
-    except OSError as error:
-        raise LengthwiseError(f"cannot read {path}: {error.strerror or error}") from None
-    try:
-        return parse(text)
+        return parse(read_text(Path(path), what="program"))
     except CraspSyntaxError as error:
         raise LengthwiseError(f"{path}, {error}") from None
 

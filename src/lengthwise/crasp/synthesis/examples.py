@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.files import read_text
 
 Word = tuple[str, ...]
 LABELS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -17,12 +18,8 @@ def read_examples(path: Path) -> list[tuple[Word, Word | bool]]:
 
     Raises `LengthwiseError` that names the first malformed line.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, ValueError) as error:
-        raise LengthwiseError(f"cannot read examples {path}: {error}") from None
     examples = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(path, what="examples file").split("\n"), 1):
         if line.strip():
             try:
                 value = json.loads(line)

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.files import read_text
 from lengthwise.languages.automata.automaton import Dfa
 
+MOST_STATES = 2_000
+"""The most states of an automaton in a file, as many as of an expression."""
 KEYS = ("alphabet", "states", "start", "accepting", "transitions")
 
 
 def read_dfa(path: Path | str) -> Dfa:
     """The automaton in a JSON file; raises `LengthwiseError` for a file that cannot be read or is malformed."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:  # not UTF-8, or a name that no file can have
-        raise LengthwiseError(f"cannot read the automaton file {str(path)!r}: {error}") from None
+    text = read_text(Path(path), what="automaton file")
     try:
         value = json.loads(text, object_pairs_hook=_no_duplicates)
     except (ValueError, RecursionError) as error:  # a number of thousands of digits is no JSONDecodeError
@@ -42,6 +42,7 @@ def dfa_from_json(value: Any, *, where: str = "automaton") -> Dfa:
         require(key in value, f"{where}: the key {key!r} is missing")
     alphabet = _names(value["alphabet"], where, "alphabet")
     states = [str(state) for state in _names(value["states"], where, "states", numbers=True)]
+    require(len(states) <= MOST_STATES, f"{where}: has {len(states)} states; at most {MOST_STATES} are read")
     number = {state: index for index, state in enumerate(states)}
     start = _known(value["start"], number, where, "start")
     accepting = {_known(state, number, where, "accepting") for state in _list(value["accepting"], where, "accepting")}
@@ -76,10 +77,11 @@ def dfa_to_json(dfa: Dfa) -> dict[str, Any]:
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    for key in keys:
-        require(keys.count(key) == 1, f"automaton file: the key {key!r} occurs twice in one object; name it once")
-    return dict(pairs)
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        require(key not in found, f"automaton file: the key {key!r} occurs twice in one object; name it once")
+        found[key] = value
+    return found
 
 
 def _list(value: Any, where: str, key: str) -> list[Any]:

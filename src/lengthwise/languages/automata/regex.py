@@ -22,6 +22,8 @@ FOREIGN = {
 SPECIAL = frozenset("|*+?()[]{}\\ε∅")
 ESCAPED = SPECIAL | FOREIGN.keys() | {"-", ","}
 """The characters that may follow a backslash."""
+LONGEST = 20_000
+"""The most characters of an expression."""
 MAX_NESTING = 200  # far below Python's recursion limit
 
 
@@ -78,6 +80,8 @@ Regex = Empty | Epsilon | Literal | Union | Concat | Repeat
 
 def parse(text: str) -> Regex:
     """The expression ``text``; raises `RegexError` at the first character that does not fit."""
+    if len(text) > LONGEST:
+        raise RegexError(text, LONGEST + 1, f"it is longer than {LONGEST} characters; write an automaton to a file")
     parser = _Parser(text)
     expression = parser.union(0)
     if (extra := parser.peek()) is not None:

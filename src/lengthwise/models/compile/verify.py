@@ -70,8 +70,8 @@ def encode_for(program: Program, model: TheoryTransformer, words: Int[ndarray, "
 
 def compare(program: Program, model: TheoryTransformer, words: Int[ndarray, "B n"], offset: int = 0) -> Verification:
     """Compare all outputs at all positions of the program on words of one length, shifted by an offset."""
-    if not words.shape[1] and not (program.bos or program.eos):
-        return Verification(0, 0, 0)  # the program has no position to read
+    if not len(words) or not (words.shape[1] or program.bos or program.eos):
+        return Verification(0, 0, 0)  # there is no position to read
     ids = encode_for(program, model, words)
     positions = torch.arange(1, ids.shape[1] + 1).expand(len(ids), -1) + offset
     got = (model(ids, positions).logits > 0).numpy()[:, 0 if program.bos else 1 :]

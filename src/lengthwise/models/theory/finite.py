@@ -16,6 +16,9 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.theory.limit import LimitTransformer, TheoryTransformer
 from lengthwise.models.theory.limit_parts import LimitHead, LimitLayer, LimitMlp
 
+MOST_ENTRIES = 1 << 27
+"""The most entries of a table of positions: 1 GiB."""
+
 
 class FiniteTransformer(TheoryTransformer):
     """An ordinary causal transformer: ``positions`` is a table of N absolute position vectors, all φ are empty."""
@@ -55,6 +58,8 @@ def finite_version(model: LimitTransformer, context: int) -> FiniteTransformer:
     if context < 1:
         raise LengthwiseError(f"the context has to be at least 1, got {context}")
     added = context if model.window or any(head.phi.any() for layer in model.layers for head in layer.heads) else 0
+    if context * max(added, model.positions.shape[1]) > MOST_ENTRIES:
+        raise LengthwiseError(f"a context of {context} needs too large a table of positions; choose a smaller context")
     phases = model.positions[torch.arange(context) % model.period]
     positions = torch.cat([phases, torch.eye(context, added, dtype=phases.dtype)], dim=1)
     layers = [

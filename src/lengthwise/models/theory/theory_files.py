@@ -38,7 +38,11 @@ def save_theory(model: TheoryTransformer, path: Path, *, source: str = "") -> No
     }
     tensors = {name: value.contiguous() for name, value in model.state_dict().items()}
     with replacing(path) as temporary:
-        save_file(tensors, temporary, metadata={"lengthwise": json.dumps(description)})
+        try:
+            save_file(tensors, temporary, metadata={"lengthwise": json.dumps(description)})
+        except SafetensorError as error:
+            # It wraps the system's error as text; `replacing` knows what to say about those.
+            raise OSError(str(error)) from None
 
 
 def is_theory_file(path: Path) -> bool:

@@ -1,0 +1,184 @@
+"""Faults of users' files, of streams and of huge values: one clear line, exit code 2, and an end within seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from safetensors import SafetensorError
+from terminal import Answer, Terminal
+
+OWN = """
+from functools import cached_property
+from lengthwise.core.config import config
+from lengthwise.core.vocab import Vocab
+from lengthwise.tasks import Task
+
+@config
+class Mine(Task):
+    @cached_property
+    def vocab(self):
+        return Vocab.of("ab")
+
+    def write(self, seq, layout, rng):
+        seq.bos()
+        x = [seq.given(4 + rng.integers(2, size=seq.size), place=i + 1) for i in range(layout.length)]
+        seq.predicted(4, place=1, parents=[x[0]])
+        seq.eos()
+
+    def answer(self, prompt):
+        return ["a", "<eos>"]
+"""
+
+
+def one_line(answer: Answer, *says: str) -> None:
+    assert (answer.code, answer.out) == (2, ""), answer
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1
+    for part in says:
+        assert part in answer.err
+
+
+def own_task(folder: Path, old: str = "", new: str = "") -> str:
+    assert old in OWN
+    (folder / "own.py").write_text(OWN.replace(old, new, 1))
+    return f"{folder}/own.py:Mine"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("        seq.bos()", "        1 / 0", "own.py, line 14, in Mine.write: ZeroDivisionError: division by zero"),
+        ("        seq.bos()", "        raise SystemExit(0)", "own.py, line 14, in Mine.write: SystemExit: 0"),
+        ("        seq.bos()", "        raise GeneratorExit", "own.py, line 14, in Mine.write: GeneratorExit"),
+        ("@config\n", "", "class Mine in"),
+        ("@config\n", "raise BaseException('no')\n", "own.py, line 7, does not run: BaseException: no"),
+        ("@config\n", "raise GeneratorExit\n", "own.py, line 7, does not run: GeneratorExit"),
+        ("@config\n", "raise SystemExit(0)\n", "own.py, line 7, does not run: SystemExit: 0"),
+        ("predicted(4,", "predicted(99,", "token ids must be in 0..5, got 1..99"),
+        ("size=seq.size", "size=7", "column 1 got tokens of shape (7,); give one id, or one for each of the 1"),
+    ],
+)
+def test_own_tasks_that_fail(terminal: Terminal, tmp_path: Path, old: str, new: str, says: str) -> None:
+    one_line(terminal("show", own_task(tmp_path, old, new), "-n", 3, "--lengths", 3), says)
+
+
+def test_an_answer_of_nothing(terminal: Terminal, tmp_path: Path) -> None:
+    task = own_task(tmp_path, 'return ["a", "<eos>"]', "return None")
+    one_line(terminal("couple", task), "returned None; it must return a list of tokens")
+
+
+def test_text_for_an_id(tmp_path: Path) -> None:
+    """In a process of its own, because the tests check types at every call."""
+    command = [sys.executable, "-m", "lengthwise", "show", own_task(tmp_path, "predicted(4,", "predicted('a',")]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert answer.returncode == 2
+    assert answer.stderr == "error: a column takes token ids, got the text 'a'; write seq.vocab['a']\n"
+
+
+def test_the_traceback_is_behind_a_variable(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = own_task(tmp_path, "        seq.bos()", "        1 / 0")
+    assert "LENGTHWISE_DEBUG=1 shows the traceback" in terminal("show", task).err
+    monkeypatch.setenv("LENGTHWISE_DEBUG", "1")
+    shown = terminal("show", task).err
+    assert "Traceback (most recent call last)" in shown
+    assert shown.splitlines()[-1].startswith("error: ")
+
+
+def test_paths_are_not_markup(terminal: Terminal, tmp_path: Path) -> None:
+    for name in ("x[/red].json", "[red]x[/red].json"):
+        path = tmp_path / name
+        answer = terminal("decide", "a*", "--certificates", path)
+        assert (answer.code, path.exists()) == (0, True)
+        assert str(path) in answer.err.replace("\n", "")
+    weights = tmp_path / "[bold]w[/bold]"
+    assert str(weights) in terminal("crasp", "compile", "D-2", "-o", weights, "--verify", 2).err.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["show", "addition", "--lengths", "999999999"], "at most 100000, got 999999999"),
+        (["show", "parity", "-n", "100000"], "do not fit in memory; choose a smaller length"),
+        (["couple", "copy", "--from-data", "--examples", "999999999"], "--examples must be in 50..1000000"),
+        (["couple", "copy", "--lengths", "999999999"], "--lengths must be at most 10000"),
+        (["crasp", "compile", "majority", "--verify", "100000000"], "--verify must be in 0..100000"),
+        (["crasp", "compile", "majority", "--precision", "10000000"], "--precision must be in 0..1000 bits"),
+        (["crasp", "compile", "majority", "--context", "9" * 12], "choose a smaller context"),
+        (["regularizer", "majority", "--context", f"1{'0' * 100}"], "choose a smaller context"),
+        (["run", "addition", "--set", "evaluation.lengths=[1000000000]"], "lengths must be at most 1000000"),
+        (["influence", "--max-length", "-1"], "--max-length must be at least 2, got -1"),
+        (["influence", "--rule", "x"], "unknown selection rule 'x'"),
+        (["decide", f"{'a|' * 100_000}a"], "it is longer than 20000 characters"),
+        (["decide", "q" * 100_000], "unknown target"),
+    ],
+)
+def test_huge_values(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = terminal(*words)
+    one_line(answer, says)
+    assert len(answer.err) < 2100
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_program_is_compiled_without_random_words(terminal: Terminal) -> None:
+    assert terminal("crasp", "compile", "D-2", "--verify", 0).code == 0
+
+
+def test_memory_and_range_errors_are_one_line(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    for error, says in (
+        (MemoryError(), "not enough memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "not enough memory"),
+        (OverflowError("int too big to convert"), "a number is too large (int too big to convert)"),
+    ):
+        monkeypatch.setattr("lengthwise.report.example.example", lambda *_, error=error: (_ for _ in ()).throw(error))
+        one_line(terminal("show", "addition"), says)
+
+
+def test_an_automaton_of_many_states(terminal: Terminal, tmp_path: Path) -> None:
+    names = [str(state) for state in range(60_000)]
+    values = {"alphabet": ["a"], "states": names, "start": "0", "accepting": ["0"]}
+    moves = {name: {"a": names[index - 1]} for index, name in enumerate(names)}
+    (tmp_path / "dfa.json").write_text(json.dumps({**values, "transitions": moves}))
+    one_line(terminal("decide", tmp_path / "dfa.json"), "has 60000 states; at most 2000 are read")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda path: path.symlink_to("/dev/zero"), "it is a pipe or device; use a regular file"),
+        (os.mkfifo, "it is a pipe or device; use a regular file"),
+        (lambda path: path.symlink_to(path.with_name("gone")), "is a link to a file that does not exist"),
+        (lambda path: (path.touch(), os.truncate(path, 1 << 29)), "has 536,870,912 bytes; at most"),
+    ],
+    ids=["device", "pipe", "dangling link", "large"],
+)
+def test_result_files_that_are_no_files(terminal: Terminal, tmp_path: Path, make, says: str) -> None:
+    make(tmp_path / "result.json")
+    one_line(terminal("report", tmp_path, "-o", tmp_path / "page.html"), str(tmp_path / "result.json"), says)
+
+
+def test_weights_on_a_full_disk(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise SafetensorError("Error while serializing: No space left on device (os error 28)")
+
+    monkeypatch.setattr("lengthwise.models.theory.theory_files.save_file", full)
+    answer = terminal("crasp", "compile", "D-2", "--verify", 2, "-o", tmp_path / "w.safetensors")
+    assert answer.code == 2
+    assert "No space left on device" in answer.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_standard_output() -> None:
+    closed = ["/bin/sh", "-c", f'exec "{sys.executable}" -m lengthwise list schemes >&-']
+    answer = subprocess.run(closed, capture_output=True, text=True, check=False, timeout=60)
+    assert answer.returncode == 2
+    assert answer.stderr == "error: standard output is closed; redirect it to a file\n"
