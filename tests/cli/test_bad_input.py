@@ -71,7 +71,7 @@ def fails(terminal: Terminal, *arguments: object, says: str) -> str:
         (["decide", "a*", "--end", "eso"], "unknown end convention 'eso'. Did you mean 'eos'?"),
         (["decide", "a*", "--max-window", "0"], "max_window must be at least 1, got 0"),
         (["decide", "regex:abc", "--alphabet", "ab"], "symbol 'c' is not in the alphabet"),
-        (["decide", "nowhere.json"], "cannot read the automaton file"),
+        (["decide", "nowhere.json"], "no automaton file at nowhere.json"),
         (["crasp", "print", "D-22"], "unknown program 'D-22'. Did you mean"),
         (["crasp", "run", "nowhere.crasp", "--word", "a"], "no program at nowhere.crasp"),
         (["crasp", "run", "D-2", "--word", "abc"], "'c' is not in the program's alphabet"),

@@ -106,12 +106,7 @@ def couple(
             task, from_data, 0, lengths, {}, 0,
             reason="what comes next is not determined by the prefix, so no token has parents to be near",
         )  # fmt: skip
-    prompt = first.text(0)[: first.prompt_length]
-    try:
-        task.solve(prompt)
-    except ValueError as error:
-        shown = " ".join(prompt)
-        raise LengthwiseError(f"task {task.name!r} does not answer its own prompt {shown!r}: {error}") from error
+    _check_answer(task, first.text(0)[: first.prompt_length])
     known: dict[int, Dependencies] = {}
     for n in lengths:
         report(f"dependencies at length {n}")
@@ -144,6 +139,15 @@ def couple(
         report=checks,
         agrees=tuple(_agreements(task, rule, asked, checked, seed)),
     )
+
+
+def _check_answer(task: Task, prompt: Sequence[str]) -> None:
+    """Raise `LengthwiseError` unless the task answers a prompt of its own."""
+    try:
+        task.solve(prompt)
+    except ValueError as error:
+        shown = " ".join(prompt)
+        raise LengthwiseError(f"task {task.name!r} does not answer its own prompt {shown!r}: {error}") from error
 
 
 def _with_instances(task: Task) -> tuple[int, ...]:
