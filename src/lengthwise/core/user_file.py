@@ -65,6 +65,6 @@ def _module(path: Path, shown: str, module_name: str) -> ModuleType:
     except BaseException as error:  # a script that ends itself, with SystemExit or worse, does not end ours
         del sys.modules[module_name]
         line = line_in_file(error, str(path))
-        where = shown if line is None else f"{shown}, line {line},"
-        raise LengthwiseError(f"{where} does not run: {summary(error)}") from error
+        where = "" if line is None else f" (line {line})"
+        raise LengthwiseError(f"{shown} does not run: {summary(error)}{where}") from error
     return module
