@@ -175,7 +175,8 @@ def test_pages_are_on_the_site() -> None:
 def test_the_old_table_is_called_what_it_is() -> None:
     """The 25 tasks were searched with their results in view, so no text calls their table a prediction."""
     texts = [*PAGES, ROOT / "CHANGELOG.md", *(ROOT / "src").rglob("*.py")]
-    for path in texts:
+    # The blind study's predictions were written down before any training.
+    for path in [path for path in texts if "blind" not in str(path.relative_to(ROOT))]:
         text = " ".join(path.read_text(encoding="utf-8").split())
         assert not re.search(r"as predicted|cells? (that )?(is|are|was|were) predicted|predicted (yes|no)\b", text), (
             path

@@ -55,7 +55,7 @@ def fails(terminal: Terminal, *arguments: object, says: str) -> str:
         (["show", "addition", "--lengths", "0"], "has no instances of length 0"),
         (["show", "addition", "--set", "scheme.max_position=4"], "needs 8 position ids, but max_position is 4; raise"),
         (["show", "nowhere/task.py:Mine"], "no file nowhere/task.py"),
-        (["run", "additions"], "unknown recipe 'additions'. Did you mean 'addition'?"),
+        (["run", "additions"], "unknown recipe or task 'additions'. Did you mean 'addition'?"),
         (["run", "addition", "--preset", "quik"], "unknown preset 'quik'. Did you mean 'quick'?"),
         (["run", "addition", "--only", "coupeld"], "unknown system of recipe 'addition' 'coupeld'. Did you mean"),
         (["run", "addition", "--seeds", "0"], "--seeds must be at least 1, got 0"),

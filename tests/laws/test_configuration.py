@@ -14,6 +14,7 @@ from lengthwise.core.config import fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_directory import run_name
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
@@ -66,13 +67,13 @@ def test_experiments_come_back_from_json(experiment: Experiment):
     text = json.dumps(experiment.to_json(), allow_nan=False)
     again = Experiment.from_json(json.loads(text))
     assert again == experiment
-    assert again.key(3) == experiment.key(3)
+    assert run_name(again, 3) == run_name(experiment, 3)
     assert again.to_json() == json.loads(text)
 
 
 @given(experiments, experiments, st.integers(0, 3), st.integers(0, 3))
 def test_keys_are_equal_exactly_for_equal_runs(first: Experiment, second: Experiment, one: int, two: int):
-    assert (first.key(one) == second.key(two)) == ((first, one) == (second, two))
+    assert (run_name(first, one) == run_name(second, two)) == ((first, one) == (second, two))
 
 
 @pytest.mark.parametrize(("registry", "name"), COMPONENTS)
@@ -140,5 +141,5 @@ def test_every_field_is_in_the_hash(path: tuple[str, ...], value: Any):
             change = (not value) if isinstance(value, bool) else value + 1
         changed = BASE.edited([f"{'.'.join(path)}={json.dumps(change)}"])
     assert changed != BASE
-    assert changed.key(0) != BASE.key(0)
-    assert BASE.key(1) != BASE.key(0)
+    assert run_name(changed, 0) != run_name(BASE, 0)
+    assert run_name(BASE, 1) != run_name(BASE, 0)

@@ -59,7 +59,7 @@ def test_windows_of_pairs_agree_however_they_are_found() -> None:
     for words in (pairs.left, pairs.right):
         assert dfa.accepts_batch(words).all()
         states = dfa.states_along(words)
-        for row, place in zip(states, pairs.places, strict=True):
+        for row, place in zip(states, pairs.positions, strict=True):
             finals = {state for state, flag in enumerate(dfa.accepting) if flag}
             assert count_words(between(dfa, int(row[place]), finals), 9 - int(place)) > 0
     assert np.array_equal(spread([51, 52, 53, 54, 55], 3), [51, 53, 55])
