@@ -7,7 +7,7 @@ from lengthwise.sparsity.heads.attention import LocalHead
 from lengthwise.sparsity.heads.bound import Margins, heuristic_error, measure_margins, number_of_tuples, theorem_b
 from lengthwise.sparsity.heads.theorem import Setting, admissible
 from lengthwise.sparsity.planted.placements import offset_patterns
-from lengthwise.sparsity.planted.planted import Planted
+from lengthwise.sparsity.planted.planted_correlations import Planted
 
 
 def noisy_head(setting, rng):

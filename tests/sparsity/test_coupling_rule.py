@@ -8,9 +8,9 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.sparsity.coupling.coupling_rule import (
     NoCouplingError,
-    agreement,
     check_coupling,
     propose_coupling,
+    same_places,
 )
 from lengthwise.sparsity.coupling.coupling_search import PlaceFormula, linear
 from lengthwise.sparsity.coupling.dependence import Dependencies, estimate_dependencies
@@ -38,7 +38,7 @@ def test_found_at_short_lengths_and_holds_at_longer_ones(name):
     assert report.tokens_per_place <= 3
     assert [c.seen for c in report.checks] == [True, False]
     symbols = np.array(known[10].varies)
-    assert agreement(rule.places(10), handmade(name, 10), known[10].prompt_length, symbols)
+    assert same_places(rule.places(10), handmade(name, 10), known[10].prompt_length, symbols)
     assert rule.places(10)[symbols].min() >= 1
 
 
@@ -61,7 +61,7 @@ def test_both_handmade_rules_of_parity_count(task, first):
     for n in (4, 20):
         places = TASKS.build(task).batch(n, 1, stream(0)).places[0, 1:, 0]
         assert stated.places(n).tolist() == places.tolist()
-        assert agreement(rule.places(n), places, known[n].prompt_length, np.array(known[n].varies))
+        assert same_places(rule.places(n), places, known[n].prompt_length, np.array(known[n].varies))
     report = check_coupling(stated, known, lengths=(5, 10, 20))
     assert report.holds, report.problems
     assert report.tokens_per_place == 2
@@ -118,11 +118,11 @@ def test_the_check_finds_each_fault():
 def test_agreement_is_up_to_reversal_and_one_shift_of_the_answer():
     reference = np.array([1, 2, 3, 0, 1, 2, 3])
     compared = np.array([True] * 3 + [False] + [True] * 3)
-    assert agreement(reference + 5 * compared, reference, 3, compared)
-    assert agreement(4 - reference, reference, 3, compared)
-    assert agreement(reference + np.array([0, 0, 0, 9, 1, 1, 1]), reference, 3, compared)
-    assert not agreement(reference + np.array([0, 0, 0, 0, 2, 2, 2]), reference, 3, compared)
-    assert not agreement(np.array([1, 3, 2, 0, 1, 2, 3]), reference, 3, compared)
+    assert same_places(reference + 5 * compared, reference, 3, compared)
+    assert same_places(4 - reference, reference, 3, compared)
+    assert same_places(reference + np.array([0, 0, 0, 9, 1, 1, 1]), reference, 3, compared)
+    assert not same_places(reference + np.array([0, 0, 0, 0, 2, 2, 2]), reference, 3, compared)
+    assert not same_places(np.array([1, 3, 2, 0, 1, 2, 3]), reference, 3, compared)
 
 
 def test_formulas_as_text():

@@ -18,7 +18,7 @@ from lengthwise.sparsity.coupling.coupling_theory import (
 from lengthwise.sparsity.heads.attention import TupleTypes
 from lengthwise.sparsity.heads.learner import VersionSpace
 from lengthwise.sparsity.planted.placements import Strided, offset_patterns
-from lengthwise.sparsity.planted.planted import Planted
+from lengthwise.sparsity.planted.planted_correlations import Planted
 
 
 def copy_structure(n):

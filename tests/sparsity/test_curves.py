@@ -7,7 +7,7 @@ from lengthwise.sparsity.curves.curves import LEARNERS, _Posed, error_against_k,
 from lengthwise.sparsity.curves.growth import error_growth
 from lengthwise.sparsity.heads.attention import TupleTypes
 from lengthwise.sparsity.planted.placements import offset_patterns
-from lengthwise.sparsity.planted.planted import Planted
+from lengthwise.sparsity.planted.planted_correlations import Planted
 
 
 @pytest.fixture(scope="module")

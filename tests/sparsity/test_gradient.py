@@ -7,7 +7,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.sparsity.heads.attention import TupleTypes
 from lengthwise.sparsity.heads.gradient import ExpHead, train
-from lengthwise.sparsity.planted.planted import Planted
+from lengthwise.sparsity.planted.planted_correlations import Planted
 
 
 @settings(max_examples=15, deadline=None)

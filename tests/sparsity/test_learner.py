@@ -8,7 +8,7 @@ from lengthwise.core.rng import stream
 from lengthwise.sparsity.heads.attention import TupleTypes
 from lengthwise.sparsity.heads.learner import HeadClass, VersionSpace, empirical_risk, exact_learner
 from lengthwise.sparsity.heads.theorem import Setting, Strings, admissible
-from lengthwise.sparsity.planted.planted import Planted
+from lengthwise.sparsity.planted.planted_correlations import Planted
 
 
 def all_tables(types, classes=2):

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.sparsity.planted.labels import LABELS, Lookup, Majority, SumMod
-from lengthwise.sparsity.planted.placements import PLACEMENTS, FixedOffsets, Given, Local, Uniform, offset_patterns
-from lengthwise.sparsity.planted.planted import Planted, Words
+from lengthwise.sparsity.planted.placements import (
+    PLACEMENTS,
+    FixedOffsets,
+    Local,
+    Uniform,
+    UserPlacement,
+    offset_patterns,
+)
+from lengthwise.sparsity.planted.planted_correlations import Planted, Words
 
 
 @settings(max_examples=30, deadline=None)
@@ -57,12 +64,12 @@ def test_fixed_and_given_placements():
     assert draws.min() == 0
     assert fixed.patterns(4) == ((0, 2),)
     rows = np.array([[0, 3], [1, 9]])
-    assert Given(2, rows).sample(10, 5, stream(0)).tolist() == [[0, 3]] * 10
-    assert Given(2, rows).patterns(20) == ((0, 3), (0, 8))
-    ends = Given(2, lambda size, length, rng: np.tile([0, length - 1], (size, 1)))
+    assert UserPlacement(2, rows).sample(10, 5, stream(0)).tolist() == [[0, 3]] * 10
+    assert UserPlacement(2, rows).patterns(20) == ((0, 3), (0, 8))
+    ends = UserPlacement(2, lambda size, length, rng: np.tile([0, length - 1], (size, 1)))
     assert ends.sample(2, 7, stream(0)).tolist() == [[0, 6], [0, 6]]
     with pytest.raises(LengthwiseError, match="increasing"):
-        Given(2, lambda size, length, rng: np.ones((size, 2), dtype=int)).sample(2, 5, stream(0))
+        UserPlacement(2, lambda size, length, rng: np.ones((size, 2), dtype=int)).sample(2, 5, stream(0))
     with pytest.raises(LengthwiseError, match="length 5 or more, got 4"):
         Uniform(5).sample(1, 4, stream(0))
 

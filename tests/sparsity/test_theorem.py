@@ -17,7 +17,7 @@ from lengthwise.sparsity.heads.theorem import (
 )
 from lengthwise.sparsity.planted.labels import Lookup, Majority, Parity, SumMod
 from lengthwise.sparsity.planted.placements import FixedOffsets
-from lengthwise.sparsity.planted.planted import Planted
+from lengthwise.sparsity.planted.planted_correlations import Planted
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sparsity.md").read_text(encoding="utf-8")
 AND, FIRST = Lookup(m=2, table=(0, 0, 0, 1)), Lookup(m=2, table=(0, 0, 1, 1))

@@ -13,12 +13,12 @@ from lengthwise.core.config import fields_of
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.sparsity.coupling.coupling_rule import (
-    CouplingReport,
+    CouplingCheck,
     CouplingRule,
     NoCouplingError,
-    agreement,
     check_coupling,
     propose_coupling,
+    same_places,
 )
 from lengthwise.sparsity.coupling.dependence import Dependencies, Sampler, estimate_dependencies
 from lengthwise.sparsity.coupling.dependence_data import dependencies_from_data
@@ -53,7 +53,7 @@ class CouplingFinding:
     queries: int
     rule: CouplingRule | None = None
     reason: str = ""
-    report: CouplingReport | None = None
+    report: CouplingCheck | None = None
     agrees: tuple[tuple[int, bool], ...] = ()
 
     @property
@@ -204,5 +204,5 @@ def _agreements(
         stated = places[0, :, 0]
         if len(rule.places(n)) != len(stated):
             return [*found, (n, False)]
-        found.append((n, agreement(rule.places(n), stated, asked[n].prompt_length, symbols)))
+        found.append((n, same_places(rule.places(n), stated, asked[n].prompt_length, symbols)))
     return found

@@ -1,1 +1,1 @@
-"""Planted correlations and sparse functional attention (Golowich et al. 2025, sections 3 and 4). NumPy only."""
+"""Planted correlations, sparse functional attention and position coupling (Golowich et al. 2025, sections 3 and 4)."""

@@ -16,7 +16,7 @@ from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, SPECIALS, Vocab
 from lengthwise.sparsity.planted.labels import LABELS, Label, Lookup, Majority, Parity, SumMod
 from lengthwise.sparsity.planted.placements import FixedOffsets, Local, Placement, Strided, Uniform
-from lengthwise.sparsity.planted.planted import Planted
+from lengthwise.sparsity.planted.planted_correlations import Planted
 from lengthwise.tasks.base import TASKS, Task
 
 QUERY = "?"

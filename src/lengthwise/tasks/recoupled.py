@@ -15,17 +15,17 @@ from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import Vocab
 from lengthwise.sparsity.coupling.coupling_rule import CouplingRule
-from lengthwise.sparsity.coupling.coupling_search import PlaceFormula, Segment
+from lengthwise.sparsity.coupling.coupling_search import ColumnRange, PlaceFormula
 from lengthwise.tasks.base import TASKS, Task
 from lengthwise.tasks.copy import Copy
 
 COPY_RULE = CouplingRule(
     segments=(
-        Segment(1, 0, in_prompt=True, varies=False),
-        Segment(0, 1, in_prompt=True, varies=True),
-        Segment(1, 0, in_prompt=True, varies=False),
-        Segment(0, 1, in_prompt=False, varies=True),
-        Segment(1, 0, in_prompt=False, varies=False),
+        ColumnRange(1, 0, in_prompt=True, varies=False),
+        ColumnRange(0, 1, in_prompt=True, varies=True),
+        ColumnRange(1, 0, in_prompt=True, varies=False),
+        ColumnRange(0, 1, in_prompt=False, varies=True),
+        ColumnRange(1, 0, in_prompt=False, varies=False),
     ),
     formulas=(
         None,

@@ -1,6 +1,6 @@
 """Samples planted text, whose influential tokens S* are known; a query at its end names the topic of S*.
 
-The strings extend `lengthwise.sparsity.planted.planted` (Golowich et al. 2025, Definition 3.2): S* lies in the masked
+The strings extend `sparsity.planted.planted_correlations` (Golowich et al. 2025, Definition 3.2): S* lies in the masked
 block, which also holds k tokens of a second topic as a decoy. A block of text on other topics therefore gives no
 information on the target, and what a selection rule gains from it is selection noise.
 """
@@ -20,7 +20,7 @@ from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.sparsity.planted.labels import Majority, Parity, SumMod
 from lengthwise.sparsity.planted.placements import Uniform
-from lengthwise.sparsity.planted.planted import Planted, Words
+from lengthwise.sparsity.planted.planted_correlations import Planted, Words
 
 NOISE = 4
 """Number of noise symbols in the alphabet."""

@@ -1,1 +1,1 @@
-"""Which tokens depend on which, and the search for a position coupling that brings them together."""
+"""Estimates which tokens depend on which, and searches a position coupling that brings them together."""

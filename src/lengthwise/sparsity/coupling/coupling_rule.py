@@ -1,11 +1,11 @@
-"""From dependencies at a few lengths to a position coupling for every length, and a check of it.
+"""`CouplingRule` gives the places of a position coupling at every length; `propose_coupling` finds one, with checks.
 
-The tokens of a sequence fall into *segments*: runs of columns that vary (digits, letters) and columns that never do
-(``=``, ``<eos>``). A rule gives token i of a segment the place
+The tokens of a sequence fall into *segments*: ranges of columns that vary (digits, letters) or are constant (``=``,
+``<eos>``). A rule gives token i of a segment the place
 
     shift + per_length·n + slope·⌊(i + phase) / run⌋,     slope in {-1, 0, 1},
 
-which is affine in the index from the segment's start or end, so it extends to every length n. Place 0 is "no place".
+so it extends to every length n. Place 0 means no place.
 """
 
 from __future__ import annotations
@@ -19,27 +19,30 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.sparsity.coupling.coupling_search import PlaceFormula, Segment, find_segments, search_formulas
+from lengthwise.sparsity.coupling.coupling_search import ColumnRange, PlaceFormula, find_segments, search_formulas
 from lengthwise.sparsity.coupling.dependence import Dependencies
 
 
 class NoCouplingError(LengthwiseError):
-    """No rule of the family puts every parent within one place; the message says at which point it fails."""
+    """No rule of the family puts every parent within one place; the message names the reason."""
 
 
 @dataclass(frozen=True)
 class CouplingRule:
     """Places for every length. ``formulas[s]`` is None where segment s gets no place.
 
-    ``lengths`` are the lengths it was found from.
+    The rule was found from sequences of the ``lengths``.
     """
 
-    segments: tuple[Segment, ...]
+    segments: tuple[ColumnRange, ...]
     formulas: tuple[PlaceFormula | None, ...]
     lengths: tuple[int, ...]
 
     def places(self, length: int) -> Int[ndarray, " T"]:
-        """The place of every token, prompt and answer, at ``length``; real places start at 1."""
+        """The place of every token, prompt and answer, at ``length``; places start at 1, and 0 means none.
+
+        Raises `LengthwiseError` for a length that has no sequence.
+        """
         parts = []
         for segment, formula in zip(self.segments, self.formulas, strict=True):
             size = segment.size(length)
@@ -48,7 +51,7 @@ class CouplingRule:
         return np.concatenate(parts)
 
     def describe(self) -> str:
-        """One line per segment."""
+        """The rule as text, one line per segment."""
         lines = []
         for segment, formula in zip(self.segments, self.formulas, strict=True):
             lines.append(f"{segment.describe():<34} {'no place' if formula is None else formula.describe()}")
@@ -56,10 +59,10 @@ class CouplingRule:
 
 
 def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Dependencies]) -> CouplingRule:
-    """The rule that keeps every parent within one place of the predicting token, parents closest to their children.
+    """The rule that keeps every parent within one place of the predicting token, with the closest parents.
 
-    Needs dependencies at two lengths or more (three tell affine from accidental). Raises `NoCouplingError`, saying
-    why, if no rule of the family does it.
+    Needs dependencies at two lengths or more; with three, an accidental fit is unlikely. Raises `NoCouplingError` with
+    the reason if no rule of the family does this.
     """
     known = list(dependencies.values()) if isinstance(dependencies, Mapping) else list(dependencies)
     require(len(known) >= 2, f"a rule needs dependencies at two lengths or more, got {len(known)}; estimate another")
@@ -79,8 +82,8 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
     )
     if len(known) > 2 and all(b > a for a, b in pairwise(sparsity)):
         raise grows
-    # Parents that grow in steps (a majority of 2m bits needs 2m - 1 of them, as many as of 2m - 1 bits) may have a rule
-    # at the few lengths given; only if there is none is the growth the reason.
+    # Where the number of parents grows in steps (a majority of 2m bits has as many as one of 2m - 1 bits), the given
+    # lengths may still have a rule; the growth is the reason only if they have none.
     in_steps = len(known) > 2 and sparsity[-1] > sparsity[0] and all(b >= a for a, b in pairwise(sparsity))
     segments = find_segments(known)
     if segments is None and in_steps:
@@ -102,7 +105,7 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
 
 @dataclass(frozen=True)
 class LengthCheck:
-    """One length of a `CouplingReport`."""
+    """One length of a `CouplingCheck`."""
 
     length: int
     tokens: int
@@ -113,10 +116,10 @@ class LengthCheck:
 
 
 @dataclass(frozen=True)
-class CouplingReport:
-    """The four requirements on a coupling, by length.
+class CouplingCheck:
+    """The result of `check_coupling`: four requirements on a coupling, by length.
 
-    (i) tokens per place don't grow, (ii) the number of places grows linearly, (iii) every span is at most 1, (iv) the
+    (i) tokens per place do not grow, (ii) the number of places grows linearly, (iii) every span is at most 1, (iv) the
     rule holds at lengths that it was not found from.
     """
 
@@ -125,19 +128,19 @@ class CouplingReport:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether all requirements are met."""
         return not self.problems
 
     @property
     def tokens_per_place(self) -> int:
-        """c."""
+        """c: the largest number of tokens of one place."""
         return max(check.tokens_per_place for check in self.checks)
 
 
 def check_coupling(
     rule: CouplingRule, dependencies: Mapping[int, Dependencies], lengths: Sequence[int] = (5, 10, 20, 40)
-) -> CouplingReport:
-    """Check (i) to (iv) at ``lengths``, against dependencies estimated there and not taken from the rule.
+) -> CouplingCheck:
+    """Check requirements (i) to (iv) at ``lengths`` against dependencies estimated there.
 
     The span of a dependency is the distance of the parent's place from that of the *predicting* token, the one before
     the predicted. A parent or predicting token without a place is a problem. Raises `LengthwiseError` if dependencies
@@ -166,7 +169,7 @@ def check_coupling(
     problems += _growth(checks)
     if all(check.seen for check in checks):
         problems.append("no length was checked that the rule was not found from")
-    return CouplingReport(tuple(checks), tuple(problems))
+    return CouplingCheck(tuple(checks), tuple(problems))
 
 
 def _growth(checks: list[LengthCheck]) -> list[str]:
@@ -186,9 +189,11 @@ def _growth(checks: list[LengthCheck]) -> list[str]:
     return problems
 
 
-def agreement(found: Int[ndarray, " T"], reference: Int[ndarray, " T"], prompt_length: int, compared: ndarray) -> bool:
-    """Whether two placings are the same on the ``compared`` tokens, up to reversal, a constant, and one more shift of
-    the answer by at most one place.
+def same_places(
+    found: Int[ndarray, " T"], reference: Int[ndarray, " T"], prompt_length: int, compared: ndarray
+) -> bool:
+    """Whether two assignments of places are equal on the ``compared`` tokens (a mask ``[T]``), up to reversal, a
+    constant, and a shift of the answer by at most one place.
     """
     prompt = np.flatnonzero(compared[:prompt_length])
     answer = np.flatnonzero(compared[prompt_length:]) + prompt_length

@@ -1,10 +1,10 @@
-"""Segments of a sequence, and the search for place formulas that keep every parent within one place."""
+"""The coupling search: splits sequences into segments and finds place formulas that keep every parent near."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -15,8 +15,8 @@ from lengthwise.sparsity.coupling.dependence import Dependencies
 
 
 @dataclass(frozen=True)
-class Segment:
-    """A run of columns: ``base + per_length·n`` tokens, in the prompt or the answer, that vary or don't."""
+class ColumnRange:
+    """A segment: ``base + per_length·n`` neighbouring columns of the prompt or the answer, all varying or constant."""
 
     base: int
     per_length: int
@@ -28,7 +28,7 @@ class Segment:
         return self.base + self.per_length * length
 
     def describe(self) -> str:
-        """Where it is and how long."""
+        """Its location and size as text."""
         where, what = "prompt" if self.in_prompt else "answer", "symbols" if self.varies else "constant"
         return f"{where}, {linear(self.base, self.per_length)} {what}"
 
@@ -63,10 +63,10 @@ def linear(base: int, per_length: int) -> str:
     return term if base == 0 else f"{term} {'+' if base > 0 else '-'} {abs(base)}"
 
 
-def find_segments(known: Sequence[Dependencies]) -> tuple[Segment, ...] | None:
+def find_segments(known: Sequence[Dependencies]) -> tuple[ColumnRange, ...] | None:
     """The segments that all lengths have in common; None if their sizes are not affine in the length.
 
-    Runs of constant columns whose size does not grow are taken apart: each token of ``<bos>``, ``=`` … is its own.
+    Constant columns of a fixed number (``<bos>``, ``=`` …) become one segment each.
     """
     runs = [_runs(d) for d in known]
     if len({tuple(kind for kind, _ in run) for run in runs}) != 1:
@@ -80,14 +80,14 @@ def find_segments(known: Sequence[Dependencies]) -> tuple[Segment, ...] | None:
         if rest or any(size != base + rate * m for size, m in zip(sizes, n, strict=True)):
             return None
         if rate == 0 and not varies:
-            segments += [Segment(1, 0, in_prompt, varies)] * base
+            segments += [ColumnRange(1, 0, in_prompt, varies)] * base
         else:
-            segments.append(Segment(base, rate, in_prompt, varies))
+            segments.append(ColumnRange(base, rate, in_prompt, varies))
     return tuple(segments)
 
 
 def _runs(d: Dependencies) -> list[tuple[tuple[bool, bool], int]]:
-    """((in the prompt, varies), size) of every run."""
+    """((in the prompt, varies), size) of every range of equal columns."""
     result: list[tuple[tuple[bool, bool], int]] = []
     for i, varies in enumerate(d.varies):
         kind = (i < d.prompt_length, varies)
@@ -100,7 +100,7 @@ def _runs(d: Dependencies) -> list[tuple[tuple[bool, bool], int]]:
 
 @dataclass(frozen=True)
 class _Link:
-    """Tokens of segment ``left`` and ``right`` that must be close, by index, with their lengths."""
+    """Pairs of tokens that should be close: their indices in two segments, and the lengths of their sequences."""
 
     left: Int[ndarray, " E"]
     right: Int[ndarray, " E"]
@@ -112,12 +112,12 @@ _Links = dict[tuple[int, int], _Link]
 
 
 def search_formulas(
-    segments: tuple[Segment, ...], known: Sequence[Dependencies]
+    segments: tuple[ColumnRange, ...], known: Sequence[Dependencies]
 ) -> tuple[PlaceFormula | None, ...] | None:
-    """Formulas for the segments that dependencies touch, None for the others; None if there are none.
+    """Formulas for the segments that dependencies touch, None for the others; None if the search fails.
 
-    The first growing segment of the answer is the anchor (place i, upwards); the others follow in the order in which
-    dependencies reach them, each candidate checked against all links to what already has a formula; depth first.
+    The first growing segment of the answer gets place i. A depth-first search assigns the others, most linked first,
+    and checks each candidate against all links to segments that already have a formula.
     """
     near, close, step = _links(segments, known)
     touched = {s for pair in near for s in pair}
@@ -137,10 +137,9 @@ def search_formulas(
 _RUNS = tuple((run, phase) for run in (1, 2, 3) for phase in range(run))
 
 
-def _links(segments: tuple[Segment, ...], known: Sequence[Dependencies]) -> tuple[_Links, _Links, _Links]:
-    """``near``: predicting token and parent, at most 1 apart. ``close``: predicted token and parent, best equal.
-
-    ``step``: predicting and predicted token, best one after the other.
+def _links(segments: tuple[ColumnRange, ...], known: Sequence[Dependencies]) -> tuple[_Links, _Links, _Links]:
+    """Three kinds of links: ``near`` (predicting token, parent; at most 1 apart), ``close`` (predicted token, parent;
+    preferably equal) and ``step`` (predicting token, predicted token; preferably consecutive).
     """
     near: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
     close: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
@@ -160,7 +159,7 @@ def _arrays(links: dict[tuple[int, int], list[tuple[int, int, int]]]) -> _Links:
 
 
 def _extend(
-    segments: tuple[Segment, ...],
+    segments: tuple[ColumnRange, ...],
     near: _Links,
     close: _Links,
     step: _Links,
@@ -171,16 +170,16 @@ def _extend(
     if not missing:
         return formulas
 
-    # The segment with most links to what is placed already: its candidates are the most constrained.
+    # The segment with most links to those with a formula has the most constrained candidates.
     def linked(s: int) -> int:
         return sum(len(link.length) for pair, link in near.items() if s in pair and set(pair) & formulas.keys())
 
-    chosen = max(sorted(missing), key=linked)
+    new = max(sorted(missing), key=linked)
     scored = []
-    for formula in _candidates(segments[chosen]):
-        trial = {**formulas, chosen: formula}
-        if _fits(near, trial, chosen):
-            cost = _cost(close, trial, chosen), _cost(step, trial, chosen, ahead=1)
+    for formula in _candidates(segments[new]):
+        trial = {**formulas, new: formula}
+        if _fits(near, trial, new):
+            cost = _cost(close, trial, new), _cost(step, trial, new, ahead=1)
             scored.append((*cost, formula.run, abs(formula.shift), len(scored), trial))
     for *_, trial in sorted(scored, key=lambda item: item[:5]):
         found = _extend(segments, near, close, step, trial, touched)
@@ -189,7 +188,7 @@ def _extend(
     return None
 
 
-def _candidates(segment: Segment) -> list[PlaceFormula]:
+def _candidates(segment: ColumnRange) -> list[PlaceFormula]:
     if segment.per_length == 0 and segment.base == 1:
         return [PlaceFormula(shift, tau, 0) for shift, tau in product(range(-4, 5), (0, 1))]
     # A slope of zero would put a growing segment into one place.
@@ -209,7 +208,7 @@ def _cost(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int
 
 
 def _gaps(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int) -> list[ndarray]:
-    """How far right places are from left places plus ``ahead``, for every link that the new formula completes."""
+    """Distances of right places from left places plus ``ahead``, for every link that the new formula completes."""
     return [
         np.abs(formulas[a](link.left, link.length) + ahead - formulas[b](link.right, link.length))
         for (a, b), link in links.items()
@@ -218,9 +217,9 @@ def _gaps(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int
 
 
 def _finish(
-    segments: tuple[Segment, ...], found: dict[int, PlaceFormula], known: Sequence[Dependencies]
+    segments: tuple[ColumnRange, ...], found: dict[int, PlaceFormula], known: Sequence[Dependencies]
 ) -> tuple[PlaceFormula | None, ...]:
-    """Shift all formulas so that the smallest place is 1, and let the end token follow the answer."""
+    """Shift all formulas so that the smallest place is 1, and give the end token the place after the answer."""
     low = min(
         int(found[s](np.arange(segments[s].size(d.length)), d.length).min())
         for s in found
@@ -231,9 +230,7 @@ def _finish(
     for s, segment in enumerate(segments):
         formula = found.get(s)
         if formula is not None:
-            formula = PlaceFormula(
-                formula.shift + 1 - low, formula.per_length, formula.slope, formula.run, formula.phase
-            )
+            formula = replace(formula, shift=formula.shift + 1 - low)
         elif s and not segment.in_prompt and segment.base == 1 and not segment.per_length:
             before, size = result[s - 1], segments[s - 1]
             if before is not None and before.slope == 1 and before.run == 1:

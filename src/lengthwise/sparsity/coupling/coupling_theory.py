@@ -1,6 +1,6 @@
-"""Position coupling and PoSE as statements about arrays of ids: span, locality, super-tokens, coverage.
+"""Measures position ids: the span of dependencies, local coupling, super-tokens, and the coverage of PoSE.
 
-Everything takes ids ``[B, T]`` and parents ``[B, T, P]`` (positions, -1 pads), so it applies to any task.
+Ids are ``[B, T]`` and parents ``[B, T, P]`` (positions, -1 pads), so all functions apply to any task.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def dependency_spans(
 ) -> Int[ndarray, " B"]:
     """The largest |id of the predicting token - id of a parent| over scored tokens, per sequence.
 
-    The predicting token is the one before the predicted. Tokens without parents span nothing.
+    The predicting token is the one before the predicted; a sequence without parents has span 0.
     """
     _check(ids, parents)
     real = _real(parents, scored)
@@ -37,11 +37,11 @@ def dependency_spans(
 
 @dataclass(frozen=True)
 class LocalCoupling:
-    """Check of a local position coupling (after Golowich et al. 2025, Definition 4.1).
+    """The result of `check_local_coupling` (after Golowich et al. 2025, Definition 4.1).
 
-    ``width`` is the largest distance between the places of two parents of one token; ``violations`` counts the tokens
-    where it exceeds the window, of ``tokens`` with parents; ``unplaced`` counts parents without a place;
-    ``tokens_per_place`` is c, and ``places`` the number of places used (both the largest over sequences).
+    ``width`` is the largest distance between the places of two parents of one token. Of ``tokens`` with parents,
+    ``violations`` exceed the window; ``unplaced`` counts parents without a place. ``tokens_per_place`` (c) and
+    ``places`` (the number of places used) are maxima over sequences.
     """
 
     window: int
@@ -64,7 +64,7 @@ def check_local_coupling(
     window: int,
     scored: Bool[ndarray, " T"] | None = None,
 ) -> LocalCoupling:
-    """Whether the places of every token's parents lie within a window of width ``window``; place 0 is no place."""
+    """Check that the places of every token's parents lie within a window of width ``window``; place 0 is no place."""
     _check(places, parents)
     real = _real(parents, scored)
     value = places[np.arange(len(places))[:, None, None], parents]
@@ -86,10 +86,10 @@ def check_local_coupling(
 
 
 def super_tokens(tokens: Int[ndarray, "B T"], places: Int[ndarray, " T"], alphabet: int) -> Int[ndarray, "B M"]:
-    """The string of super-tokens: at each place, the ordered tuple of its tokens as one number below (|V| + 1)^c.
+    """The string of super-tokens: at each of the M places, the ordered tuple of its tokens as one number.
 
-    Digits base |V| + 1 of the number are tokens plus one, the first token most significant; missing ones are 0. c is
-    the largest number of tokens of a place, so strings of one layout share their alphabet at all lengths.
+    The number's digits in base |V| + 1 are the tokens plus one, the first token most significant, and 0 for missing
+    tokens; it has c digits, the largest number of tokens of a place. Raises `LengthwiseError` if it exceeds 2^62.
     """
     top = int(places.max(initial=0))
     groups = [np.flatnonzero(places == p) for p in range(1, top + 1)]
@@ -104,9 +104,10 @@ def super_tokens(tokens: Int[ndarray, "B T"], places: Int[ndarray, " T"], alphab
 
 
 def pose_ids(size: int, length: int, target: int, chunks: int, rng: Rng) -> Int[ndarray, "B T"]:
-    """Ids of PoSE (Zhu et al. 2023): the string in ``chunks`` pieces, each pushed on by a random jump, below target.
+    """Ids of PoSE (Zhu et al. 2023): the string is cut into ``chunks`` pieces, each shifted by a random jump.
 
-    Cuts and jumps are uniform; the first piece may start above 0.
+    Ids stay below ``target``; cuts and jumps are uniform, and the first piece may start above 0. Raises
+    `LengthwiseError` unless 1 <= chunks <= length <= target.
     """
     require(1 <= chunks <= length <= target, f"PoSE needs chunks <= length <= target, got {chunks}, {length}, {target}")
     cuts = np.argsort(rng.random((size, length - 1)), axis=1)[:, : chunks - 1] + 1
@@ -118,18 +119,18 @@ def pose_ids(size: int, length: int, target: int, chunks: int, rng: Rng) -> Int[
 def pose_covers(pattern: Offsets, length: int, target: int, chunks: int) -> bool:
     """Whether some PoSE ids give k tokens of a string of ``length`` these id offsets.
 
-    At most chunks - 1 gaps can be inflated; each still takes one position, the others take their full width. Inflating
-    the largest gaps leaves the most room.
+    At most chunks - 1 gaps can be stretched, preferably the largest. A stretched gap takes one position, every other
+    its full width.
     """
     gaps = sorted(b - a for a, b in pairwise(pattern))
-    inflated = min(chunks - 1, len(gaps))
-    kept = gaps[: len(gaps) - inflated]
-    return pattern[-1] < target and sum(kept) + inflated <= length - 1
+    stretched = min(chunks - 1, len(gaps))
+    kept = gaps[: len(gaps) - stretched]
+    return pattern[-1] < target and sum(kept) + stretched <= length - 1
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many of the offset patterns possible at the target length are already seen at the training length."""
+    """How many of the offset patterns possible at the target length occur at the training length."""
 
     k: int
     length: int
@@ -141,7 +142,7 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Covered patterns over all."""
+        """The share of covered patterns."""
         return self.covered / self.patterns
 
 
@@ -150,7 +151,8 @@ def pose_coverage(
 ) -> Coverage:
     """Count the covered patterns of k tokens at ``target``: of all C(target - 1, k - 1), or of ``samples`` random ones.
 
-    Without ``rng`` the count is exact and refused beyond 500,000 patterns. One chunk is training without PoSE.
+    Without ``rng`` the count is exact; raises `LengthwiseError` beyond 500,000 patterns. With one chunk there is no
+    PoSE.
     """
     number = comb(target - 1, k - 1)
     patterns: Iterable[Offsets]

@@ -1,10 +1,10 @@
-"""Which earlier tokens does each predicted token depend on? Estimated by querying the task.
+"""Estimates which earlier tokens each predicted token depends on, by querying the task.
 
 A set D of earlier tokens (of the prompt and of the answer so far) *determines* a predicted token if no two runs of the
-task agree on D and differ in that token. We look for a smallest such D by refutation: a pair of runs that differ in
-the token must differ somewhere in D, so every pair is a constraint "D meets this set of positions". Take a smallest set
-that meets all constraints found so far; resample everything that it does not fix; if a pair agrees on D and differs in
-the token, shrink the difference of that pair to a minimal one, add it, and repeat. No structure of the task is used.
+task agree on D and differ in that token. A smallest such D is found by refutation. Two runs that differ in the token
+differ somewhere in D, so every pair of runs is a constraint "D meets this set of positions". Take a smallest set that
+meets all constraints so far and resample all other tokens. If two runs agree on D and differ in the token, shrink
+their difference to a minimal one, add it as a constraint, and repeat. The task's own structure is not used.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from lengthwise.core.rng import Rng
 from lengthwise.sparsity.coupling.hitting import smallest_hitting_set
 
 Oracle = Callable[[Sequence[str]], Sequence[str]]
-"""Prompt tokens -> everything that follows. `ValueError` or `LookupError` says: not a prompt of this task."""
+"""Prompt tokens -> all tokens of the answer; raises `ValueError` or `LookupError` for other prompts."""
 Sampler = Callable[[int, Rng], Sequence[str]]
 """Length and generator -> the tokens of a random prompt."""
 
 
 @dataclass(frozen=True)
 class Dependencies:
-    """The structure of one length: positions count from 0 through the prompt and on through the answer.
+    """The dependencies at one length; positions count from 0 through the prompt and the answer.
 
-    ``parents[j]`` are the positions that determine answer token j (position ``prompt_length + j``), as few as
-    possible, of equally small sets a recent one. ``varies`` tells for every position whether its token is ever
-    different. ``unresolved`` lists answer tokens for which no determining set was found; their parents are a guess.
+    ``parents[j]`` is a smallest set of positions that determines answer token j (position ``prompt_length + j``),
+    preferably recent ones. ``varies`` says for every position whether its token differs between sequences. The parents
+    of the answer tokens in ``unresolved`` are a guess, because no determining set was found.
     """
 
     length: int
@@ -44,12 +44,12 @@ class Dependencies:
 
     @property
     def tokens(self) -> int:
-        """T, tokens of prompt and answer."""
+        """T: the number of tokens of prompt and answer."""
         return len(self.varies)
 
     @property
     def sparsity(self) -> int:
-        """The largest number of parents."""
+        """k: the largest number of parents."""
         return max((len(p) for p in self.parents), default=0)
 
     def edges(self) -> Int[ndarray, "E 2"]:
@@ -63,11 +63,11 @@ def estimate_dependencies(
 ) -> Dependencies:
     """Find a smallest determining set for every answer token at one length, by exact resampling.
 
-    ``bases`` random prompts say which columns vary. A set counts as determining when ``groups`` groups of
-    ``resamples`` + 1 runs that share its prompt tokens hold no refutation, nor do all runs made so far taken together;
-    so a dependence that shows in a fraction q of prompts is missed with probability at most about (1 - q)^groups.
-    Prompts of another number of tokens than the first are passed over. Raises `LengthwiseError` if the task answers
-    hardly any prompt.
+    ``bases`` random prompts show which columns vary. A set counts as determining if neither ``groups`` groups of
+    ``resamples`` + 1 runs that share its prompt tokens, nor all runs so far, contain a refutation. So a dependence that
+    shows in a fraction q of prompts is missed with probability at most about (1 - q)^groups. Prompts with another
+    number of tokens than the first are skipped. Raises `LengthwiseError` if the task answers less than a tenth of the
+    prompts.
     """
     runs = _Runs(oracle, sampler, length, rng)
     table = runs.bases(bases)
@@ -82,14 +82,14 @@ def estimate_dependencies(
             if changed is not None:
                 pairs.add(row, changed)
     targets = [t for t in range(runs.prompt_length, table.shape[1]) if varies[t]]
-    chosen: dict[int, tuple[int, ...]] = {}
+    subset: dict[int, tuple[int, ...]] = {}
     resolved: dict[int, bool] = {}
-    # Later targets add runs that may refute earlier sets: a second look costs no query, a third is hardly ever needed.
+    # Later targets add runs that may refute earlier sets; checking those runs costs no query.
     for _ in range(3):
         for target in targets:
-            if target not in chosen or runs.refute(target, chosen[target]):
-                chosen[target], resolved[target] = _determine(target, runs, table, pairs, varies, groups, resamples)
-    parents = [chosen.get(t, ()) for t in range(runs.prompt_length, table.shape[1])]
+            if target not in subset or runs.refute(target, subset[target]):
+                subset[target], resolved[target] = _determine(target, runs, table, pairs, varies, groups, resamples)
+    parents = [subset.get(t, ()) for t in range(runs.prompt_length, table.shape[1])]
     unresolved = [t - runs.prompt_length for t in targets if not resolved[t]]
     return Dependencies(
         length, runs.prompt_length, tuple(parents), tuple(varies.tolist()), tuple(unresolved), runs.queries
@@ -99,32 +99,31 @@ def estimate_dependencies(
 def _determine(
     target: int, runs: _Runs, table: ndarray, pairs: _Pairs, varies: ndarray, groups: int, resamples: int
 ) -> tuple[tuple[int, ...], bool]:
-    """A smallest set of positions before ``target`` that withstands refutation, and whether one was found."""
-    chosen: tuple[int, ...] = ()
+    """A smallest set of positions before ``target`` that is not refuted, and whether one was found."""
+    subset: tuple[int, ...] = ()
     for _ in range(4 * target + 50):
-        chosen = smallest_hitting_set(pairs.constraints(target))
-        # Cheapest first: a look at the latest runs, then new ones, and all runs only for a set that stood so far.
-        refutation, compared = runs.refute(target, chosen, latest=2000), 0
+        subset = smallest_hitting_set(pairs.constraints(target))
+        # Cheapest first: the latest runs, then new runs, and all runs only for a set that these do not refute.
+        refutation, compared = runs.refute(target, subset, latest=2000), 0
         if refutation is None:
-            refutation, compared = _refute(target, chosen, runs, table, varies, groups, resamples)
-        refutation = refutation or runs.refute(target, chosen)
+            refutation, compared = _refute(target, subset, runs, table, varies, groups, resamples)
+        refutation = refutation or runs.refute(target, subset)
         if refutation is None:
-            return chosen, compared > 0
-        pairs.add(*_shrink(target, chosen, *refutation, runs))
-    return chosen, False
+            return subset, compared > 0
+        pairs.add(*_shrink(target, subset, *refutation, runs))
+    return subset, False
 
 
 def _refute(
-    target: int, chosen: tuple[int, ...], runs: _Runs, table: ndarray, varies: ndarray, groups: int, resamples: int
+    target: int, subset: tuple[int, ...], runs: _Runs, table: ndarray, varies: ndarray, groups: int, resamples: int
 ) -> tuple[tuple[ndarray, ndarray] | None, int]:
-    """Two runs that agree on ``chosen`` and differ in ``target``, or None; and how many agreeing pairs were compared.
+    """Two runs that agree on ``subset`` and differ in ``target``, or None; and the number of agreeing pairs compared.
 
-    Every other group changes only one to four tokens: where the answer tokens of ``chosen`` have many values, runs that
-    agree on them are rare among runs that differ everywhere.
+    Every other group changes one to four tokens only, because runs that differ everywhere rarely agree on ``subset``.
     """
     size, rng = runs.prompt_length, runs.rng
-    free = np.array([i for i in range(size) if varies[i] and i not in chosen], dtype=np.int64)
-    columns = np.array(chosen, dtype=np.int64)
+    free = np.array([i for i in range(size) if varies[i] and i not in subset], dtype=np.int64)
+    columns = np.array(subset, dtype=np.int64)
     compared = 0
     if not len(free):
         return None, 1
@@ -151,10 +150,10 @@ def _refute(
 
 
 def _shrink(
-    target: int, chosen: tuple[int, ...], kept: ndarray, moved: ndarray, runs: _Runs
+    target: int, subset: tuple[int, ...], kept: ndarray, moved: ndarray, runs: _Runs
 ) -> tuple[ndarray, ndarray]:
-    """Make ``moved`` as equal to ``kept`` as possible while they agree on ``chosen`` and differ in ``target``."""
-    size, columns = runs.prompt_length, np.array(chosen, dtype=np.int64)
+    """Make ``moved`` as equal to ``kept`` as possible while they agree on ``subset`` and differ in ``target``."""
+    size, columns = runs.prompt_length, np.array(subset, dtype=np.int64)
     differing = np.flatnonzero(kept[:size] != moved[:size])
     step = max(len(differing) // 2, 1)
     while True:
@@ -182,11 +181,11 @@ class _Pairs:
         self._new: list[ndarray] = []
 
     def add(self, left: ndarray, right: ndarray) -> None:
-        """Remember where two runs differ."""
+        """Record the positions at which two runs differ."""
         self._new.append(left != right)
 
     def constraints(self, target: int) -> Bool[ndarray, "M T"]:
-        """What a determining set of ``target`` must meet: earlier positions, from pairs that differ in ``target``."""
+        """The sets of earlier positions that a determining set of ``target`` must meet."""
         if self._new:
             self._differ = np.unique(np.concatenate([self._differ, np.array(self._new)]), axis=0)
             self._new = []
@@ -207,7 +206,7 @@ class _Runs:
         self._rows: Int[ndarray, "M T"] = np.zeros((0, 0), dtype=np.int32)
 
     def bases(self, number: int) -> Int[ndarray, "N T"]:
-        """``number`` random runs; they fix the number of columns."""
+        """``number`` random runs, which fix the number of columns."""
         prompts = [list(self.sampler(self.length, self.rng)) for _ in range(number)]
         self.prompt_length = len(prompts[0])
         prompts = [p for p in prompts if len(p) == self.prompt_length]
@@ -221,7 +220,7 @@ class _Runs:
         return np.array([self._row(prompt, answer) for prompt, answer in good])
 
     def __call__(self, prompt: Int[ndarray, " P"]) -> Int[ndarray, " T"] | None:
-        """Answer a prompt of token numbers; None if it is no prompt of the task."""
+        """The run of a prompt of token numbers; None if the task has no such prompt."""
         tokens = [self._tokens[i] for i in prompt.tolist()]
         answer = self._ask(tokens)
         if answer is None:
@@ -234,13 +233,13 @@ class _Runs:
         self._made += 1
         return row
 
-    def refute(self, target: int, chosen: tuple[int, ...], latest: int | None = None) -> tuple[ndarray, ndarray] | None:
-        """Two of the runs made so far (or of the ``latest``) that agree on ``chosen`` and differ in ``target``."""
+    def refute(self, target: int, subset: tuple[int, ...], latest: int | None = None) -> tuple[ndarray, ndarray] | None:
+        """Two of the runs so far (or of the ``latest``) that agree on ``subset`` and differ in ``target``, or None."""
         rows = self._rows[max(0, self._made - (latest or self._made)) : self._made]
         if not len(rows):
             return None
         group = np.zeros(len(rows), dtype=np.int64)
-        for column in chosen:
+        for column in subset:
             # Renumbered after every column, so that the codes never overflow.
             group = np.unique(group * (len(self._tokens) + 1) + rows[:, column] + 1, return_inverse=True)[1]
         order = np.lexsort((rows[:, target], group))

@@ -1,10 +1,9 @@
-"""Which earlier tokens does each predicted token depend on? Estimated from examples alone.
+"""Estimates which earlier tokens each predicted token depends on, from examples alone.
 
-Without queries there is only statistics: a token enters the set D when its conditional mutual information with the
-predicted token, given D, exceeds what permuting it within the cells of D gives. Where no single token does (a sum
-modulo m tells nothing about either summand alone), pairs are tried. Earlier answer tokens are candidates like the
-prompt's, so what the answer has worked out already need not be found again. Functions that show only in three or more
-tokens at once are not found; they end up in ``unresolved``.
+A token enters the set D when its conditional mutual information with the predicted token, given D, exceeds that of
+permutations within the cells of D. Where no single token does (a sum modulo m is independent of each summand), pairs
+are tried. Earlier answer tokens are candidates, too. Dependences that only show in three or more tokens at once are
+not found; their tokens are ``unresolved``.
 """
 
 from __future__ import annotations
@@ -23,10 +22,11 @@ from lengthwise.sparsity.coupling.dependence import Dependencies
 
 @dataclass(frozen=True)
 class DataOptions:
-    """``permutations`` per test; a test passes at ``sigmas`` standard deviations of them above their mean.
+    """Settings of the estimate.
 
-    A set explains a token when at most a share ``conflicts`` of the example pairs that agree on it disagree on the
-    token. Pairs of tokens are screened on ``screening`` examples.
+    A test compares with ``permutations`` and passes at ``sigmas`` of their standard deviations above their mean. A set
+    explains a token if at most a share ``conflicts`` of the example pairs that agree on the set differ in the token.
+    Pairs of tokens are screened on ``screening`` examples.
     """
 
     permutations: int = 20
@@ -44,10 +44,9 @@ def dependencies_from_data(
 ) -> Dependencies:
     """Estimate the parents of every answer token from examples (prompt and answer together) of one length.
 
-    Examples are token strings, or token ids as in ``Batch.input_ids``.
-
-    Needs many examples compared with |V|^k: about 20,000 for sums of decimal digits (k = 5), 2,000 for bits. Examples
-    of another number of tokens than the first are passed over. Raises `LengthwiseError` on fewer than 50.
+    Examples are token strings, or token ids as in ``Batch.input_ids``; examples with another number of tokens than the
+    first are skipped. Many examples compared with |V|^k are needed: about 20,000 for sums of decimal digits (k = 5),
+    2,000 for bits. Raises `LengthwiseError` for fewer than 50.
     """
     options = options or DataOptions()
     kept = [e for e in examples if len(e) == len(examples[0])]
@@ -60,7 +59,7 @@ def dependencies_from_data(
     for target in range(prompt_length, len(columns)):
         found, explained = (), True
         if varies[target]:
-            # The most recent candidate first: of equally informative ones it is taken.
+            # The most recent candidate first, so that ties go to it.
             candidates = [t for t in range(target - 1, -1, -1) if varies[t]]
             found, explained = _Search(columns, target, candidates, rng, options).run()
         parents.append(found)
@@ -79,59 +78,59 @@ class _Search:
         self.y = columns[target]
 
     def run(self) -> tuple[tuple[int, ...], bool]:
-        """The set and whether it explains the target."""
-        chosen: list[int] = []
-        while self.conflicts(chosen) > self.options.conflicts:
-            more = self.best_single(chosen) or self.best_pair(chosen)
+        """The selected set, and whether it explains the target."""
+        selected: list[int] = []
+        while self.conflicts(selected) > self.options.conflicts:
+            more = self.best_single(selected) or self.best_pair(selected)
             if not more:
                 break
-            chosen += more
-        for token in list(chosen):
-            rest = [t for t in chosen if t != token]
+            selected += more
+        for token in list(selected):
+            rest = [t for t in selected if t != token]
             if self.conflicts(rest) <= self.options.conflicts and not self.informative([token], rest):
-                chosen = rest
-        return tuple(sorted(chosen)), self.explained(chosen)
+                selected = rest
+        return tuple(sorted(selected)), self.explained(selected)
 
-    def explained(self, chosen: list[int]) -> bool:
-        """Whether pairs that agree on ``chosen`` exist and hardly ever disagree on the target."""
-        group = _cells([self.columns[t] for t in chosen], len(self.y))
-        return len(np.unique(group)) < len(group) and self.conflicts(chosen) <= self.options.conflicts
+    def explained(self, selected: list[int]) -> bool:
+        """Whether pairs that agree on ``selected`` exist and differ in the target at most at the rate ``conflicts``."""
+        group = _cells([self.columns[t] for t in selected], len(self.y))
+        return len(np.unique(group)) < len(group) and self.conflicts(selected) <= self.options.conflicts
 
-    def conflicts(self, chosen: list[int]) -> float:
-        """Share of the pairs agreeing on ``chosen`` that differ in the target; 0 if none agree."""
-        group = _cells([self.columns[t] for t in chosen], len(self.y))
+    def conflicts(self, selected: list[int]) -> float:
+        """Share of the pairs agreeing on ``selected`` that differ in the target; 0 if none agree."""
+        group = _cells([self.columns[t] for t in selected], len(self.y))
         pairs = _pairs(np.bincount(group))
         same = _pairs(np.bincount(_cells([group, self.y], len(self.y))))
         return 0.0 if pairs == 0 else 1 - same / pairs
 
-    def best_single(self, chosen: list[int]) -> list[int]:
-        """The token with the most information beyond ``chosen``, if that is more than chance."""
-        group = _cells([self.columns[t] for t in chosen], len(self.y))
+    def best_single(self, selected: list[int]) -> list[int]:
+        """The token with the most information given ``selected``, if the permutation test passes."""
+        group = _cells([self.columns[t] for t in selected], len(self.y))
         shuffled = _within(group, self.rng)
-        left = [t for t in self.candidates if t not in chosen]
+        left = [t for t in self.candidates if t not in selected]
         gain = [
             _information(self.y, self.columns[t], group) - _information(self.y, self.columns[t][shuffled], group)
             for t in left
         ]
         best = [left[int(np.argmax(gain))]] if left else []
-        return best if best and self.informative(best, chosen) else []
+        return best if best and self.informative(best, selected) else []
 
-    def best_pair(self, chosen: list[int]) -> list[int]:
-        """The two tokens with the most information beyond ``chosen``, if that is more than chance."""
+    def best_pair(self, selected: list[int]) -> list[int]:
+        """The two tokens with the most information given ``selected``, if the permutation test passes."""
         some = slice(0, self.options.screening)
         y = self.y[some]
-        group = _cells([self.columns[t][some] for t in chosen], len(y))
+        group = _cells([self.columns[t][some] for t in selected], len(y))
         noise = y[_within(group, self.rng)]
-        left = [t for t in self.candidates if t not in chosen]
+        left = [t for t in self.candidates if t not in selected]
         best, top = [], 1e-9
         for i, first in enumerate(left):
             for second in left[i + 1 :]:
                 both = _cells([self.columns[first][some], self.columns[second][some]], len(y))
                 gain = _information(y, both, group) - _information(noise, both, group)
-                # Ties within rounding go to the pair met first, the more recent one.
+                # Ties within rounding go to the earlier pair, which is the more recent one.
                 if gain > top + 1e-9 + 0.02 * abs(top) * bool(best):
                     best, top = [first, second], gain
-        return best if best and self.informative(best, chosen) else []
+        return best if best and self.informative(best, selected) else []
 
     def informative(self, tokens: list[int], given: list[int]) -> bool:
         """Permutation test of the conditional mutual information."""

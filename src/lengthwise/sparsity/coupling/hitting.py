@@ -1,4 +1,4 @@
-"""A smallest set that meets every one of a family of sets (minimum hitting set)."""
+"""Computes a minimum hitting set: a smallest set that meets every set of a family."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from numpy import ndarray
 
 
 def smallest_hitting_set(family: Bool[ndarray, "M N"], budget: int = 20_000) -> tuple[int, ...]:
-    """Elements, increasing, of a smallest set that meets all rows; of equally small ones, one with late elements.
+    """The elements, increasing, of a smallest set that meets all rows; ties prefer late elements.
 
     Exact by iterative deepening: branch on the elements of a smallest unmet row. After ``budget`` branches the answer
-    is the greedy one, which meets all rows but may not be the smallest. Raises `ValueError` on an empty row.
+    is the greedy one, which may not be the smallest. Raises `ValueError` for an empty row.
     """
     family = np.unique(family, axis=0)
     if not len(family):
         return ()
     if not family.any(axis=1).all():
         raise ValueError("an empty set can't be met")
-    # Elements that are alone in a row belong to every solution.
+    # The element of a row with one element belongs to every solution.
     forced = family[family.sum(axis=1) == 1].any(axis=0)
     rest = _minimal(family[~(family & forced).any(axis=1)])
     count = [0]
@@ -32,7 +32,7 @@ def smallest_hitting_set(family: Bool[ndarray, "M N"], budget: int = 20_000) -> 
 
 
 def _minimal(family: ndarray) -> ndarray:
-    """Drop the rows that contain another row; meeting the smaller one meets them."""
+    """Drop the rows that contain another row, because meeting the smaller row meets them."""
     kept: list[ndarray] = []
     for row in family[np.argsort(family.sum(axis=1), kind="stable")]:
         if not any((row | other == row).all() for other in kept):
@@ -45,7 +45,7 @@ def _search(rest: ndarray, size: int, count: list[int], budget: int) -> tuple[in
         return ()
     if size == 0 or count[0] > budget:
         return None
-    # No element meets more rows than the most frequent one does, so fewer than this many elements can't do.
+    # ``size`` elements meet at most ``size`` times as many rows as the most frequent element.
     if size * int(rest.sum(axis=0).max()) < len(rest):
         return None
     for element in np.flatnonzero(rest[rest.sum(axis=1).argmin()])[::-1].tolist():

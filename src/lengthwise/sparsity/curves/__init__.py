@@ -1,1 +1,1 @@
-"""Error against length and against k."""
+"""Computes curves of error against length and against k, for exact and for trained learners."""

@@ -1,7 +1,7 @@
-"""Error against length and against k, for learners that differ in one assumption: the data of the theory's figures.
+"""Computes error against length and against k for exact learners that differ in one assumption.
 
-All learners are exact (`VersionSpace`): they know every head without training error and are judged by random ones among
-these, so what is shown is what the training strings leave open, not how well an optimizer does.
+A learner is the set of all heads without training error (`VersionSpace`), and its error is that of random heads of the
+set. So the curves show what the training strings leave undetermined, without an optimizer.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.errors import require
@@ -19,7 +19,7 @@ from lengthwise.sparsity.coupling.coupling_theory import pose_ids, super_tokens
 from lengthwise.sparsity.heads.attention import TupleTypes
 from lengthwise.sparsity.heads.learner import VersionSpace
 from lengthwise.sparsity.planted.placements import Strided, offset_patterns
-from lengthwise.sparsity.planted.planted import Planted, PlantedSample
+from lengthwise.sparsity.planted.planted_correlations import Planted, PlantedStrings
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class LearnerCurve:
-    """One learner. ``unseen`` of ``entries`` table entries are left free by its ``trained_on`` training strings."""
+    """The points of one learner. Of its ``entries`` table entries, ``unseen`` occur in no training string."""
 
     learner: str
     k: int
@@ -54,7 +54,27 @@ class LearnerCurve:
 
 
 LEARNERS = ("local", "non-local", "non-local with PoSE", "far", "far with coupling")
-"""``far`` is the strided problem: S* at the same place of each half of the string."""
+"""``far`` is the strided problem: S* has the same position in each half of the string."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How learners are tested: ``strings`` per length, random ``heads`` per learner, and the seed."""
+
+    lengths: tuple[int, ...]
+    strings: int
+    heads: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class LearnerProblem:
+    """A planted distribution, and how a learner reads strings in training and in tests."""
+
+    learner: str
+    planted: Planted
+    read_train: _Reader
+    read_test: _Reader
 
 
 def error_against_length(
@@ -68,29 +88,32 @@ def error_against_length(
     heads: int = 20,
     seed: int = 0,
 ) -> tuple[LearnerCurve, ...]:
-    """k = 2 parity of marked bits, one curve per learner; about ten seconds with the defaults.
+    """One curve per learner for the parity of k = 2 marked bits; about ten seconds with the defaults.
 
-    *local*: S* and weights of span at most ``span``. *non-local*: S* anywhere, a weight for every offset. *with PoSE*:
-    the same, training ids stretched at random (2 chunks) to 1.5 times the longest test length. *far*: S* is
-    {i, ℓ/2 + i}, a weight for every offset; *with coupling*: the halves numbered alike, attention over super-tokens.
+    *local*: S* and weights have span at most ``span``. *non-local*: S* is arbitrary, with a weight for every offset.
+    *with PoSE*: the same, with training ids stretched at random (2 chunks) to 1.5 times the longest test length.
+    *far*: S* is {i, ℓ/2 + i}, with a weight for every offset. *with coupling*: both halves have the same ids, and
+    attention reads super-tokens. Raises `LengthwiseError` for an unknown learner.
     """
     for learner in learners:
         require(learner in LEARNERS, f"unknown learner {learner!r}; known: {', '.join(LEARNERS)}")
     target = 3 * max(test_lengths) // 2
     every = TupleTypes(4, offset_patterns(2, target - 1))
-    problems: dict[str, tuple[Planted, _Reader, _Reader]] = {}
-    near, anywhere, strided = _Typed(TupleTypes.local(2, span, 4)), _Typed(every), Strided(2)
-    rng = stream(seed, "pose")
-    problems["local"] = Planted.marked(2, span=span), near, near
-    problems["non-local"] = Planted.marked(2), anywhere, anywhere
-    problems["non-local with PoSE"] = Planted.marked(2), _Posed(every, target, rng), anywhere
-    problems["far"] = Planted.marked(2, placement=strided), anywhere, anywhere
-    problems["far with coupling"] = Planted.marked(2, placement=strided), _Coupled(strided), _Coupled(strided)
+    near, anywhere, strided = _Reader(TupleTypes.local(2, span, 4)), _Reader(every), Strided(2)
+    far, posed, coupled = Planted.marked(2, placement=strided), _Posed(every, target, seed), _Coupled(strided)
+    problems = (
+        LearnerProblem("local", Planted.marked(2, span=span), near, near),
+        LearnerProblem("non-local", Planted.marked(2), anywhere, anywhere),
+        LearnerProblem("non-local with PoSE", Planted.marked(2), posed, anywhere),
+        LearnerProblem("far", far, anywhere, anywhere),
+        LearnerProblem("far with coupling", far, coupled, coupled),
+    )
+    evaluation = Evaluation(test_lengths, test_strings, heads, seed)
+    by_name = {problem.learner: problem for problem in problems}
     curves = []
-    for learner in learners:
-        planted, read_train, read_test = problems[learner]
-        train = _samples(planted, train_lengths, train_strings, stream(seed, learner, "train"))
-        curves.append(_curve(learner, planted, train, read_train, read_test, test_lengths, test_strings, heads, seed))
+    for name in learners:
+        train = _samples(by_name[name].planted, train_lengths, train_strings, stream(seed, name, "train"))
+        curves.append(_curve(by_name[name], train, evaluation))
     return tuple(curves)
 
 
@@ -106,42 +129,38 @@ def error_against_k(
 ) -> tuple[LearnerCurve, ...]:
     """Local parity at fixed ``span`` and training lengths 2(λ + 1)..2(λ + 1) + 4: one curve per k and sample size.
 
-    k enters through the number of table entries, C(λ, k-1)·|V|^k, that the strings must show.
+    A larger k has more table entries, C(λ, k-1)·|V|^k, that must occur in the strings.
     """
     curves = []
+    evaluation = Evaluation(test_lengths, test_strings, heads, seed)
+    low = 2 * (span + 1)
     for k in ks:
-        planted = Planted.marked(k, span=span)
-        read = _Typed(TupleTypes.local(k, span, 4))
-        low = 2 * (span + 1)
+        read = _Reader(TupleTypes.local(k, span, 4))
+        problem = LearnerProblem("local", Planted.marked(k, span=span), read, read)
         for number in train_strings:
-            train = _samples(planted, (low, low + 4), number, stream(seed, "k", k, number))
-            curves.append(_curve("local", planted, train, read, read, test_lengths, test_strings, heads, seed))
+            train = _samples(problem.planted, (low, low + 4), number, stream(seed, "k", k, number))
+            curves.append(_curve(problem, train, evaluation))
     return tuple(curves)
 
 
-class _Typed:
-    """Reads strings as presence of tuple types by position."""
+class _Reader:
+    """Counts the tuple types of strings by position."""
 
     def __init__(self, types: TupleTypes) -> None:
         self.types = types
 
-    def __call__(self, sample: PlantedSample) -> Bool[ndarray, "B N"]:
-        return self.counts(sample) > 0
-
-    def counts(self, sample: PlantedSample) -> Int[ndarray, "B N"]:
-        """Counts of tuple types."""
+    def counts(self, sample: PlantedStrings) -> Int[ndarray, "B N"]:
         return self.types.counts(sample.tokens)
 
 
-class _Posed(_Typed):
-    """Reads pairs by the difference of random PoSE ids."""
+class _Posed(_Reader):
+    """Counts pairs by the difference of random PoSE ids."""
 
-    def __init__(self, types: TupleTypes, target: int, rng: Rng) -> None:
+    def __init__(self, types: TupleTypes, target: int, seed: int) -> None:
         super().__init__(types)
-        self.target, self.rng = target, rng
+        self.target, self.rng = target, stream(seed, "pose")
 
-    def counts(self, sample: PlantedSample) -> Int[ndarray, "B N"]:
-        """Counts of tuple types by id."""
+    def counts(self, sample: PlantedStrings) -> Int[ndarray, "B N"]:
         size, length = sample.tokens.shape
         ids = pose_ids(size, length, self.target, min(2, length), self.rng)
         first, second = np.triu_indices(length, 1)
@@ -151,23 +170,19 @@ class _Posed(_Typed):
         return np.bincount((rows + code).ravel(), minlength=size * self.types.size).reshape(size, -1)
 
 
-class _Coupled(_Typed):
-    """Reads the string of super-tokens."""
+class _Coupled(_Reader):
+    """Counts the super-tokens of strings."""
 
     def __init__(self, strided: Strided) -> None:
         super().__init__(TupleTypes.local(1, 0, 5**strided.k))
         self.strided = strided
 
-    def counts(self, sample: PlantedSample) -> Int[ndarray, "B N"]:
-        """Counts of super-tokens."""
+    def counts(self, sample: PlantedStrings) -> Int[ndarray, "B N"]:
         places = self.strided.places(sample.tokens.shape[1])
         return self.types.counts(super_tokens(sample.tokens, places, 4))
 
 
-_Reader = _Typed
-
-
-def _samples(planted: Planted, lengths: tuple[int, int], number: int, rng: Rng) -> Iterator[PlantedSample]:
+def _samples(planted: Planted, lengths: tuple[int, int], number: int, rng: Rng) -> Iterator[PlantedStrings]:
     """Groups of at most 1,000 strings of one length each, lengths spread evenly."""
     low, high = lengths
     step = planted.k if isinstance(planted.placement, Strided) else 1
@@ -180,31 +195,21 @@ def _samples(planted: Planted, lengths: tuple[int, int], number: int, rng: Rng) 
             left -= 1000
 
 
-def _curve(
-    learner: str,
-    planted: Planted,
-    train: Iterator[PlantedSample],
-    read_train: _Reader,
-    read_test: _Reader,
-    test_lengths: tuple[int, ...],
-    test_strings: int,
-    heads: int,
-    seed: int,
-) -> LearnerCurve:
+def _curve(problem: LearnerProblem, train: Iterator[PlantedStrings], evaluation: Evaluation) -> LearnerCurve:
+    learner, planted, seed = problem.learner, problem.planted, evaluation.seed
     present, labels = [], []
     for sample in train:
-        present.append(read_train(sample))
+        present.append(problem.read_train.counts(sample) > 0)
         labels.append(sample.labels)
     seen, labels = np.concatenate(present), np.concatenate(labels)
-    space = VersionSpace.of_counts(read_train.types, seen, labels, planted.classes)
-    drawn = space.draw(heads, stream(seed, learner, planted.k, "heads"))
+    space = VersionSpace.of_counts(problem.read_train.types, seen, labels, planted.classes)
+    heads = space.draw(evaluation.heads, stream(seed, learner, planted.k, "heads"))
     points = []
-    for length in test_lengths:
-        sample = planted.sample(test_strings, length, stream(seed, learner, planted.k, "test", length))
-        counts = read_test.counts(sample)
-        wrong = sum(
-            int(drawn[h].from_counts(counts.astype(np.float64)).wrong(sample.labels).sum()) for h in range(heads)
-        )
+    for length in evaluation.lengths:
+        sample = planted.sample(evaluation.strings, length, stream(seed, learner, planted.k, "test", length))
+        counts = problem.read_test.counts(sample)
+        outputs = (heads[h].from_counts(counts.astype(np.float64)) for h in range(len(heads)))
+        wrong = sum(int(output.wrong(sample.labels).sum()) for output in outputs)
         settled = int(space.settled(counts, sample.labels).sum())
-        points.append(CurvePoint(length, test_strings, heads, wrong, settled))
+        points.append(CurvePoint(length, evaluation.strings, evaluation.heads, wrong, settled))
     return LearnerCurve(learner, planted.k, len(labels), space.types.size, space.unseen, tuple(points))

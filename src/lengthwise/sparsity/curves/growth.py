@@ -1,4 +1,4 @@
-"""How a small error grows with length and k: a gradient-trained head beside the bound and the heuristic."""
+"""Measures how the error of gradient-trained heads grows with length and k, beside Theorem B and the heuristic."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lengthwise.sparsity.heads.attention import TupleTypes
 from lengthwise.sparsity.heads.bound import heuristic_error, measure_margins, theorem_b
 from lengthwise.sparsity.heads.gradient import ExpHead, train
 from lengthwise.sparsity.heads.theorem import Setting
-from lengthwise.sparsity.planted.planted import Planted
+from lengthwise.sparsity.planted.planted_correlations import Planted
 
 
 @dataclass(frozen=True)
 class GrowthPoint:
-    """One length: mean and largest error (mass off the label) over the sampled strings, heuristic, Theorem B.
+    """Mean and largest error (probability not given to the label) over sampled strings of one length.
 
-    ``bound`` may exceed 1, where it says nothing.
+    ``bound`` is that of Theorem B; above 1 it holds trivially.
     """
 
     length: int
@@ -31,7 +31,7 @@ class GrowthPoint:
 
 @dataclass(frozen=True)
 class GrowthCurve:
-    """One k and seed; ``trained_length`` is the only training length."""
+    """The points of one k and seed; ``trained_length`` is the only training length."""
 
     k: int
     seed: int
@@ -59,7 +59,7 @@ def error_growth(
 ) -> tuple[GrowthCurve, ...]:
     """Train table heads on local parity at one length and measure the error at longer ones; seconds per curve.
 
-    Few ``steps`` on purpose: the error must be positive to be seen growing.
+    ``steps`` is small, so that the error stays positive.
     """
     curves = []
     for k in ks:

@@ -1,1 +1,1 @@
-"""Sparse functional attention, its learners and its theorem."""
+"""Sparse functional attention heads, their learners, Theorem A with counterexamples, and the error bound."""

@@ -1,4 +1,4 @@
-"""Sparse functional attention: attention over k-tuples of positions (after Golowich et al. 2025, Definition 3.3).
+"""Sparse functional attention heads attend to k-tuples of positions (after Golowich et al. 2025, Definition 3.3).
 
     h(X) = Σ_S w(X_S, S) g(X_S, S) / Σ_S w(X_S, S),     S over increasing k-tuples of positions, w ≥ 0.
 
@@ -24,7 +24,7 @@ from lengthwise.sparsity.planted.placements import Offsets, offset_patterns
 
 @dataclass(frozen=True)
 class Output:
-    """Numerator and denominator of h for B strings."""
+    """Numerator and denominator of h for B strings and Y labels."""
 
     numerator: Float[ndarray, "B Y"]
     denominator: Float[ndarray, " B"]
@@ -41,12 +41,12 @@ class Output:
         return self.numerator / safe[:, None]
 
     def error(self, labels: Int[ndarray, " B"]) -> Float[ndarray, " B"]:
-        """1 - h(X)[label], the mass not given to the label; 0/0 counts as 1."""
+        """1 - h(X)[label], the probability not given to the label; 0/0 counts as 1."""
         right = np.take_along_axis(self.numerator, labels[:, None], axis=1)[:, 0]
         return np.where(self.defined, 1 - right / np.where(self.defined, self.denominator, 1.0), 1.0)
 
     def wrong(self, labels: Int[ndarray, " B"]) -> ndarray:
-        """Whether the label is not the one largest entry, ``[B]``; a tie or 0/0 is wrong."""
+        """Whether the label is not the only largest entry, ``[B]``; a tie or 0/0 is wrong."""
         right = np.take_along_axis(self.numerator, labels[:, None], axis=1)[:, 0]
         others = self.numerator.copy()
         np.put_along_axis(others, labels[:, None], -np.inf, axis=1)
@@ -68,7 +68,7 @@ class TupleTypes:
 
     @property
     def k(self) -> int:
-        """Tokens of a tuple."""
+        """The number of tokens of a tuple."""
         return len(self.patterns[0])
 
     @property
@@ -96,7 +96,7 @@ class TupleTypes:
         return self.patterns.index(pattern) * self.words + code
 
     def describe(self, index: int) -> str:
-        """One type as text, ``2_3`` for the tokens 2 and 3 with one free place between them."""
+        """One type as text, ``2_3`` for the tokens 2 and 3 with one other token between them."""
         pattern, tokens = self.patterns[index // self.words], self.tokens[index]
         row = ["_"] * (pattern[-1] + 1)
         for offset, token in zip(pattern, tokens, strict=True):
@@ -123,8 +123,7 @@ class TupleTypes:
 class LocalHead:
     """A head as a table: ``weights`` and ``votes`` (points g of the label simplex) of every tuple type.
 
-    It is local with λ = the largest span among its patterns, whatever that is. Raises `LengthwiseError` on negative
-    weights or tables of the wrong size.
+    λ is the largest span among its patterns. Raises `LengthwiseError` for negative weights or tables of the wrong size.
     """
 
     types: TupleTypes
@@ -153,7 +152,10 @@ Vote = Callable[[ndarray, Offsets], ndarray]
 
 @dataclass(frozen=True)
 class LocalFunctionHead:
-    """A local head given by functions, for alphabets too large for a table of |V|^k rows per pattern."""
+    """A local head given by functions, for alphabets too large for tables of |V|^k rows per pattern.
+
+    Raises `LengthwiseError` for strings too short for a tuple.
+    """
 
     k: int
     span: int
@@ -161,7 +163,6 @@ class LocalFunctionHead:
     vote: Vote
 
     def __call__(self, tokens: Int[ndarray, "B T"]) -> Output:
-        """Evaluate B strings, pattern by pattern, vectorized over strings and places."""
         length = tokens.shape[1]
         numerator, denominator = 0.0, np.zeros(len(tokens))
         for pattern in offset_patterns(self.k, min(self.span, length - 1)):
@@ -176,10 +177,9 @@ class LocalFunctionHead:
 
 @dataclass(frozen=True)
 class NonLocalHead:
-    """A head over *all* k-tuples, near or far, whose weight and vote see the tokens only: tables of |V|^k rows.
+    """A head over *all* k-tuples, near or far, whose weight and vote depend on the tokens only: tables of |V|^k rows.
 
-    The C(ℓ, k) tuples are counted as subsequences, one token at a time, in O(ℓ·|V|^k). Counts are float64, exact while
-    they stay below 2^53.
+    The C(ℓ, k) tuples are counted as subsequences in O(ℓ·|V|^k); float64 counts are exact below 2^53.
     """
 
     k: int
@@ -188,13 +188,12 @@ class NonLocalHead:
     votes: Float[ndarray, "C Y"]
 
     def __call__(self, tokens: Int[ndarray, "B T"]) -> Output:
-        """Evaluate B strings."""
         counts = subsequence_counts(tokens, self.k, self.alphabet)
         return Output(counts @ (self.weights[:, None] * self.votes), counts @ self.weights)
 
 
 def subsequence_counts(tokens: Int[ndarray, "B T"], k: int, alphabet: int) -> Float[ndarray, "B C"]:
-    """How often each of the |V|^k words occurs in each string as a subsequence, the last token varying fastest."""
+    """How often each of the C = |V|^k words occurs in each string as a subsequence, the last token varying fastest."""
     is_token = (tokens[..., None] == np.arange(alphabet)).astype(np.float64)
     ending = is_token
     for _ in range(k - 1):
@@ -209,10 +208,9 @@ def attention_reference(
     weight: Callable[[tuple[int, ...], tuple[int, ...]], float],
     vote: Callable[[tuple[int, ...], tuple[int, ...]], ndarray],
 ) -> Output:
-    """The definition itself, for one string: every k-subset of positions, one after the other.
+    """The definition evaluated for one string, over every k-subset of positions; the oracle of the fast heads.
 
-    ``weight`` and ``vote`` see the tokens and the absolute positions, so any head, local or not, can be written. Slow;
-    it is the oracle of the fast paths.
+    ``weight`` and ``vote`` take the tokens and the absolute positions of a tuple.
     """
     numerator: ndarray | float = 0.0
     denominator = 0.0

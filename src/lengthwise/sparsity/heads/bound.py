@@ -1,4 +1,4 @@
-"""How much error a head that is nearly right at one length can make at longer ones: a bound and a heuristic.
+"""Bounds the error at longer lengths of a head with a small error at one length (Theorem B), and estimates it.
 
 Both are the project's own; the statement and constants of the paper's theorem are not used.
 """
@@ -15,7 +15,7 @@ from lengthwise.sparsity.heads.theorem import Setting, admissible
 
 @dataclass(frozen=True)
 class Margins:
-    """What Theorem B needs from one length: the largest error and the extreme denominators over all strings."""
+    """The largest error and the extreme denominators over all strings of one length, for Theorem B."""
 
     length: int
     strings: int
@@ -35,7 +35,7 @@ def measure_margins(setting: Setting, head: LocalHead, length: int) -> Margins:
 
 @dataclass(frozen=True)
 class ErrorBound:
-    """A number with what it rests on. ``vacuous`` says that it is 1 or more: no information."""
+    """A bound or estimate of the error, its ratio to the error at the training length, and its assumptions."""
 
     value: float
     factor: float
@@ -43,7 +43,7 @@ class ErrorBound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound says nothing."""
+        """Whether the bound is at least 1, which every error satisfies."""
         return self.value >= 1
 
     def render(self) -> str:
@@ -79,11 +79,11 @@ def theorem_b(margins: Margins, span: int, longer: int) -> ErrorBound:
 
 
 def heuristic_error(error: float, k: int, length: int, longer: int, span: int | None) -> ErrorBound:
-    """Expected error at ``longer`` if stray attention grows like the number of k-tuples in reach.
+    """An estimate, not a bound, of the mean error at ``longer`` if stray attention grows like the number of k-tuples.
 
     ``span`` is λ of a local head (the number of tuples grows like ℓ) or None for a non-local one (like ℓ^k). The odds
-    of a stray vote, error/(1 - error), are multiplied by the ratio of the numbers of tuples. Not a bound: an estimate
-    of the typical case. Raises `LengthwiseError` unless 0 <= error < 1 and the lengths hold a tuple.
+    error/(1 - error) are multiplied by the ratio of the numbers of tuples. Raises `LengthwiseError` unless
+    0 <= error < 1 and k <= length <= longer.
     """
     require(0 <= error < 1, f"an error to start from lies in [0, 1), got {error}")
     require(k <= length <= longer, f"lengths need k <= length <= longer, got {k}, {length}, {longer}")
@@ -104,7 +104,7 @@ def heuristic_error(error: float, k: int, length: int, longer: int, span: int | 
 
 
 def number_of_tuples(length: int, k: int, span: int | None) -> int:
-    """How many k-subsets of ``length`` positions have a span of at most ``span`` (None: any)."""
+    """The number of k-subsets of ``length`` positions with a span of at most ``span`` (None: any span)."""
     if span is None:
         return comb(length, k)
     return sum(comb(min(span, length - 1 - start), k - 1) for start in range(length))

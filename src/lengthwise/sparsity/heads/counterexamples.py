@@ -1,8 +1,7 @@
-"""What each condition of Theorem A is there for: the smallest head that breaks when one of them is dropped.
+"""Finds, for each condition of Theorem A, the smallest counterexample to the theorem without that condition.
 
 The search is exhaustive and in order of size: first k, then the alphabet, λ, the number of words and of positive
-weights, then the two lengths. Everything except the dropped condition holds, and some head of the class is exact at
-both lengths, so the problem itself is solvable.
+weights, then the two lengths. All other conditions hold, and some head of the class is exact at both lengths.
 """
 
 from __future__ import annotations
@@ -21,11 +20,10 @@ from lengthwise.sparsity.planted.placements import offset_patterns
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A head that is exact on every string it was checked on and wrong on a longer one.
+    """A head that is exact on every checked string and wrong on a longer one.
 
-    ``weights`` lists the positively weighted tuples as text (``1_2``: tokens 1 and 2 around one free place) with their
-    vote for label 1; label 0 gets the rest. ``failure`` is the longer string; ``output`` the value given to its label
-    (None for 0/0).
+    ``weights`` lists the positively weighted tuples as text (`TupleTypes.describe`) with their vote for label 1; label
+    0 gets the rest. ``failure`` is the longer string; ``output`` the value given to its label (None for 0/0).
     """
 
     dropped: str
@@ -39,7 +37,7 @@ class Counterexample:
     output: float | None
 
     def render(self) -> str:
-        """A few lines for a reader."""
+        """The counterexample as five lines of text."""
         s = self.setting
         words = ", ".join(f"{''.join(map(str, w))}→{y}" for w, y in zip(s.words, s.labels, strict=True))
         offsets = ", ".join("+".join(map(str, p)) for p in s.patterns)
@@ -57,22 +55,22 @@ class Counterexample:
 
 
 def counterexamples() -> list[Counterexample]:
-    """The smallest one found for each dropped condition, in a fixed order; under a second."""
+    """The smallest counterexample for each dropped condition, in a fixed order; takes under a second."""
     return [search() for search in SEARCHES.values()]
 
 
 def without_bounded_span() -> Counterexample:
-    """Locality of the class, first half: weights may be positive at any span (C3)."""
+    """Without locality of the class, first half: weights may be positive at any span (C3)."""
     return _first("locality of the class (weights beyond span λ)", _settings(), reach=lambda s, longer: longer - 1)
 
 
 def without_relative_positions() -> Counterexample:
-    """Locality of the class, second half: weights may depend on the place in the string (C3)."""
+    """Without locality of the class, second half: weights may depend on the absolute position (C3)."""
     return _first("locality of the class (weights that see the absolute place)", _settings(), absolute=True)
 
 
 def without_full_background() -> Counterexample:
-    """Full background support: one background token never occurs in the strings checked (C1)."""
+    """Without full background support: one background token occurs in no checked string (C1)."""
     return _first("full background support", _settings(backgrounds=2), hidden_background=1)
 
 
@@ -83,7 +81,7 @@ def without_simplex_votes() -> Counterexample:
 
 
 def without_coverage() -> Counterexample:
-    """Coverage of offsets: one allowed offset pattern never occurs in the strings checked (C2)."""
+    """Without coverage of offsets: one allowed offset pattern occurs in no checked string (C2)."""
     return _first("coverage of offsets", _settings(patterns=2), hidden_pattern=True)
 
 
@@ -167,12 +165,12 @@ def _restrict(setting: Setting, hidden_background: int, hidden_pattern: bool) ->
 
 
 def _ambiguous(strings: Strings) -> bool:
-    """Whether one string has two labels, so that no head could be right."""
+    """Whether one string has two labels, so that no head can be exact."""
     return len(np.unique(strings.tokens, axis=0)) < len(strings.tokens)
 
 
 def _features(setting: Setting, reach: int, absolute: bool) -> Callable[[ndarray, int], tuple[ndarray, list[str]]]:
-    """Counts of what a weight may see: tuple types up to span ``reach``, or tuples at every absolute place."""
+    """Counts of the features of a weight: tuple types up to span ``reach``, or tuples at every absolute position."""
     types = TupleTypes(setting.alphabet, offset_patterns(setting.k, reach))
 
     def relative(tokens: ndarray, longer: int) -> tuple[ndarray, list[str]]:
@@ -184,7 +182,7 @@ def _features(setting: Setting, reach: int, absolute: bool) -> Callable[[ndarray
         blocks, names = [], []
         for start in range(longer):
             window = tokens[:, start : start + reach + 1] if start < length else tokens[:, :0]
-            # Tuples that start here: those of the window less those of the window without its first place.
+            # Tuples that start here: those of the window minus those of the window without its first position.
             inside = types.counts(window) - types.counts(window[:, 1:])
             blocks.append(inside)
             names += [f"{types.describe(i)} at place {start}" for i in range(types.size)]
@@ -207,7 +205,7 @@ def _search(
         grid = np.array(list(product(votes, repeat=size)))
         for chosen in combinations(useful.tolist(), size):
             columns = np.array(chosen)
-            # Most sets leave some string without weight; that needs no look at the votes.
+            # Most sets leave some string without weight, for any votes.
             if not (before[:, columns].sum(axis=1) > 0).all():
                 continue
             exact = _exact(before[:, columns], labels, grid)

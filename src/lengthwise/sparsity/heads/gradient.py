@@ -1,6 +1,6 @@
-"""Gradient training of a table head: weights exp(θ) per tuple type, votes softmax(φ), cross-entropy, Adam.
+"""Trains a table head by Adam on the cross-entropy: weights exp(θ) per tuple type, votes softmax(φ).
 
-Strings enter through their counts of tuple types only, so a step costs two products with the count matrix.
+A string enters through its counts of tuple types, so a step costs two products with the count matrix.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy import ndarray
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.sparsity.heads.attention import LocalHead, TupleTypes
-from lengthwise.sparsity.planted.planted import Planted
+from lengthwise.sparsity.planted.planted_correlations import Planted
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,19 @@ class ExpHead:
 
     @classmethod
     def flat(cls, types: TupleTypes, classes: int, votes: Float[ndarray, "N Y"] | None = None) -> ExpHead:
-        """All weights 1, all votes undecided."""
+        """All weights 1 and all votes uniform."""
         return cls(types, np.zeros(types.size), np.zeros((types.size, classes)), votes)
 
     @property
     def g(self) -> Float[ndarray, "N Y"]:
-        """The votes."""
+        """The votes g, one point of the simplex per tuple type."""
         if self.votes is not None:
             return self.votes
         e = np.exp(self.phi - self.phi.max(axis=1, keepdims=True))
         return e / e.sum(axis=1, keepdims=True)
 
     def table(self) -> LocalHead:
-        """The head with its weights as numbers; the largest weight is scaled to 1, which changes no output."""
+        """The head as a table; the largest weight is scaled to 1, which changes no output."""
         return LocalHead(self.types, np.exp(self.theta - self.theta.max()), self.g)
 
     def loss(self, counts: Float[ndarray, "B N"], labels: Int[ndarray, " B"]) -> tuple[float, ndarray, ndarray]:

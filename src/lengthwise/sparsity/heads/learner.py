@@ -1,7 +1,7 @@
-"""Exact empirical-risk learners: every minimizer, not one lucky one.
+"""Exact empirical-risk learners, which return all minimizers.
 
-`exact_learner` goes through a finite class given as a list. `VersionSpace` handles the class of *all* table heads with
-weights 0 or 1 and votes for single labels, (1 + Y)^N of them, by what each table entry may still be.
+`exact_learner` searches a finite class given as a list. `VersionSpace` represents the class of *all* (1 + Y)^N table
+heads with weights 0 or 1 and votes for single labels by the possible values of each table entry.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.sparsity.heads.attention import LocalHead, TupleTypes
 from lengthwise.sparsity.heads.theorem import Strings
-from lengthwise.sparsity.planted.planted import PlantedSample
+from lengthwise.sparsity.planted.planted_correlations import PlantedStrings
 
-Samples = Sequence[Strings | PlantedSample]
+Samples = Sequence[Strings | PlantedStrings]
 """One group of strings per length."""
 
 
@@ -40,7 +40,7 @@ class HeadClass:
 
 @dataclass(frozen=True)
 class Minimizers:
-    """The smallest empirical risk, all heads that attain it (more than one is a tie), and every head's risk."""
+    """The smallest empirical risk, the indices of all heads that attain it, and every head's risk."""
 
     risk: float
     indices: tuple[int, ...]
@@ -48,7 +48,7 @@ class Minimizers:
 
     @property
     def tied(self) -> bool:
-        """Whether the data leave the choice open."""
+        """Whether several heads attain the smallest risk."""
         return len(self.indices) > 1
 
 
@@ -79,9 +79,9 @@ def exact_learner(heads: HeadClass, samples: Samples, tolerance: float = 1e-12) 
 class VersionSpace:
     """Every zero-risk head among all tables with weights in {0, 1} and votes for one label.
 
-    A head has zero risk if and only if each positive entry votes the label of every string that it occurs in, and each
-    string has a positive entry. So per entry: ``label`` is the one label it was seen with, -1 if it was never seen
-    (anything goes), -2 if it was seen with several (its weight must be 0). ``covers`` holds, per training string, the
+    A head has zero risk if and only if each positive entry votes the label of every string in which it occurs, and each
+    string has a positive entry. Per entry, ``label`` is the only label it occurs with, -1 if it occurs in no string (it
+    is free), -2 if it occurs with several labels (its weight must be 0). ``covers`` holds, per training string, the
     entries of which at least one must be positive.
     """
 
@@ -98,28 +98,28 @@ class VersionSpace:
 
     @classmethod
     def of_counts(cls, types: TupleTypes, counts: ndarray, labels: ndarray, classes: int) -> VersionSpace:
-        """The same from counts of tuple types ``[M, N]``; only whether they are positive matters, so bools do too."""
+        """The same from counts of tuple types ``[M, N]``, or from whether the types occur (bool)."""
         occurs = np.stack([(counts[labels == y] > 0).any(axis=0) for y in range(classes)])
         number = occurs.sum(axis=0)
         label = np.where(number == 0, -1, np.where(number > 1, -2, occurs.argmax(axis=0)))
         covers = (counts > 0) & (label >= 0)
         size = covers.sum(axis=1)
         require(bool((size > 0).all()), "no head of the class is exact on these strings; use a richer class")
-        # Rows of one entry come first: rows that contain one of these are met whenever they are, and need not be kept.
+        # Rows of one entry come first; rows that contain the entry of such a row are met with it and not kept.
         alone = covers[size == 1].any(axis=0)
         rest = np.unique(covers[~covers[:, alone].any(axis=1)], axis=0)
         return cls(types, classes, label, np.concatenate([np.eye(len(label), dtype=bool)[alone], rest]))
 
     @property
     def unseen(self) -> int:
-        """Entries that no training string holds; each is free, so minimizers differ there."""
+        """The number of entries that occur in no training string."""
         return int((self.label == -1).sum())
 
     def settled(self, counts: ndarray, labels: ndarray) -> Bool[ndarray, " M"]:
-        """On which strings *every* zero-risk head gives exactly the label.
+        """The strings on which *every* zero-risk head gives exactly the label.
 
-        No entry of the string may be free or known to vote otherwise, and some training string's whole cover must be
-        among its entries, or else a zero-risk head could have no weight there.
+        No entry of such a string is free or votes for another label, and its entries include the whole cover of some
+        training string, so that every zero-risk head has weight there.
         """
         present = counts > 0
         wrong = (present & (self.label == -1)).any(axis=1)
@@ -130,8 +130,8 @@ class VersionSpace:
     def draw(self, count: int, rng: Rng, free: float = 0.5) -> HeadClass:
         """``count`` random zero-risk heads.
 
-        A never-seen entry gets weight 1 and a random vote with probability ``free``; an entry seen with one label gets
-        weight 1 with probability 1/2, and always where a training string would otherwise be left without weight.
+        A free entry gets weight 1 and a random vote with probability ``free``. An entry with one label gets weight 1
+        with probability 1/2, and always where a training string would otherwise have no weight.
         """
         size = (count, len(self.label))
         seen = self.label >= 0

@@ -1,8 +1,8 @@
-"""Theorem A, executable: exact at one length L ≥ 2(λ + 1) means exact at every longer length.
+"""Tests Theorem A on random heads: exact at one length L ≥ 2(λ + 1) implies exact at every longer length.
 
-The theorem and its proof are the project's own (``docs/sparsity.md``). Nothing here assumes it: exactness at a length
-is decided by brute force over *all* admissible strings of that length. Over a finite alphabet a local head sees a
-string only through its counts of tuple types, so checking many heads at once is a product of two matrices.
+The theorem and its proof are the project's own (``docs/sparsity.md``). The test decides exactness at a length by brute
+force over *all* admissible strings of that length. The output of a local head depends only on the counts of tuple
+types, so checking many heads at once is a product of two matrices.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.sparsity.heads.attention import LocalHead, TupleTypes
 from lengthwise.sparsity.planted.placements import Offsets
-from lengthwise.sparsity.planted.planted import Planted
+from lengthwise.sparsity.planted.planted_correlations import Planted
 
 GRAIN = 8
 """Tables are multiples of 1/8 up to 64, so that sums over a string are exact in float32 and ``== 0`` means zero."""
@@ -26,7 +26,7 @@ GRAIN = 8
 
 @dataclass(frozen=True)
 class Setting:
-    """What Theorem A quantifies over: all strings with background tokens from B and one planted word somewhere.
+    """The strings of Theorem A: one planted word at an allowed position, background tokens from B elsewhere.
 
     ``words`` is the support of Q_voc and ``labels`` holds g* of each; ``patterns`` is O, the allowed offsets; ``span``
     is λ, the largest span at which the heads' weights may be positive.
@@ -41,7 +41,7 @@ class Setting:
 
     @classmethod
     def of(cls, planted: Planted, span: int) -> Setting:
-        """The supports of a planted distribution whose placement has the same patterns at all long enough lengths."""
+        """The setting of a planted distribution whose placement has the same patterns at all long enough lengths."""
         words = planted.words.support(planted.k)
         return cls(
             alphabet=planted.alphabet,
@@ -64,7 +64,7 @@ class Setting:
 
     @property
     def sufficient_length(self) -> int:
-        """2(λ + 1)."""
+        """2(λ + 1), the length from which Theorem A holds."""
         return 2 * (self.span + 1)
 
     @property
@@ -90,7 +90,7 @@ class Strings:
 
 
 def admissible(setting: Setting, length: int) -> Strings:
-    """A_ℓ: every pair (X, y) of a planted word at an allowed place with background tokens everywhere else.
+    """A_ℓ: every pair (X, y) of a planted word at an allowed position with background tokens everywhere else.
 
     There are at most |O|·ℓ·|words|·|B|^(ℓ-k) of them; raises `LengthwiseError` beyond two million.
     """
@@ -102,11 +102,11 @@ def admissible(setting: Setting, length: int) -> Strings:
     rows, labels = [], []
     for pattern in setting.patterns:
         for start in range(length - pattern[-1]):
-            places = [start + offset for offset in pattern]
-            others = [i for i in range(length) if i not in places]
+            planted = [start + offset for offset in pattern]
+            others = [i for i in range(length) if i not in planted]
             for word, label in zip(setting.words, setting.labels, strict=True):
                 block = np.empty((len(filling), length), dtype=np.int64)
-                block[:, others], block[:, places] = filling, word
+                block[:, others], block[:, planted] = filling, word
                 rows.append(block)
                 labels.append(np.full(len(block), label))
     require(bool(rows), f"no allowed pattern fits into length {length}; use a longer string")
@@ -117,13 +117,13 @@ def admissible(setting: Setting, length: int) -> Strings:
 class Exactness:
     """Decides, for many table heads at once, which are exact on every one of the given strings.
 
-    Strings with the same counts and label are one row: no table head can tell them apart.
+    Strings with the same counts and label are one row, because every table head agrees on them.
     """
 
     def __init__(self, strings: Strings, types: TupleTypes, classes: int) -> None:
         counts = types.counts(strings.tokens)
         both = np.unique(np.column_stack([counts, strings.labels]), axis=0)
-        # A fixed shuffle: most wrong heads fail on the first rows, and only survivors meet the others.
+        # In a fixed random order most wrong heads fail on the first rows, and only the others reach the rest.
         both = np.random.default_rng(0).permutation(both)
         self.counts: Float[ndarray, "R N"] = both[:, :-1].astype(np.float32)
         self.labels: Int[ndarray, " R"] = both[:, -1]
@@ -157,7 +157,7 @@ class Exactness:
 
 @dataclass(frozen=True)
 class Condition:
-    """One of C1 to C6, whether it holds, and why."""
+    """One of the conditions C1 to C6, whether it holds, and the reason."""
 
     name: str
     holds: bool
@@ -186,8 +186,8 @@ def conditions(setting: Setting, head: LocalHead, length: int, seen: Strings | N
 
 
 @dataclass(frozen=True)
-class TheoremReport:
-    """Counts of one random test of Theorem A. ``violations`` must be 0 if the theorem holds."""
+class TheoremCheck:
+    """Counts of one random test of Theorem A; the theorem implies ``violations == 0``."""
 
     length: int
     longer: tuple[int, ...]
@@ -200,7 +200,7 @@ class TheoremReport:
 
 def check_theorem_a(
     setting: Setting, heads: int, rng: Rng, *, length: int | None = None, beyond: tuple[int, ...] = (1, 2)
-) -> TheoremReport:
+) -> TheoremCheck:
     """Draw random heads until ``heads`` of them are exact at ``length``; count those that fail at longer lengths.
 
     ``exact_with_unplanted`` counts exact heads with positive weight on a tuple type that occurs in some admissible
@@ -224,22 +224,21 @@ def check_theorem_a(
         with_unplanted += int((weights[:, unplanted] > 0).any(axis=1).sum())
         if exact >= heads:
             break
-    return TheoremReport(length, longer, short.strings, drawn, exact, with_unplanted, violations)
+    return TheoremCheck(length, longer, short.strings, drawn, exact, with_unplanted, violations)
 
 
 def random_heads(setting: Setting, count: int, rng: Rng, short: Exactness) -> tuple[ndarray, ndarray]:
     """Weights ``[H, N]`` in 0..4 and votes ``[H, N, Y]`` on and off the corners of the simplex.
 
-    Planted types mostly vote their label. Others get weight with a probability drawn per head; in half of the heads
-    their votes lean to a label that the type has been seen with, or else exact heads with unplanted weight would be
-    too rare to draw. What is exact is decided afterwards, by brute force.
+    Planted types mostly vote their label. Other types get weight with a probability drawn per head. In half of the
+    heads they mostly vote a label that they occur with; otherwise exact heads with unplanted weight would be too rare.
     """
     planted, types = setting.planted_label(), setting.types
     seen = np.stack([(short.counts[short.labels == y] > 0).any(axis=0) for y in range(setting.classes)], axis=1)
     size = (count, types.size)
     stray = rng.choice([0.0, 0.01, 0.03, 0.1, 0.3], size=(count, 1))
     lean = rng.random((count, 1)) < 0.5
-    # Types seen with several labels can't be right; leaning heads leave most of them out.
+    # Types that occur with several labels cannot be exact; these heads omit most of them.
     hopeless = (seen.sum(axis=1) > 1) & (planted < 0)
     stray = np.where(lean & hopeless, stray * 0.02, stray)
     positive = np.where(planted >= 0, rng.random(size) < 0.98, rng.random(size) < stray)

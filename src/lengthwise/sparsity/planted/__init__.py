@@ -1,1 +1,1 @@
-"""Strings with planted correlations."""
+"""Strings with planted correlations: placements, label functions and the distribution."""

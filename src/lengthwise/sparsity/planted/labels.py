@@ -1,4 +1,4 @@
-"""g*: the label as a function of the values of the k relevant tokens, in the order of their positions."""
+"""Label functions g* of planted strings: functions of the values of the k relevant tokens, in order of position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Label(ABC):
 
     @abstractmethod
     def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
-        """Labels of many words at once."""
+        """The labels of words of values."""
 
     @abstractmethod
     def classes(self, k: int, m: int) -> int:
@@ -40,11 +40,9 @@ class Parity(Label):
     """1 if the sum of the values is odd."""
 
     def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
-        """XOR for bits."""
         return values.sum(axis=-1) % 2
 
     def classes(self, k: int, m: int) -> int:
-        """Two."""
         return 2
 
 
@@ -60,11 +58,9 @@ class SumMod(Label):
             raise ValueError(f"modulus must be at least 2, got {self.modulus}")
 
     def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
-        """Sum, then remainder."""
         return values.sum(axis=-1) % self.modulus
 
     def classes(self, k: int, m: int) -> int:
-        """The modulus."""
         return self.modulus
 
 
@@ -74,12 +70,10 @@ class Majority(Label):
     """The most frequent value; of equally frequent ones the smallest."""
 
     def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
-        """Argmax of the counts."""
         top = int(values.max(initial=0)) + 1
         return (values[..., None] == np.arange(top)).sum(axis=-2).argmax(axis=-1)
 
     def classes(self, k: int, m: int) -> int:
-        """One per value."""
         return m
 
 
@@ -96,16 +90,13 @@ class Lookup(Label):
             raise ValueError("a lookup table needs m >= 1 values and labels of at least 0")
 
     def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
-        """Index into the table."""
-        place = self.m ** np.arange(values.shape[-1])[::-1]
-        return np.asarray(self.table)[(values * place).sum(axis=-1)]
+        weight = self.m ** np.arange(values.shape[-1])[::-1]
+        return np.asarray(self.table)[(values * weight).sum(axis=-1)]
 
     def classes(self, k: int, m: int) -> int:
-        """One more than the largest entry."""
         return max(self.table) + 1
 
     def check(self, k: int, m: int) -> None:
-        """The table must cover all words."""
         if len(self.table) != self.m**k or m > self.m:
             raise ValueError(
                 f"a lookup of {k} values in 0..{m - 1} needs m >= {m} and m^k entries, got {len(self.table)}"

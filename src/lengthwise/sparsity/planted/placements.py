@@ -1,4 +1,4 @@
-"""Q_pos: where the relevant tokens of a planted string stand."""
+"""Placements Q_pos: distributions of the positions S* of the relevant tokens of a planted string."""
 
 from __future__ import annotations
 
@@ -63,17 +63,14 @@ class Uniform(Placement):
             raise ValueError(f"k must be at least 1, got {self.k}")
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
-        """The k smallest of ``length`` random keys."""
         _fits(self.k - 1, length)
         keys = rng.random((size, length), dtype=np.float32)
         return np.sort(np.argpartition(keys, self.k - 1, axis=1)[:, : self.k], axis=1)
 
     def patterns(self, length: int) -> tuple[Offsets, ...]:
-        """Every shape that fits."""
         return offset_patterns(self.k, length - 1)
 
     def span(self, length: int) -> int:
-        """From one end to the other (nothing for a single token)."""
         return length - 1 if self.k > 1 else 0
 
 
@@ -90,7 +87,7 @@ class Local(Placement):
             raise ValueError(f"k >= 1 tokens need max_span >= k - 1, got k = {self.k}, max_span = {self.max_span}")
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
-        """Draw min S* by the number of subsets that start there, then the others among the next ``max_span``."""
+        """Draw min S* by the number of subsets that start there, then the others from the next ``max_span``."""
         _fits(self.k - 1, length)
         room = np.minimum(self.max_span, length - 1 - np.arange(length))
         starts = np.array([comb(int(r), self.k - 1) for r in room], dtype=np.float64)
@@ -101,14 +98,13 @@ class Local(Placement):
         return np.sort(np.concatenate([np.zeros_like(first)[:, None], rest], axis=1), axis=1) + first[:, None]
 
     def patterns(self, length: int) -> tuple[Offsets, ...]:
-        """Every shape of span at most ``max_span`` that fits."""
         return offset_patterns(self.k, min(self.max_span, length - 1))
 
 
 @PLACEMENTS.register("offsets")
 @config
 class FixedOffsets(Placement):
-    """One of the given shapes, equally likely, at a uniform place where it fits."""
+    """One of the given shapes, equally likely, at a uniform position where it fits."""
 
     shapes: tuple[tuple[int, ...], ...]
 
@@ -125,7 +121,6 @@ class FixedOffsets(Placement):
         return len(self.shapes[0])
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
-        """A shape, then its place."""
         fitting = self.patterns(length)
         if not fitting:
             _fits(min(shape[-1] for shape in self.shapes), length)
@@ -133,16 +128,15 @@ class FixedOffsets(Placement):
         return shapes + rng.integers(length - shapes[:, -1])[:, None]
 
     def patterns(self, length: int) -> tuple[Offsets, ...]:
-        """The shapes that fit."""
         return tuple(shape for shape in self.shapes if shape[-1] < length)
 
 
 @PLACEMENTS.register("strided")
 @config
 class Strided(Placement):
-    """The same place in each of k equal blocks: offsets ℓ/k, 2ℓ/k, …, so the span grows with the length.
+    """The same position in each of k equal blocks: offsets ℓ/k, 2ℓ/k, …, so the span grows with the length.
 
-    Far apart in positions, yet one place under the coupling that numbers every block alike.
+    Under the coupling of `places`, which numbers every block alike, the span is 0.
     """
 
     k: int
@@ -152,33 +146,31 @@ class Strided(Placement):
             raise ValueError(f"k must be at least 1, got {self.k}")
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
-        """A uniform place in the block."""
         (shape,) = self.patterns(length)
         return rng.integers(length // self.k, size=size)[:, None] + np.array(shape)
 
     def patterns(self, length: int) -> tuple[Offsets, ...]:
-        """The one shape at this length, which must be a multiple of k."""
+        """The only shape at this length; raises `LengthwiseError` unless the length is a multiple of k."""
         require(length >= self.k and length % self.k == 0, f"strided S* needs a multiple of {self.k}, got {length}")
         return (tuple(range(0, length, length // self.k)),)
 
     def places(self, length: int) -> Int[ndarray, " T"]:
-        """The coupling: 1..ℓ/k in every block."""
+        """The places of the coupling: 1..ℓ/k in every block."""
         return np.tile(np.arange(1, length // self.k + 1), self.k)
 
 
 @dataclass(frozen=True)
-class Given(Placement):
-    """S* as the user says: an array ``[N, k]`` to draw rows from, or ``f(size, length, rng) -> [size, k]``.
+class UserPlacement(Placement):
+    """The user's own S*: an array ``[N, k]`` to draw rows from, or a function ``f(size, length, rng) -> [size, k]``.
 
-    A function or an array is no JSON value, so this placement is for Python only. Rows of an array that don't fit
-    into a length are not drawn there.
+    It has no JSON form and so is for Python only. Rows of an array that do not fit into a length are not drawn there.
     """
 
     k: int
     source: ndarray | Callable[[int, int, Rng], ndarray]
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
-        """Draws, checked: increasing, inside the string, of the right shape."""
+        """Draw rows; raises `LengthwiseError` unless they are increasing positions of shape ``[size, k]``."""
         if callable(self.source):
             drawn = np.asarray(self.source(size, length, rng))
         else:
@@ -193,7 +185,7 @@ class Given(Placement):
         return drawn.astype(np.int64)
 
     def patterns(self, length: int) -> tuple[Offsets, ...]:
-        """Shapes of the array's rows; a function can't be listed."""
+        """The shapes of the array's rows; raises `LengthwiseError` for a function."""
         if callable(self.source):
             raise LengthwiseError("the shapes of a placement given as a function are unknown; give an array of rows")
         rows = self._fitting(length)

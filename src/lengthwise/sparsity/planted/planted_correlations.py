@@ -1,7 +1,7 @@
-"""Strings whose label is a function of k planted tokens (after Golowich et al. 2025, Definition 3.2).
+"""Planted correlations: strings whose label is a function of k planted tokens (Golowich et al. 2025, Definition 3.2).
 
-Draw the relevant positions S* from Q_pos, the tokens there from Q_voc, every other token from μ, and label the string
-with g*(X_{S*}). `Planted` puts the four together; placements (Q_pos) and labels (g*) are registered components.
+`Planted` draws the relevant positions S* from Q_pos, their tokens from Q_voc, every other token from μ, and labels the
+string with g*(X_{S*}). Placements (Q_pos) and labels (g*) are registered components.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from lengthwise.sparsity.planted.placements import Local, Placement, Uniform
 
 @config
 class Words:
-    """Q_voc: the distribution of the k relevant tokens.
+    """Q_voc: the distribution of the k relevant tokens, given either by ``symbols`` or by ``listed``.
 
-    ``symbols`` draws each token uniformly from them. ``listed`` gives the words themselves (tuples of k tokens) with
-    ``probabilities`` (uniform if empty); exactly one of the two is used.
+    Each token is uniform over ``symbols``, or whole words (tuples of k tokens) are drawn from ``listed`` with
+    ``probabilities`` (uniform if empty). Raises `ValueError` for both, neither, or bad probabilities.
     """
 
     symbols: tuple[int, ...] = ()
@@ -46,8 +46,7 @@ class Words:
         """``size`` words."""
         if self.symbols:
             return np.asarray(self.symbols)[rng.integers(len(self.symbols), size=(size, k))]
-        chosen = rng.choice(len(self.listed), size=size, p=self.probabilities or None)
-        return np.asarray(self.listed)[chosen]
+        return np.asarray(self.listed)[rng.choice(len(self.listed), size=size, p=self.probabilities or None)]
 
     def support(self, k: int) -> Int[ndarray, "W k"]:
         """Every word of positive probability, each once."""
@@ -59,8 +58,8 @@ class Words:
 
 
 @dataclass(frozen=True)
-class PlantedSample:
-    """B strings of length ℓ with their labels and relevant positions (increasing)."""
+class PlantedStrings:
+    """B strings of one length with their labels and relevant positions (increasing)."""
 
     tokens: Int[ndarray, "B T"]
     labels: Int[ndarray, " B"]
@@ -71,8 +70,8 @@ class PlantedSample:
 class Planted:
     """A k-sparse planted distribution for every length.
 
-    ``background`` is μ: one probability per token, so its length is the alphabet's size. ``values`` maps every token
-    to the number that g* sees. `Planted.marked` builds the usual case. Raises `ValueError` on parts that don't fit.
+    ``background`` is μ, one probability per token of the alphabet. ``values`` maps every token to its value in g*.
+    `Planted.marked` builds the usual case. Raises `ValueError` for parts that do not fit together.
     """
 
     placement: Placement
@@ -124,7 +123,7 @@ class Planted:
 
     @property
     def alphabet(self) -> int:
-        """|V|."""
+        """|V|: the number of tokens of the alphabet."""
         return len(self.background)
 
     @property
@@ -141,7 +140,7 @@ class Planted:
         """g* of the tokens at the relevant positions."""
         return self.label(np.asarray(self.values)[words])
 
-    def sample(self, size: int, length: int, rng: Rng) -> PlantedSample:
+    def sample(self, size: int, length: int, rng: Rng) -> PlantedStrings:
         """``size`` independent strings of ``length``; raises `LengthwiseError` if S* does not fit."""
         require(size >= 1, f"a sample needs at least one string, got size {size}; use size 1 or more")
         relevant = self.placement.sample(size, length, rng)
@@ -151,4 +150,4 @@ class Planted:
         tokens = np.searchsorted(edges, rng.random((size, length)), side="right")
         tokens = np.minimum(tokens, self.background_support[-1]).astype(np.int64)
         np.put_along_axis(tokens, relevant, words, axis=1)
-        return PlantedSample(tokens, self.label_of(words), relevant)
+        return PlantedStrings(tokens, self.label_of(words), relevant)
