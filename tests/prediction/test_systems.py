@@ -9,7 +9,7 @@ import pytest
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.crasp.program.fragment import FRAGMENTS
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.prediction.systems import SYSTEMS, chosen, contains
+from lengthwise.prediction.systems import SYSTEMS, contains, position_systems
 
 
 def test_names_are_unique_and_schemes_exist() -> None:
@@ -29,7 +29,7 @@ def test_inclusion_is_a_partial_order_with_ends() -> None:
 
 
 def test_choosing() -> None:
-    assert chosen([]) == SYSTEMS
-    assert [system.name for system in chosen(["ppc", "learned"])] == ["ape", "predictive-coupling"]
+    assert position_systems([]) == SYSTEMS
+    assert [system.name for system in position_systems(["ppc", "learned"])] == ["ape", "predictive-coupling"]
     with pytest.raises(UnknownNameError, match=r"unknown position system 'rop'\. Did you mean 'rope'"):
-        chosen(["rop"])
+        position_systems(["rop"])

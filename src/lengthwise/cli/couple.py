@@ -12,7 +12,7 @@ from lengthwise.core.errors import LengthwiseError, require
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lengthwise.prediction.coupling import CouplingFinding
+    from lengthwise.prediction.task_coupling import CouplingFinding
 
 
 MOST_EXAMPLES, LONGEST = 1_000_000, 10_000
@@ -31,8 +31,8 @@ def couple(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find places that keep every dependency within one step, at every length; give the reason where there are none."""
-    from lengthwise.prediction.coupling import couple as find
     from lengthwise.prediction.target import parse_target, unsuitable
+    from lengthwise.prediction.task_coupling import couple as find
     from lengthwise.report.example import configured
     from lengthwise.tasks import Task
 
@@ -54,7 +54,7 @@ def couple(
             examples=examples,
             checked=checked,
             seed=seed,
-            report=lambda what: status.update(what),
+            progress=lambda step: status.update(step),
         )
     if as_json:
         emit_json(found.to_json())
@@ -83,7 +83,7 @@ def draw(console: Console, found: CouplingFinding) -> None:
     head = Text.assemble((found.task.name, "bold"), (f"   from {source}, lengths {lengths}", "dim"))
     console.print(head)
     console.print()
-    if found.rule is None or found.report is None:
+    if found.rule is None or found.check is None:
         console.print(Text.assemble(("no coupling found: ", "bold"), found.reason))
         return
     for line in found.rule.describe().splitlines():
@@ -94,7 +94,7 @@ def draw(console: Console, found: CouplingFinding) -> None:
     for heading in headings[: None if found.agrees else -1]:
         table.add_column(heading, justify="right")
     agrees = dict(found.agrees)
-    for check in found.report.checks:
+    for check in found.check.checks:
         row = [
             f"{check.length}{'' if check.seen else ' (new)'}",
             str(check.tokens),
@@ -110,7 +110,7 @@ def draw(console: Console, found: CouplingFinding) -> None:
         console.print(
             Text("it counts: few tokens per place, places grow linearly, every span is at most 1, also at new lengths")
         )
-    for problem in found.report.problems:
+    for problem in found.check.problems:
         console.print(Text.assemble(("it does not count: ", "bold"), problem))
     if not found.agrees:
         console.print(Text("the task states no places that length alone decides: nothing to compare with", style="dim"))

@@ -1,1 +1,1 @@
-"""Predictions: what the theory says of a task or language, and the idealized learner that the theory is about."""
+"""Predicts from theory whether a task or language generalizes to longer inputs, per position system."""

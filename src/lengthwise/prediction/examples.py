@@ -1,4 +1,4 @@
-"""A prediction from examples alone: the smallest program consistent with them, and which tokens they depend on."""
+"""Predicts from examples alone: finds the smallest program consistent with them, and estimates the parents."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from lengthwise.core.rng import stream
 from lengthwise.crasp.synthesis.examples import Word, labelled, read_examples
 from lengthwise.crasp.synthesis.synthesize import synthesize
+from lengthwise.prediction.combine_evidence import verdicts_of
 from lengthwise.prediction.knowledge import Evidence, program_evidence
-from lengthwise.prediction.predict import verdicts_of
 from lengthwise.prediction.systems import PositionSystem
 from lengthwise.prediction.verdict import Argument, Prediction
 from lengthwise.sparsity.coupling.dependence_data import dependencies_from_data
@@ -19,7 +19,10 @@ MOST_SYMBOLS = 6
 
 
 def predict_examples(path: Path, systems: tuple[PositionSystem, ...]) -> Prediction:
-    """Evidence only: examples never prove anything about the strings that they leave out."""
+    """The prediction from a file of examples; its basis is ``evidence``, as examples prove nothing about other strings.
+
+    Raises `LengthwiseError` for a malformed file.
+    """
     examples = read_examples(path)
     known = list(_program(examples))
     verdicts = verdicts_of(known, systems, "")
@@ -29,7 +32,7 @@ def predict_examples(path: Path, systems: tuple[PositionSystem, ...]) -> Predict
 
 
 def _program(examples: list[tuple[Word, Word | bool]]) -> Iterator[Evidence]:
-    """The smallest consistent program, where answers are yes or no; finding none proves nothing."""
+    """The smallest consistent program, if one is found and the answers are yes or no."""
     labels = labelled(examples)
     if labels is None:
         return
@@ -44,7 +47,7 @@ def _program(examples: list[tuple[Word, Word | bool]]) -> Iterator[Evidence]:
 
 
 def _dependencies(examples: list[tuple[Word, Word | bool]]) -> Iterator[str]:
-    """Estimated parents at the most frequent shape, if there are enough examples of it."""
+    """Estimated parents at the most frequent shape (tokens of prompt and answer), if it has at least 50 examples."""
     texts = [(prompt, () if isinstance(answer, bool) else answer) for prompt, answer in examples]
     shape, count = Counter((len(prompt), len(answer)) for prompt, answer in texts).most_common(1)[0]
     if count < 50 or shape[1] == 0:

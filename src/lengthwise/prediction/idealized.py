@@ -1,12 +1,12 @@
-"""The idealized learner of Huang et al. 2025 (their theorem 7) on a finite class of programs.
+"""Runs the idealized learner of Huang et al. 2025 (their theorem 7) on a finite class of programs.
 
-At each context n it holds a transformer T_n that agrees with the target on all inputs of length <= n/2 and whose
+At each context n it returns a transformer T_n that agrees with the target on all inputs of length <= n/2 and whose
 regularizer R is minimal among those up to 1/n. The theorem: the target has a Limit Transformer with PERIODIC and
 LOCAL iff R(T_n) stays bounded and from some N₀ on T_n is right up to length n.
 
-The paper's class is infinite. Ours holds all small programs (`crasp.enumeration`), the programs of the library over
-as many letters, and for each n a memorizer of the target up to n/2, each compiled and measured. So a settled
-trajectory shows what the theorem promises, and one that never settles shows what this class cannot do.
+The paper's class is infinite. This one contains all small programs (``crasp.synthesis.enumeration``), the programs of
+the library over as many letters, and for each n a memorizer of the target up to n/2. Each is compiled, and its R is
+computed.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ from lengthwise.prediction.memorizer import memorizer
 
 
 @dataclass(frozen=True)
-class Target:
-    """A function from words to truth values; ``label`` gives None for words that are not inputs of the task."""
+class TargetFunction:
+    """A function from words to truth values; ``label`` is None for words that are not inputs of the task."""
 
     name: str
     alphabet: tuple[str, ...]
     label: Callable[[tuple[str, ...]], bool | None]
     settles: bool
-    """What the theory expects."""
+    """Whether the theory predicts that the learner settles."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """T_n: the program (None for the memorizer), R, and on how many words of length <= n it is wrong."""
+    """T_n: its program (None for the memorizer), its R, and its ``errors`` on ``words`` of length <= n."""
 
     n: int
     program: str | None
     regularizer: float
     consistent: int
-    """How many members of the class agree with the target up to n/2 (the memorizer not counted)."""
+    """The number of members of the class, without the memorizer, that agree with the target up to n/2."""
     errors: int
     words: int
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """All T_n of one target. ``settled_from`` is the N₀ after which no T_n erred up to its own length n.
+    """All T_n of one target. ``settled_from`` is the N₀ from which no T_n errs up to its own length n.
 
-    It is None if the last T_n errs, or is a memorizer. ``long_errors`` counts wrong answers of the last program on
-    ``long_words`` random words of length ``long_length``, beyond every n.
+    It is None if the last T_n errs or is a memorizer. ``long_errors`` counts the wrong answers of the last program
+    among ``long_words`` answers on random words of length ``long_length``, longer than every n.
     """
 
     target: str
@@ -77,15 +77,15 @@ class Trajectory:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the learner settled iff the theory says so."""
+        """Whether the learner settled exactly if the theory predicts it."""
         return (self.settled_from is not None) == self.expected
 
 
 class HypothesisClass:
-    """Programs over ``letters`` letters with their values on all words up to ``length``; R is measured on demand.
+    """Programs over ``letters`` letters with their values on all words up to ``length``; R is computed on demand.
 
-    R is that of the finite version of context 2 · ``length``; it does not depend on the context once that exceeds
-    the window.
+    R is that of the finite version of context 2 · ``length``; it does not depend on a context beyond the window. Raises
+    `LengthwiseError` unless there are 1 to 8 letters.
     """
 
     def __init__(
@@ -108,12 +108,12 @@ class HypothesisClass:
         return len(self.rows)
 
     def program(self, member: int) -> Program:
-        """A member as a program over the class's own letters."""
+        """A member as a program over the letters of the class."""
         count = len(self._origins)
         return self._enumeration.program(self._origins[member]) if member < count else self._extra[member - count]
 
     def regularizer(self, member: int) -> float:
-        """R of a member, measured once."""
+        """R of a member, which is computed once."""
         if member not in self._measured:
             self._measured[member] = measure(self.program(member), self.context)
         return self._measured[member]
@@ -121,7 +121,7 @@ class HypothesisClass:
     def agreeing(
         self, labels: Bool[ndarray, " nodes"], care: Bool[ndarray, " nodes"], among: Int[ndarray, " M"]
     ) -> Int[ndarray, " K"]:
-        """Those members that have the given labels at the nodes that count."""
+        """The members of ``among`` that have the given labels at the nodes ``care``."""
         wanted, mask = self.tree.pack(labels[None])[0], self.tree.pack(care[None])[0]
         return among[~((self.rows[among] ^ wanted) & mask).any(axis=1)]
 
@@ -130,7 +130,7 @@ class HypothesisClass:
         return self.tree.unpack(self.rows[member : member + 1])[0]
 
     def evaluate(self, program: Program) -> Bool[ndarray, " nodes"]:
-        """Any program's value at every word of the tree."""
+        """The value of any program at every word of the tree."""
         values = np.zeros(len(self.tree), dtype=np.bool_)
         words = self.tree.words
         for length in range(self.length + 1):
@@ -146,12 +146,12 @@ def measure(program: Program, context: int) -> float:
 
 
 def learn(
-    target: Target, hypotheses: HypothesisClass, *, long_length: int = 60, long_words: int = 150, seed: int = 0
+    target: TargetFunction, hypotheses: HypothesisClass, *, long_length: int = 60, long_words: int = 150, seed: int = 0
 ) -> Trajectory:
-    """Run the learner for n = 2, …, 2 · length − 1, so that T_n always knows less than is checked.
+    """Run the learner for n = 2, …, 2 · length − 1, so that T_n always agrees on shorter words than are checked.
 
-    Errors of T_n are counted on all words of length <= min(n, length of the class), and ``long_words`` words of
-    ``long_length`` are asked of the last program.
+    Errors of T_n are counted on all words of length <= min(n, length of the class), and those of the last program also
+    on ``long_words`` words of ``long_length``.
     """
     tree = hypotheses.tree
     answers = [target.label(tuple(target.alphabet[symbol] for symbol in word)) for word in tree.words]
@@ -173,20 +173,20 @@ def learn(
         measured = [hypotheses.regularizer(int(member)) for member in consistent]
         best = min([memory, *measured])
         # Ties within 1/n go to the first of the class, the smaller program; the memorizer comes last.
-        place = next((index for index, value in enumerate(measured) if value <= best + 1 / n), None)
-        if place is None:
+        index = next((index for index, value in enumerate(measured) if value <= best + 1 / n), None)
+        if index is None:
             program, regularizer, values = None, memory, remembered
         else:
-            member = int(consistent[place])
-            program, regularizer, values = hypotheses.program(member), measured[place], hypotheses.values(member)
+            member = int(consistent[index])
+            program, regularizer, values = hypotheses.program(member), measured[index], hypotheses.values(member)
         tested = inputs & (tree.depth <= n)
         errors = int(((values != labels) & tested).sum())
-        text = None if program is None else _spelled(program, target)
+        text = None if program is None else _one_line(program, target)
         choices.append(Choice(n, text, regularizer, len(consistent), errors, int(tested.sum())))
     settled = _settled_from(choices)
-    wrong = asked = 0
+    wrong = answered = 0
     if program is not None:
-        wrong, asked = _long_errors(target, program, long_length, long_words, seed)
+        wrong, answered = _long_errors(target, program, long_length, long_words, seed)
     return Trajectory(
         target.name,
         target.settles,
@@ -194,13 +194,13 @@ def learn(
         settled if not wrong else None,
         hypotheses.length,
         wrong if program is not None else None,
-        asked,
+        answered,
         long_length,
     )
 
 
 def _settled_from(choices: Sequence[Choice]) -> int | None:
-    """The smallest n such that neither T_n nor any later one errs; None if the last errs or knows by heart only."""
+    """The smallest n such that neither T_n nor any later one errs; None if the last errs or is a memorizer."""
     if choices[-1].errors or choices[-1].program is None:
         return None
     settled = choices[-1].n
@@ -211,25 +211,24 @@ def _settled_from(choices: Sequence[Choice]) -> int | None:
     return settled
 
 
-def _long_errors(target: Target, program: Program, length: int, count: int, seed: int) -> tuple[int, int]:
-    """Wrong answers at every prefix of long words that is an input of the task, and how many there were."""
+def _long_errors(target: TargetFunction, program: Program, length: int, count: int, seed: int) -> tuple[int, int]:
+    """The number of wrong answers, and of all answers, at the prefixes of long words that are inputs of the task."""
     words = _long_words(len(target.alphabet), length, count, stream(seed, "idealized", target.name))
     assert program.accept is not None
-    said = interpreter.evaluate_all(program, words)[program.accept]
-    wrong = asked = 0
+    computed = interpreter.evaluate_all(program, words)[program.accept]
+    wrong = answered = 0
     for row, word in enumerate(words):
         symbols = tuple(target.alphabet[symbol] for symbol in word)
         for end in range(length + 1):
             answer = target.label(symbols[:end])
             if answer is not None:
-                asked += 1
-                wrong += answer != bool(said[row, end])
-    return wrong, asked
+                answered += 1
+                wrong += answer != bool(computed[row, end])
+    return wrong, answered
 
 
 def _long_words(letters: int, length: int, count: int, rng: Rng) -> Int[ndarray, "B n"]:
-    """A third at random, a third repeats of a short word (random ones are hardly ever in a thin language), and a third
-    such repeats with one symbol changed."""
+    """A third random words, a third repetitions of a short word, and a third repetitions with one symbol changed."""
     words = rng.integers(letters, size=(count, length))
     for row in range(count // 3, count):
         short = rng.integers(letters, size=rng.integers(1, 5))
@@ -240,7 +239,7 @@ def _long_words(letters: int, length: int, count: int, rng: Rng) -> Int[ndarray,
 
 
 def _library_programs(letters: int, alphabet: tuple[str, ...]) -> Iterator[Program]:
-    """The accepting programs of the library over that many letters, renamed; two letters in both orders."""
+    """The accepting programs of the library over that many letters, renamed; over two letters in both orders."""
     for name in library.names():
         program = library.get(name)
         if program.accept is None or len(program.alphabet) != letters or not program.bos or program.eos:
@@ -251,7 +250,7 @@ def _library_programs(letters: int, alphabet: tuple[str, ...]) -> Iterator[Progr
 
 
 def renamed(program: Program, alphabet: Sequence[str]) -> Program:
-    """The program with its k-th letter replaced by the k-th of another alphabet, which is then listed in order."""
+    """The program with its k-th letter replaced by the k-th of ``alphabet``; the new alphabet is sorted."""
     new = dict(zip(program.alphabet, alphabet, strict=True))
     operations = tuple(
         Symbol(new.get(operation.symbol, operation.symbol)) if isinstance(operation, Symbol) else operation
@@ -260,7 +259,7 @@ def renamed(program: Program, alphabet: Sequence[str]) -> Program:
     return dataclasses.replace(program, alphabet=tuple(sorted(alphabet)), operations=operations, names=())
 
 
-def _spelled(program: Program, target: Target) -> str:
-    """The program's text over the target's own letters, on one line."""
+def _one_line(program: Program, target: TargetFunction) -> str:
+    """The program's text over the letters of the target, on one line."""
     text = to_text(renamed(program, target.alphabet))
     return "; ".join(line for line in text.splitlines() if line and ":" not in line.split(":=")[0])

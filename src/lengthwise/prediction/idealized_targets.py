@@ -1,10 +1,10 @@
-"""Seven targets for the idealized learner: five that the theory says it settles on, and two that it does not."""
+"""Seven target functions for the idealized learner; the theory predicts that it settles on five of them."""
 
 from __future__ import annotations
 
 import re
 
-from lengthwise.prediction.idealized import Target
+from lengthwise.prediction.idealized import TargetFunction
 
 Word = tuple[str, ...]
 
@@ -20,7 +20,7 @@ def alternating(word: Word) -> bool:
 
 
 def nested_twice(word: Word) -> bool:
-    """D_2: balanced with a opening and b closing, never deeper than 2."""
+    """D_2: balanced brackets (a opens, b closes) of depth at most 2."""
     return re.fullmatch("(a(ab)*b)*", "".join(word)) is not None
 
 
@@ -40,19 +40,19 @@ def parity(word: Word) -> bool:
 
 
 def copy_says_a(word: Word) -> bool | None:
-    """Copying over a, b with repetitions: after ``w # u``, u a prefix of w, is the next symbol a? None elsewhere."""
+    """Copying with repetitions: whether a follows ``w # u``, where u is a prefix of w; None for all other words."""
     source, separator, copied = "".join(word).partition("#")
     if not source or not separator or "#" in copied or not source.startswith(copied):
         return None
     return source[len(copied) : len(copied) + 1] == "a"
 
 
-TARGETS: tuple[Target, ...] = (
-    Target("binary majority", ("0", "1"), majority, settles=True),
-    Target("(ab)*", ("a", "b"), alternating, settles=True),
-    Target("D_2", ("a", "b"), nested_twice, settles=True),
-    Target("contains ab", ("a", "b"), contains_ab, settles=True),
-    Target("(aa)*", ("a",), even_length, settles=True),
-    Target("parity", ("0", "1"), parity, settles=False),
-    Target("copy with repeats", ("a", "b", "#"), copy_says_a, settles=False),
+TARGETS: tuple[TargetFunction, ...] = (
+    TargetFunction("binary majority", ("0", "1"), majority, settles=True),
+    TargetFunction("(ab)*", ("a", "b"), alternating, settles=True),
+    TargetFunction("D_2", ("a", "b"), nested_twice, settles=True),
+    TargetFunction("contains ab", ("a", "b"), contains_ab, settles=True),
+    TargetFunction("(aa)*", ("a",), even_length, settles=True),
+    TargetFunction("parity", ("0", "1"), parity, settles=False),
+    TargetFunction("copy with repeats", ("a", "b", "#"), copy_says_a, settles=False),
 )

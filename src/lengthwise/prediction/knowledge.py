@@ -1,7 +1,6 @@
-"""What is known of each task beyond its structure: a C-RASP program that is checked, or why there is none.
+"""Lists the evidence on each task: a C-RASP program for it, or the reason that none exists.
 
-An `Evidence` states the fragment that it speaks of. "Yes" with a program of a fragment carries over to every larger
-fragment, "no" to every smaller one.
+An `Evidence` names its fragment. A *yes* carries over to every larger fragment, a *no* to every smaller one.
 """
 
 from __future__ import annotations
@@ -56,35 +55,34 @@ SYMBOLS = "abcdefg"
 NAMES, VALUES = "abcd", "0123"
 SCHEME = "the scheme is the same for any alphabet"
 
-
-ASKED = ("write", "answer", "layout", "vocab", "batch", "lengths", "min_length", "max_length")
-"""What of a task's class decides which strings there are and what their answers are."""
+DEFINING = ("write", "answer", "layout", "vocab", "batch", "lengths", "min_length", "max_length")
+"""The members of a task's class that determine its strings and answers."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """An argument and the fragment that it is about."""
+    """An argument and its fragment."""
 
     fragment: Fragment
     argument: Argument
 
 
 def evidence(task: Task) -> list[Evidence]:
-    """All that is known of ``task``, in its present configuration."""
+    """All evidence on ``task`` in its configuration."""
     for kind in type(task).__mro__:
-        if kind in _KNOWN and _asks_the_same(type(task), kind):
+        if kind in _KNOWN and _defines_the_same(type(task), kind):
             return list(_KNOWN[kind](task))
     return []
 
 
-def _asks_the_same(derived: type[Task], known: type[Task]) -> bool:
-    """Whether what is known of a class holds for one derived from it: one of ours, or one that changes no question."""
+def _defines_the_same(derived: type[Task], known: type[Task]) -> bool:
+    """Whether evidence on a class holds for a derived class: one of ours, or one with the same strings and answers."""
     ours = derived.__module__.partition(".")[0] == __name__.partition(".")[0]
-    return ours or all(getattr(derived, name) is getattr(known, name) for name in ASKED)
+    return ours or all(getattr(derived, name) is getattr(known, name) for name in DEFINING)
 
 
 def program_evidence(program: Program, name: str, note: str = "") -> Evidence:
-    """A program is an argument for its fragment; ``note`` says what it covers if that is not the whole task."""
+    """A program as a *yes* for its fragment; ``note`` limits what it covers, if that is not the whole task."""
     fragment = program.fragment
     shape = f"depth {program.depth}, window {program.window}, period {program.period}"
     why = f"a C-RASP program exists ({name}: {shape}{f'; {note}' if note else ''})"

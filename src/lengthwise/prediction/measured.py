@@ -1,4 +1,4 @@
-"""What was measured: medians of the committed results, as shipped with the package. No torch."""
+"""Reads the medians of the committed results, which the package ships as ``measured.json``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def measured(task: str) -> tuple[str, ...]:
-    """One line per system that was trained on ``task``: seeds that fitted, median accuracy by length."""
+    """One line per system that was trained on ``task``: the number of fitted seeds, and median accuracy by length."""
     return tuple(
         f"{row['system']}: fitted {row['fitted']} of {row['seeds']}"
         + "".join(f", {cell['label']} {cell['median']:.2f}" for cell in row["cells"])

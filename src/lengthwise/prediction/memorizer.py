@@ -1,7 +1,7 @@
-"""A program that knows the answers to short words by heart: the worst member of a learner's class, never empty-handed.
+"""`memorizer` builds a program that lists the answers to all short words, for the idealized learner.
 
-Word w is recognized by its symbols at distances 0, 1, … and BOS at distance |w|, so a memorizer of length k needs k
-local heads and a unit for each word that it knows. Its regularizer grows with k however well the target behaves.
+Word w is recognized by its symbols at distances 0, 1, … and BOS at distance |w|. So a memorizer of length k needs k
+local heads and one unit per listed word, and its regularizer grows with k for every target.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from lengthwise.crasp.program.program import Program
 
 
 def memorizer(alphabet: Sequence[str], answers: Mapping[tuple[int, ...], bool]) -> Program:
-    """The program that gives ``answers`` (words as places in the alphabet), and on all other words the commoner one.
+    """The program with these ``answers`` (words as symbol indices), and with the more common answer on all other words.
 
-    Without any answers it says no.
+    Ties, and no answers at all, give *no*.
     """
     accepted = [word for word, answer in answers.items() if answer]
     common = 2 * len(accepted) > len(answers)
@@ -26,9 +26,9 @@ def memorizer(alphabet: Sequence[str], answers: Mapping[tuple[int, ...], bool]) 
         here = build.bos() if symbol is None else build.symbol(build.alphabet[symbol])
         return here if distance == 0 else build.exists(here, [distance])
 
-    spelled = []
+    listed = []
     for word in known:
         letters = [at(distance, symbol) for distance, symbol in enumerate(reversed(word))]
-        spelled.append(build.all_of([*letters, at(len(word), None)]))
-    found = build.any_of(spelled)
+        listed.append(build.all_of([*letters, at(len(word), None)]))
+    found = build.any_of(listed)
     return build.accept(build.negation(found) if common else found)

@@ -1,4 +1,4 @@
-"""The verdict: for a task, a language, a program or examples, what theory says per position system, and why."""
+"""`predict` joins structure, programs and impossibility results into the prediction for a task, language or program."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import structure
-from lengthwise.prediction.knowledge import Evidence, evidence, language_evidence, program_evidence
+from lengthwise.prediction.combine_evidence import arguments_from_programs, verdict_for, verdicts_of, with_help
+from lengthwise.prediction.examples import predict_examples
+from lengthwise.prediction.knowledge import evidence, language_evidence, program_evidence
 from lengthwise.prediction.measured import measured
-from lengthwise.prediction.systems import PositionSystem, chosen, contains
+from lengthwise.prediction.systems import SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
-from lengthwise.prediction.verdict import Answer, Argument, Prediction, StructureRow, Verdict
+from lengthwise.prediction.verdict import Answer, Argument, Prediction, StructureRow
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 
 LENGTHS = (5, 10, 20, 40)
-"""Where sparsity and span are read off; constant over these counts as constant (a factor of 8)."""
+"""The lengths at which sparsity and span are computed; what is equal at all of them counts as constant."""
 FEWEST, SPREAD = 3, 4
-"""A span counts as constant at no fewer lengths, the largest at least so many times the smallest."""
+"""A constant span needs at least this many lengths, and this ratio of the largest to the smallest."""
 ROWS = 32
 
 
@@ -33,15 +35,13 @@ def predict(target: str, systems: list[str] | None = None) -> Prediction:
 
     Raises `LengthwiseError` for an unknown target or system.
     """
-    wanted = chosen(systems or [])
+    wanted = position_systems(systems or [])
     match parse_target(target):
         case Expression(text):
             return predict_language(text, f"regex:{text}", wanted)
         case AutomatonFile(path, dfa):
             return predict_language(dfa, path.name, wanted)
         case ExamplesFile(path):
-            from lengthwise.prediction.examples import predict_examples
-
             return predict_examples(path, wanted)
         case ProgramFile(path, program):
             return predict_program(program, path.name, wanted)
@@ -51,23 +51,23 @@ def predict(target: str, systems: list[str] | None = None) -> Prediction:
             return predict_task(task, wanted)
 
 
-def predict_task(task: Task, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
-    """Join structure (sparsity, span, places) with what is known of programs and communication."""
+def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS) -> Prediction:
+    """The prediction from the task's structure (sparsity, span, places) and the evidence on programs."""
     known = evidence(task)
     rows: dict[str, StructureRow] = {}
     if not _asks_for_sets(task):
         schemes = ("sequential", "coupled") if _has_places(task) else ("sequential",)
         rows = {name: structure_row(task, name) for name in schemes}
     verdicts = []
-    for system in chosen([]):
+    for system in SYSTEMS:
         row = rows.get("coupled" if system.coupled else "sequential")
-        arguments = [*_from_programs(system, known), *_from_locality(task, system, row)]
-        verdicts.append(_verdict(system, arguments))
+        arguments = [*arguments_from_programs(system, known), *_from_locality(task, system, row)]
+        verdicts.append(verdict_for(system, arguments))
     return Prediction(
         target=task.name,
         kind="task",
         summary=task.summary,
-        verdicts=_with_help(verdicts, systems, _otherwise(rows)),
+        verdicts=with_help(verdicts, systems, _otherwise(rows)),
         structure=tuple(rows.values()),
         depends=_depends(task) if rows else (),
         communication=next((e.argument.why for e in known if e.fragment == "ape" and e.argument.answer == "no"), ""),
@@ -76,16 +76,16 @@ def predict_task(task: Task, systems: tuple[PositionSystem, ...] = chosen([])) -
 
 
 def fragment_answer(task: Task, system: str) -> Answer:
-    """The answer of programs and impossibility alone, without sparsity and locality: what Huang et al. 2025 predict.
+    """The answer of programs and impossibility results alone, which is the prediction of Huang et al. 2025.
 
     Raises `UnknownNameError` for an unknown position system.
     """
-    (chosen_system,) = chosen([system])
-    return _verdict(chosen_system, _from_programs(chosen_system, evidence(task))).answer
+    (wanted,) = position_systems([system])
+    return verdict_for(wanted, arguments_from_programs(wanted, evidence(task))).answer
 
 
-def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
-    """The exact decision, with the last symbol visible (the convention of the published suite)."""
+def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem, ...] = SYSTEMS) -> Prediction:
+    """The prediction from the exact decision, with the last symbol visible (the convention of the published suite)."""
     known = list(language_evidence(source))
     states = language(source).size
     return Prediction(
@@ -93,12 +93,12 @@ def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem
         "language",
         f"the regular language {source if isinstance(source, str) else name}, last symbol visible",
         verdicts_of(known, systems, "a scratchpad of the automaton's states, one per symbol, with coupled positions"),
-        communication=f"at most {states} prefixes can be told apart at any length: the states of the automaton",
+        communication=f"at most {states} prefixes are distinguishable at any length: the states of the automaton",
     )
 
 
-def predict_program(program: Program, name: str, systems: tuple[PositionSystem, ...] = chosen([])) -> Prediction:
-    """A program is its own certificate, in its fragment and every larger one."""
+def predict_program(program: Program, name: str, systems: tuple[PositionSystem, ...] = SYSTEMS) -> Prediction:
+    """The prediction from one program, which proves a *yes* for its fragment and every larger one."""
     known = [program_evidence(program, name)]
     summary = (
         f"a program of size {program.size}, depth {program.depth}, window {program.window}, period {program.period}"
@@ -106,13 +106,8 @@ def predict_program(program: Program, name: str, systems: tuple[PositionSystem, 
     return Prediction(name, "program", summary, verdicts_of(known, systems, ""))
 
 
-def verdicts_of(known: list[Evidence], systems: tuple[PositionSystem, ...], otherwise: str) -> tuple[Verdict, ...]:
-    """Verdicts from programs and impossibility alone; ``otherwise`` is the help where no system has a yes."""
-    return _with_help([_verdict(s, _from_programs(s, known)) for s in chosen([])], systems, otherwise)
-
-
 def structure_row(task: Task, scheme: str) -> StructureRow:
-    """Sparsity and span at `LENGTHS`, or at the task's lengths nearest to them."""
+    """Sparsity and span at `LENGTHS`, or at the nearest lengths of the task; raises `LengthwiseError` without any."""
     built = SCHEMES.build(scheme)
     lengths = tuple(dict.fromkeys(_nearest(task, length) for length in LENGTHS))
     found = [structure(task, built, length, stream(0, "predict", length), size=ROWS) for length in lengths]
@@ -128,47 +123,23 @@ def _nearest(task: Task, length: int) -> int:
 
 
 def _asks_for_sets(task: Task) -> bool:
-    """Whether several next tokens may be right: then no token has parents, and sparsity says nothing."""
+    """Whether several next tokens may be right; then no token has parents, and sparsity is not defined."""
     return task.batch(_nearest(task, 10), 1, stream(0, "predict", "allowed")).allowed is not None
 
 
 def _has_places(task: Task) -> bool:
-    """Whether the task says which tokens belong together (places that no two tokens share couple nothing)."""
+    """Whether two tokens share a place."""
     batch = task.batch(_nearest(task, 10), 4, stream(0, "predict", "places"))
     row = batch.places[0, :, 0]
     row = row[row > 0]
     return len(row) > 0 and len(np.unique(row)) < len(row)
 
 
-def _from_programs(system: PositionSystem, known: list[Evidence]) -> list[Argument]:
-    """Programs carry over to larger fragments, impossibility to smaller ones; no theorem, no argument."""
-    if system.fragment is None:
-        return []
-    arguments = []
-    for item in known:
-        if item.argument.answer == "yes" and contains(system.fragment, item.fragment):
-            arguments.append(_through(system, item.argument))
-        if item.argument.answer == "no" and contains(item.fragment, system.fragment):
-            arguments.append(_through(system, item.argument))
-    # One reason of each kind is enough on a screen: the decision repeats itself from fragment to fragment.
-    unique: dict[tuple[str, str], Argument] = {}
-    for argument in arguments:
-        unique.setdefault((argument.answer, argument.why), argument)
-    return list(unique.values())
-
-
-def _through(system: PositionSystem, argument: Argument) -> Argument:
-    """The link from encoding to fragment may be weaker than the argument itself; the screen says which links are."""
-    if system.source.startswith("cited") and argument.basis == "proved":
-        return Argument(argument.answer, "cited", argument.why, argument.certificate)
-    return argument
-
-
 def _from_locality(task: Task, system: PositionSystem, row: StructureRow | None) -> list[Argument]:
-    """Sparse and local under the scheme: yes, after our theorem; anything else says nothing."""
+    """A *yes* by our theorem where the task is sparse and local under the scheme; otherwise no argument."""
     if row is None or not (row.sparse and row.local) or not (system.coupled or system.relative):
         return []
-    # What is the same at two or three lengths close together may still grow.
+    # A span that is equal at few or close lengths may still grow.
     if len(row.lengths) < FEWEST or max(row.lengths) < SPREAD * min(row.lengths):
         return []
     facts = {
@@ -189,7 +160,7 @@ def _from_locality(task: Task, system: PositionSystem, row: StructureRow | None)
 
 
 def _otherwise(rows: dict[str, StructureRow]) -> str:
-    """What would help a task that no position system is known to help."""
+    """The help for a task without a *yes* for any position system."""
     if not rows:
         return ""
     if rows["sequential"].sparse:
@@ -197,27 +168,8 @@ def _otherwise(rows: dict[str, StructureRow]) -> str:
     return "many tokens matter at once: a scratchpad whose steps each depend on few tokens, with coupled positions"
 
 
-def _with_help(verdicts: list[Verdict], systems: tuple[PositionSystem, ...], otherwise: str) -> tuple[Verdict, ...]:
-    """The verdicts that were asked for, each that is not *yes* with what would help, given all the others."""
-    plain = [v.system for v in verdicts if v.answer == "yes" and v.fragment is not None]
-    coupled = [v.system for v in verdicts if v.answer == "yes" and v.scheme in ("coupled", "predictive-coupling")]
-    parts = [f"positions with a yes: {', '.join(plain)}"] if plain else []
-    parts += [f"coupled positions ({', '.join(coupled)}): every dependency is then local"] if coupled else []
-    if all(verdict.answer == "yes" for verdict in verdicts if verdict.fragment is not None):
-        return tuple(verdict for verdict in verdicts if verdict.system in {system.name for system in systems})
-    help_ = "; or ".join(parts) or otherwise
-    wanted = {system.name for system in systems}
-    return tuple(v if v.answer == "yes" else replace(v, help=help_) for v in verdicts if v.system in wanted)
-
-
-def _verdict(system: PositionSystem, arguments: list[Argument]) -> Verdict:
-    return Verdict(
-        system.name, system.scheme["name"], system.encoding, system.fragment, tuple(arguments), source=system.source
-    )
-
-
 def _depends(task: Task) -> tuple[str, ...]:
-    """One short example: each scored token with its parents and selectors."""
+    """The lines of one short example: each scored token with its parents and selectors."""
     batch = task.batch(_nearest(task, 3), 1, stream(0, "predict", "example"))
     text = batch.text(0)
     lines = [" ".join(text)]

@@ -1,4 +1,4 @@
-"""The position systems that get a verdict, and the fragment of C-RASP that each stands for."""
+"""The position systems (scheme and encoding) that get a verdict, and the fragment of C-RASP for each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lengthwise.crasp.program.fragment import Fragment
 
 @dataclass(frozen=True)
 class PositionSystem:
-    """A scheme with an encoding; ``source`` says why the encoding stands for its fragment."""
+    """A scheme with an encoding; ``source`` names the theorem that links the encoding to its fragment."""
 
     name: str
     scheme: dict[str, Any]
@@ -19,7 +19,7 @@ class PositionSystem:
     fragment: Fragment | None
     source: str
     relative: bool = False
-    """Attention hears differences of ids, which the locality theorem asks for."""
+    """Attention depends on differences of ids only, as Theorem A requires."""
     coupled: bool = False
 
 
@@ -47,22 +47,22 @@ SYSTEMS: tuple[PositionSystem, ...] = (
     ),
 )
 
-WITHIN: dict[str, tuple[str, ...]] = {
+FRAGMENTS_CONTAINING: dict[str, tuple[str, ...]] = {
     "none": ("none", "local", "periodic", "ape"),
     "local": ("local", "ape"),
     "periodic": ("periodic", "ape"),
     "ape": ("ape",),
 }
-"""A program in the fragment (key) is also one of these; a *no* for a fragment holds for those that it lies in."""
+"""The fragments that contain the programs of each fragment, itself included."""
 
 
 def contains(larger: str, smaller: str) -> bool:
     """Whether every program of ``smaller`` is one of ``larger``."""
-    return larger in WITHIN[smaller]
+    return larger in FRAGMENTS_CONTAINING[smaller]
 
 
-def chosen(names: list[str]) -> tuple[PositionSystem, ...]:
-    """The systems of these names (all, if none is given); raises `UnknownNameError` with a suggestion."""
+def position_systems(names: list[str]) -> tuple[PositionSystem, ...]:
+    """The position systems of these names, or all if none is given; raises `UnknownNameError` with a suggestion."""
     known = {system.name: system for system in SYSTEMS}
     aliases = {"learned": "ape", "ppc": "predictive-coupling"}
     for name in names:

@@ -1,6 +1,6 @@
-"""C-RASP programs for tasks that the library has no program for, as text over the task's own tokens.
+"""Writes C-RASP programs for tasks without a program in the library, as text over the task's tokens.
 
-Tests generate with each of them and compare with `Task.answer`.
+The tests generate with each program and compare with `Task.answer`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _READING = 'reading := #"<sep>" = 0    // only the input counts: the answer has 
 
 
 def look_back_text(symbols: Sequence[str], t: int) -> str:
-    """Every t-th of distinct symbols: the next answer is what stood t places after the current one."""
+    """Every t-th of distinct symbols: the next answer is the symbol t positions after the current one."""
     lines = [_alphabet([*symbols, FILLER, "<sep>"]), _READING]
     for k, symbol in enumerate(symbols):
         lines.append(f"back_{k} := exists[j = i-{t}] Q_{quote(symbol)}")
@@ -37,7 +37,7 @@ def look_back_text(symbols: Sequence[str], t: int) -> str:
 
 
 def retrieval_text(symbols: Sequence[str], side: str) -> str:
-    """The neighbour of the marker: one look at the previous symbol finds it."""
+    """The neighbour of the marker, found by a window of two symbols."""
     lines = [_alphabet([*symbols, MARKER, "<sep>"])]
     if side == "after":
         lines.append(f"found := exists[j = i-1] Q_{quote(MARKER)}")
@@ -53,8 +53,8 @@ def retrieval_text(symbols: Sequence[str], side: str) -> str:
 
 
 def induction_text(symbols: Sequence[str]) -> str:
-    """What followed the queried symbol in the input."""
-    lines = [_alphabet([*symbols, "<sep>"]), f"asked := exists[j = i-1] {_SEP}"]
+    """The symbol that followed the queried symbol in the input."""
+    lines = [_alphabet([*symbols, "<sep>"]), f"queried := exists[j = i-1] {_SEP}"]
     lines += [f"after_{k} := exists[j = i-1] Q_{quote(symbol)}" for k, symbol in enumerate(symbols)]
     for symbol in symbols:
         cases = [
@@ -62,29 +62,28 @@ def induction_text(symbols: Sequence[str]) -> str:
             for k, current in enumerate(symbols)
             if current != symbol
         ]
-        lines.append(f"NEXT {quote(symbol)} := asked and ({' or '.join(cases)})")
-    lines.append("NEXT EOS := exists[asked] and not asked")
+        lines.append(f"NEXT {quote(symbol)} := queried and ({' or '.join(cases)})")
+    lines.append("NEXT EOS := exists[queried] and not queried")
     return "\n".join(lines)
 
 
 def marked_ones_text(counts: Sequence[int]) -> str:
-    """1 iff the number of marked ones is one of ``counts``: where it is bounded, comparing with constants is enough."""
-    asked = f"Q_{quote(BITS_QUERY)}"
+    """1 iff the number of marked ones is one of ``counts``."""
+    query = f"Q_{quote(BITS_QUERY)}"
     lines = [_alphabet(["0", "1", "0*", "1*", BITS_QUERY])]
     marked = quote("1*")
     lines.append(f"one := {' or '.join(f'#{marked} = {count}' for count in counts)}")
-    lines.append(f"NEXT 1 := {asked} and one")
-    lines.append(f"NEXT 0 := {asked} and not one")
+    lines.append(f"NEXT 1 := {query} and one")
+    lines.append(f"NEXT 0 := {query} and not one")
     return "\n".join(lines)
 
 
 def variable_assignment_text(names: Sequence[str], values: Sequence[str], *, separators: bool) -> str:
     """Follow a chain line by line: a name that was just repeated is looked up, any other name is repeated.
 
-    What tells a child from a parent is the separator before it, or, without separators, the parity of its position.
+    A child follows a separator or, without separators, has an even position.
     """
     tokens = [*names, *values]
-    asked = f"Q_{quote(QUERY)}"
     lines = [_alphabet([*tokens, QUERY, *([LINE_END] if separators else [])])]
     lines.append(f"reading := #{quote(QUERY)} = 0")
     if separators:
@@ -93,14 +92,14 @@ def variable_assignment_text(names: Sequence[str], values: Sequence[str], *, sep
         lines.append("child := i mod 2 = 0    // position 1 is BOS")
     for k, name in enumerate(names):
         lines.append(f"after_{k} := exists[j = i-1] (Q_{quote(name)} and child and reading)")
-    return "\n".join([*lines, *_trace_lines(names, values, separators=separators, asked=asked)])
+    return "\n".join([*lines, *_trace_lines(names, values, separators=separators)])
 
 
-def _trace_lines(names: Sequence[str], values: Sequence[str], *, separators: bool, asked: str) -> list[str]:
+def _trace_lines(names: Sequence[str], values: Sequence[str], *, separators: bool) -> list[str]:
     """After ``? a`` the trace is ``a b b c c 7``, or ``a b ; b c ; c 7`` with separators."""
     lines: list[str] = []
     end_mark = f"Q_{quote(LINE_END)}"
-    lines.append(f"queried := exists[j = i-1] {asked}")
+    lines.append(f"queried := exists[j = i-1] Q_{quote(QUERY)}")
     for k, name in enumerate(names):
         if separators:
             # A new line starts with the parent of the line before, which stands two back from here.

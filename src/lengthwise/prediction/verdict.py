@@ -1,7 +1,7 @@
-"""What a prediction is: an answer per position system, by an argument, with a certificate that a person can check.
+"""The types of a prediction: `Prediction` holds one `Verdict` per position system, each with its arguments.
 
-"No" always means *no guarantee*: no program exists, or a communication bound excludes one. It never means that a model
-can't learn the task. "Yes" speaks of idealized learners; no training length follows from it.
+"No" always means *no guarantee*: no program exists, or a communication bound excludes one; a model may still learn the
+task. "Yes" is about idealized learners and implies no training length.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lengthwise.core.table import Table, Tabular
 
 Answer = Literal["yes", "no", "unknown"]
 Basis = Literal["proved", "ours", "cited", "evidence"]
-"""``proved``: a construction that is run; ``ours``: our proof, unreviewed; ``cited``: published; ``evidence``: seen."""
+"""``proved``: a construction that runs; ``ours``: our unreviewed proof; ``cited``: published; ``evidence``: seen."""
 
 SHOWN: dict[Answer, str] = {"yes": "yes", "no": "no guarantee", "unknown": "unknown"}
 """What a reader sees of an answer."""
@@ -28,7 +28,7 @@ CAVEATS = (
 
 @dataclass(frozen=True)
 class Argument:
-    """One reason, for the position systems that it covers."""
+    """One reason for an answer: its basis, its text, and a certificate as plain JSON values."""
 
     answer: Literal["yes", "no"]
     basis: Basis
@@ -42,28 +42,28 @@ class Argument:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer for one position system, joined from all arguments that cover it."""
+    """The answer for one position system, combined from all arguments that cover it."""
 
     system: str
     scheme: str
     encoding: str
     fragment: str | None
-    """The fragment of C-RASP that the encoding stands for; None where no theorem says."""
+    """The fragment of C-RASP that corresponds to the encoding; None without a theorem."""
     arguments: tuple[Argument, ...]
     help: str = ""
-    """What would help, where there is no guarantee."""
+    """Changes that give a guarantee, where there is none."""
     source: str = ""
-    """Why the encoding stands for its fragment."""
+    """The theorem that links the encoding to its fragment."""
 
     @property
     def answer(self) -> Answer:
-        """Yes or no if all arguments agree; unknown if there is none, or if they contradict each other."""
+        """*yes* or *no* if all arguments agree; *unknown* without arguments or if they disagree."""
         answers: set[Answer] = {argument.answer for argument in self.arguments}
         return answers.pop() if len(answers) == 1 else "unknown"
 
     @property
     def basis(self) -> Basis | None:
-        """The strongest basis among the arguments; None without a decided answer."""
+        """The strongest basis among the arguments; None for *unknown*."""
         if self.answer == "unknown":
             return None
         order: tuple[Basis, ...] = ("proved", "cited", "ours", "evidence")
@@ -71,7 +71,7 @@ class Verdict:
 
     @property
     def why(self) -> str:
-        """The reasons, strongest first."""
+        """The reasons as one text."""
         if not self.arguments and self.fragment is None:
             return "no theorem covers this scheme, and no argument from sparsity and locality applies"
         if not self.arguments:
@@ -108,18 +108,18 @@ class StructureRow:
 
     @property
     def sparse(self) -> bool:
-        """Whether the number of parents stays the same."""
+        """Whether the sparsity is the same at all lengths."""
         return len(set(self.sparsity)) == 1
 
     @property
     def local(self) -> bool:
-        """Whether the span stays the same."""
+        """Whether the span is the same at all lengths."""
         return len(set(self.span)) == 1
 
 
 @dataclass(frozen=True, repr=False)
 class Prediction(Tabular):
-    """Everything that is known of one target."""
+    """The prediction for one target: verdicts, structure, an example of the dependencies, and measured results."""
 
     target: str
     kind: Literal["task", "language", "program", "examples"]
@@ -127,7 +127,7 @@ class Prediction(Tabular):
     verdicts: tuple[Verdict, ...]
     structure: tuple[StructureRow, ...] = ()
     depends: tuple[str, ...] = ()
-    """One worked example, line by line: which tokens each predicted token depends on."""
+    """The lines of one example: each predicted token with the tokens on which it depends."""
     communication: str = ""
     measured: tuple[str, ...] = ()
 

@@ -18,7 +18,7 @@ from lengthwise.experiments.blind.parallel_cells import run_encodings
 from lengthwise.experiments.blind.study import Study
 from lengthwise.experiments.blind.user_list import user_study
 from lengthwise.prediction.predict import predict_task
-from lengthwise.prediction.systems import chosen
+from lengthwise.prediction.systems import position_systems
 from lengthwise.prediction.target import Expression, parse_target, unsuitable
 from lengthwise.report.blind.verification_page import verification_page
 from lengthwise.tasks import Task
@@ -67,7 +67,7 @@ def verify(
     study = _study(target, task, encodings, out)
     reasons = []
     for encoding in encodings:
-        verdict = predict_task(task, chosen([encoding])).verdicts[0]
+        verdict = predict_task(task, position_systems([encoding])).verdicts[0]
         reasons.append(f"{encoding}: theory says {verdict.answer}: {verdict.why}")
         note(reasons[-1])
     run_encodings(

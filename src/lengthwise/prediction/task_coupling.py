@@ -1,4 +1,4 @@
-"""Find a position coupling for a task, from queries or examples, and hold it against four requirements. No torch."""
+"""`couple` estimates a task's dependencies from queries or examples, runs the coupling search, and checks the rule."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from lengthwise.sparsity.coupling.dependence_data import dependencies_from_data
 from lengthwise.tasks import TASKS, Task
 
 FOUND_FROM = 3
-"""Lengths that a rule is found from: two make a line, a third shows whether it is one."""
+"""The number of lengths from which a rule is found: two determine a line, and a third tests it."""
 SHORTEST = 4
-"""Shorter sequences have too few tokens for their parents to be told apart."""
+"""Shorter sequences have too few tokens to determine the parents."""
 CHECKED = (5, 10, 20, 40)
 EXAMPLES = 20_000
-"""Examples per length where only data is given; sums of decimal digits need as many."""
+"""Examples per length, if there are no queries; sums of decimal digits need this many."""
 
-Report = Callable[[str], None]
-"""Called with what is being done."""
+Progress = Callable[[str], None]
+"""Called with a description of the current step."""
 
 
 @dataclass(frozen=True)
 class CouplingFinding:
-    """What the search found for one task.
+    """The result of the search for one task.
 
-    ``rule`` is None where there is none, and ``reason`` says why. ``sparsity`` is the number of parents by length.
-    ``agrees`` says by length whether the symbols' places are the task's own, up to reversal and a shift of the answer
-    by one; empty where the task states no places that the prompt's length alone decides, or no rule was found.
+    ``rule`` is None if none was found, with the ``reason``. ``sparsity`` is the number of parents by length. ``agrees``
+    says by length whether the symbols' places are those of the task, up to reversal and a shift of the answer by one;
+    it is empty without a rule and for tasks whose places the length does not determine.
     """
 
     task: Task
@@ -53,13 +53,13 @@ class CouplingFinding:
     queries: int
     rule: CouplingRule | None = None
     reason: str = ""
-    report: CouplingCheck | None = None
+    check: CouplingCheck | None = None
     agrees: tuple[tuple[int, bool], ...] = ()
 
     @property
     def holds(self) -> bool:
         """Whether a rule was found that meets every requirement."""
-        return self.report is not None and self.report.holds
+        return self.check is not None and self.check.holds
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``rule`` is what the task ``recoupled`` takes."""
@@ -74,8 +74,8 @@ class CouplingFinding:
             "reason": self.reason,
             "rule": None if self.rule is None else fields_of(self.rule),
             "text": None if self.rule is None else self.rule.describe().splitlines(),
-            "checks": [] if self.report is None else [fields_of(check) for check in self.report.checks],
-            "problems": [] if self.report is None else list(self.report.problems),
+            "checks": [] if self.check is None else [fields_of(check) for check in self.check.checks],
+            "problems": [] if self.check is None else list(self.check.problems),
             "agrees": {str(n): same for n, same in self.agrees},
         }
 
@@ -87,13 +87,13 @@ def couple(
     examples: int = EXAMPLES,
     checked: Sequence[int] | None = None,
     seed: int = 0,
-    report: Report = lambda what: None,
+    progress: Progress = lambda step: None,
 ) -> CouplingFinding:
     """Find places for ``task`` at its first lengths from 4 on, and check them at ``checked`` (5, 10, 20, 40).
 
-    With ``from_data`` the rule comes from ``examples`` examples per length alone. The check estimates dependencies by
-    queries either way, at lengths that the rule has not seen: it judges the rule, so it may know more than the search.
-    Raises `LengthwiseError` for a task without lengths to search, or a check of a length without instances.
+    With ``from_data`` the rule is found from ``examples`` examples per length alone. The check always estimates
+    dependencies by queries, also at lengths from which the rule was not found. Raises `LengthwiseError` for a task
+    without enough lengths, or a check of a length without instances.
     """
     lengths = tuple(task.lengths(SHORTEST, SHORTEST + 60)[:FOUND_FROM])
     require(len(lengths) == FOUND_FROM, f"task {task.name!r} has {len(lengths)} lengths in 4..64; a rule needs 3")
@@ -109,7 +109,7 @@ def couple(
     _check_answer(task, first.text(0)[: first.prompt_length])
     known: dict[int, Dependencies] = {}
     for n in lengths:
-        report(f"dependencies at length {n}")
+        progress(f"dependencies at length {n}")
         known[n] = _from_examples(task, n, examples, seed) if from_data else dependencies(task, n, seed)
     facts: dict[str, Any] = {
         "task": task,
@@ -123,21 +123,21 @@ def couple(
         rule = propose_coupling(known)
     except NoCouplingError as error:
         return CouplingFinding(**facts, sparsity=sparsity, queries=queries, reason=str(error))
-    asked: dict[int, Dependencies] = {} if from_data else dict(known)
+    queried: dict[int, Dependencies] = {} if from_data else dict(known)
     for n in checked:
-        if n not in asked:
-            report(f"checking at length {n}")
-            asked[n] = dependencies(task, n, seed)
-            queries += asked[n].queries
-    checks = check_coupling(rule, asked, checked)
+        if n not in queried:
+            progress(f"checking at length {n}")
+            queried[n] = dependencies(task, n, seed)
+            queries += queried[n].queries
+    checks = check_coupling(rule, queried, checked)
     return CouplingFinding(
         **facts,
-        sparsity={**sparsity, **{n: asked[n].sparsity for n in checked}},
+        sparsity={**sparsity, **{n: queried[n].sparsity for n in checked}},
         queries=queries,
         rule=rule,
         reason="" if checks.holds else checks.problems[0],
-        report=checks,
-        agrees=tuple(_agreements(task, rule, asked, checked, seed)),
+        check=checks,
+        agrees=tuple(_agreements(task, rule, queried, checked, seed)),
     )
 
 
@@ -157,13 +157,13 @@ def _with_instances(task: Task) -> tuple[int, ...]:
 
 
 def found_rule(task: Task, seed: int = 0) -> CouplingRule:
-    """The rule found from queries, unchecked; raises `NoCouplingError` if there is none."""
+    """The rule found from queries, without checks; raises `NoCouplingError` if there is none."""
     lengths = task.lengths(SHORTEST, SHORTEST + 60)[:FOUND_FROM]
     return propose_coupling({n: dependencies(task, n, seed) for n in lengths})
 
 
 def dependencies(task: Task, length: int, seed: int = 0) -> Dependencies:
-    """The parents at one length, estimated by asking ``task.answer``; places and parents of the task are not used."""
+    """The parents at one length, estimated by queries to ``task.answer`` alone."""
     rng = stream(seed, "couple", "queries", length)
     return estimate_dependencies(task.solve, _sampler(task, _layout(task, length, seed)), length, rng)
 
@@ -175,7 +175,7 @@ def _from_examples(task: Task, length: int, examples: int, seed: int) -> Depende
 
 
 def _layout(task: Task, length: int, seed: int) -> Layout:
-    """One layout for all examples of a length, so that all have the same columns."""
+    """One layout for all examples of a length, so that they have the same columns."""
     return task.layout(length, stream(seed, "couple", "layout", length))
 
 
@@ -192,17 +192,17 @@ def _sampler(task: Task, layout: Layout) -> Sampler:
 
 
 def _agreements(
-    task: Task, rule: CouplingRule, asked: dict[int, Dependencies], checked: Sequence[int], seed: int
+    task: Task, rule: CouplingRule, queried: dict[int, Dependencies], checked: Sequence[int], seed: int
 ) -> list[tuple[int, bool]]:
-    """Found against stated places; nothing if the task states none, several levels, or other ones row by row."""
+    """Whether found and stated places agree, by length; empty without stated places of one level that never vary."""
     found = []
     for n in checked:
         places = task.batch(n, 32, stream(seed, "couple", "places", n), _layout(task, n, seed)).places
         if places.shape[2] != 1 or not places.any() or (places != places[0]).any():
             return []
-        symbols = np.array(asked[n].varies)
+        symbols = np.array(queried[n].varies)
         stated = places[0, :, 0]
         if len(rule.places(n)) != len(stated):
             return [*found, (n, False)]
-        found.append((n, same_places(rule.places(n), stated, asked[n].prompt_length, symbols)))
+        found.append((n, same_places(rule.places(n), stated, queried[n].prompt_length, symbols)))
     return found
