@@ -34,8 +34,8 @@ def predict(target: str | Task, systems: Sequence[str] | None = None) -> Predict
     or a file of examples (``.jsonl``); ``systems`` are names such as ``"nope"`` or ``"rope"``, all by default.
     Raises `LengthwiseError` for a target or a system that is unknown.
     """
-    from lengthwise.prediction.predict import predict_task
     from lengthwise.prediction.predict import predict as predict_text
+    from lengthwise.prediction.predict import predict_task
     from lengthwise.prediction.systems import position_systems
 
     names = list(systems or [])
