@@ -61,7 +61,7 @@ def test_a_mismatch_is_exit_code_1_and_writes_nothing(tmp_path, capsys, monkeypa
     [
         (("crasp", "compile", "tomita"), "unknown program 'tomita'"),
         (("crasp", "compile", "D-2", "--context", "0"), "the context has to be at least 1"),
-        (("crasp", "compile", "D-2", "--verify", "-1"), "--verify must be at least 0, got -1"),
+        (("crasp", "compile", "D-2", "--verify", "-1"), "--verify must be in 0..100000, got -1"),
         (("regularizer", "missing.safetensors"), "no model file at missing.safetensors"),
         (("regularizer", "."), "no run configuration at config.json"),
         (("run", "idealized-learner", "--set", "training.steps=1"), "is a study: it trains no system"),

@@ -55,7 +55,7 @@ def own_task(folder: Path, old: str = "", new: str = "") -> str:
         ("        seq.bos()", "        1 / 0", "own.py, line 14, in Mine.write: ZeroDivisionError: division by zero"),
         ("        seq.bos()", "        raise SystemExit(0)", "own.py, line 14, in Mine.write: SystemExit: 0"),
         ("        seq.bos()", "        raise GeneratorExit", "own.py, line 14, in Mine.write: GeneratorExit"),
-        ("@config\n", "", "class Mine in"),
+        ("@config\n", "", "lacks @config"),
         ("@config\n", "raise BaseException('no')\n", "own.py does not run: BaseException: no (line 7)"),
         ("@config\n", "raise GeneratorExit\n", "own.py does not run: GeneratorExit (line 7)"),
         ("@config\n", "raise SystemExit(0)\n", "own.py does not run: SystemExit: 0 (line 7)"),

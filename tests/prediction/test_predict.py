@@ -135,7 +135,7 @@ def test_unknown_names_are_errors() -> None:
         predict("addition", ["ropee"])
     with pytest.raises(LengthwiseError):
         predict("regex:(a")
-    with pytest.raises(LengthwiseError, match="cannot read"):
+    with pytest.raises(LengthwiseError, match="no examples file at"):
         predict("missing.jsonl")
 
 
