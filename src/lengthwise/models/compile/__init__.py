@@ -1,5 +1,5 @@
-"""C-RASP[periodic, local] to Limit Transformers, in named passes.
+"""Compiles C-RASP[periodic, local] programs to Limit Transformers.
 
-`normalize` (program to circuit), `schedule` (layers), `allocate` (coordinates), `heads`, `mlps`, `readout`; `pipeline`
-runs them in order, and `verify` compares the result with the interpreter.
+``pipeline`` runs the passes ``normalize`` (program to circuit), ``schedule`` (layers), ``allocate`` (coordinates),
+``heads``, ``mlps`` and ``readout``; ``verify`` compares the result with the interpreter.
 """

@@ -1,7 +1,7 @@
-"""The circuit between program and network: few kinds of nodes, each one channel of the residual stream.
+"""The compiler's intermediate representation: a circuit whose nodes are channels of the residual stream.
 
-A *bit* is exactly 0 or 1. A *fraction* stands for a count C and holds C / i, i = number of visible tokens. What
-programs write in many ways (negation, connectives, sums, comparisons) is an integer combination of nodes (`Form`).
+A *bit* is exactly 0 or 1. A *fraction* represents a count C by C / i, where i is the number of visible tokens.
+Negations, sums and comparisons read integer combinations of nodes (`Form`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Form:
 
     @property
     def negation(self) -> Form:
-        """1 − form: the negation of a bit."""
+        """1 − form, the negation of a bit."""
         return Form.of((-1, self), constant=1)
 
     @property
@@ -62,62 +62,49 @@ class SymbolBit(Gate):
 
 @dataclass(frozen=True)
 class PhaseBit(Gate):
-    """The distance from BOS is ≡ residue mod modulus: both phases come from p_i, that of BOS through a head."""
+    """The distance from BOS is ≡ residue mod modulus; a head fetches the phase of BOS."""
 
     residue: int
     modulus: int
 
 
 @dataclass(frozen=True)
-class Threshold(Gate):
+class FormGate(Gate):
+    """Base of the nodes that read one form."""
+
+    form: Form
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return self.form.nodes
+
+
+@dataclass(frozen=True)
+class Threshold(FormGate):
     """An integer form over bits is >= 0, or with ``exact`` equal to 0."""
 
-    form: Form
     exact: bool = False
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        """The bits of the form."""
-        return self.form.nodes
 
 
 @dataclass(frozen=True)
-class Sign(Gate):
-    """A form over fractions (constant c standing for c / i) is >= 0, or with ``exact`` equal to 0."""
+class Sign(FormGate):
+    """A form over fractions (a constant c means c / i) is >= 0, or with ``exact`` equal to 0."""
 
-    form: Form
     exact: bool = False
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        """The fractions of the form."""
-        return self.form.nodes
 
 
 @dataclass(frozen=True)
-class Shift(Gate):
+class Shift(FormGate):
     """The bit ``distance`` >= 1 positions ago; false where the program has no such position."""
 
-    form: Form
     distance: int
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        """The bit that is fetched."""
-        return self.form.nodes
 
 
 @dataclass(frozen=True)
-class Tally(Gate):
-    """How often a bit has held so far, divided by i: the output of a head with uniform attention."""
+class Tally(FormGate):
+    """The number of positions so far at which a bit holds, divided by i: a head with uniform attention."""
 
-    form: Form
     bit: ClassVar[bool] = False
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        """The bit that is counted."""
-        return self.form.nodes
 
 
 @dataclass(frozen=True)
@@ -130,30 +117,22 @@ class Gated(Gate):
 
     @property
     def inputs(self) -> tuple[Node, ...]:
-        """The bit and the fractions."""
         return (*self.condition.nodes, *self.form.nodes)
 
 
 @dataclass(frozen=True)
-class Ramp(Gate):
+class Ramp(FormGate):
     """The positive part of a form over fractions."""
 
-    form: Form
     bit: ClassVar[bool] = False
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        """The fractions."""
-        return self.form.nodes
 
 
 @dataclass(frozen=True)
 class Circuit:
-    """Nodes in an order of evaluation, and what the passes need to know of each.
+    """Nodes in an order of evaluation, with properties for the later passes.
 
-    ``at_bos`` is a node's value at BOS (there i = 1, so a fraction is its count); ``bounds`` encloses every value.
-    ``origin`` numbers the operation of the program that first needed the node. ``counts_bos`` says whether BOS is a
-    position of the program, as ``bos: true`` declares.
+    ``at_bos`` is a node's value at BOS (where i = 1, so a fraction is its count); ``bounds`` encloses its values.
+    ``origin`` is the operation that first needed a node. ``counts_bos`` is whether the program declares ``bos: true``.
     """
 
     nodes: tuple[Gate, ...]
@@ -161,24 +140,24 @@ class Circuit:
     bounds: tuple[tuple[int, int], ...]
     origin: tuple[int, ...]
     forms: tuple[Form, ...]
-    """The form of every operation of the program."""
+    """The form of each operation of the program."""
     outputs: tuple[tuple[str, Form], ...]
     alphabet: tuple[str, ...]
     counts_bos: bool
 
     def value_at_bos(self, form: Form) -> int:
-        """The form's value at BOS."""
+        """The value of the form at BOS."""
         return sum(weight * self.at_bos[node] for weight, node in form.terms) + form.constant
 
     def bounds_of(self, form: Form, *, fractions: bool) -> tuple[int, int]:
-        """Numbers that enclose the form's values; a constant of a form over fractions stands for c / i."""
+        """Lower and upper bound of the form's values; in a form over fractions a constant c means c / i."""
         return bounds_of(form, self.bounds, fractions=fractions)
 
 
 def bounds_of(
     form: Form, bounds: tuple[tuple[int, int], ...] | list[tuple[int, int]], *, fractions: bool
 ) -> tuple[int, int]:
-    """Interval arithmetic over a form."""
+    """Lower and upper bound of a form by interval arithmetic on the bounds of its nodes."""
     low, high = (min(0, form.constant), max(0, form.constant)) if fractions else (form.constant, form.constant)
     for weight, node in form.terms:
         ends = (weight * bounds[node][0], weight * bounds[node][1])

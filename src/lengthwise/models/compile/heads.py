@@ -1,8 +1,8 @@
-"""Pass 4: heads. Uniform attention counts, a local φ fetches, one content head brings the phase of BOS.
+"""Compiler pass 4 writes the attention heads: counting heads, local heads (φ by distance), and the phase of BOS.
 
-A head that fetches from distance δ has logit 4 there and logit 2 on BOS, where its values are 0: at positions i <= δ
-attention falls back on BOS and the answer is "false" rather than an average. Multiplied by ln(i), the weight that
-goes astray is at most 1/5 at every position, and the MLP rounds it away.
+A counting head attends uniformly. A local head that fetches from distance δ has logit 4 there and logit 2 on BOS, where
+its values are 0, so at positions i <= δ its value is "false" instead of an average. Multiplied by ln(i), the weight of
+all other positions is at most 1/5, which the MLP rounds to 0.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NEAR_LOGIT, BOS_LOGIT, PHASE_LOGIT = 4.0, 2.0, 4.0
 
 
 def embeddings(circuit: Circuit, allocation: Allocation) -> Tensor:
-    """E: the constant 1 and one coordinate per symbol that is read."""
+    """E: the constant 1, and one coordinate per symbol that the circuit reads."""
     table = torch.zeros(len(circuit.alphabet), allocation.width, dtype=torch.float64)
     table[:, allocation.index[ONE]] = 1
     for row, symbol in enumerate(circuit.alphabet):
@@ -51,7 +51,7 @@ def position_vectors(circuit: Circuit, allocation: Allocation) -> Tensor:
 
 
 def heads_of(layer: int, circuit: Circuit, plan: Schedule, allocation: Allocation) -> list[LimitHead]:
-    """The heads of a layer, numbered from 1."""
+    """The heads of a layer; layers count from 1."""
     time = 2 * layer - 1
     tallies = [
         index for index, node in enumerate(circuit.nodes) if isinstance(node, Tally) and plan.time[index] == time
@@ -70,7 +70,7 @@ def heads_of(layer: int, circuit: Circuit, plan: Schedule, allocation: Allocatio
 
 
 def form_row(form: Form, allocation: Allocation, *, constant: str = ONE) -> Tensor:
-    """A form as a linear functional on the residual stream; its constant is read off the given coordinate."""
+    """A form as a linear functional ``[d]`` on the residual stream; its constant multiplies the given coordinate."""
     row = torch.zeros(allocation.width, dtype=torch.float64)
     row[allocation.index[constant]] = form.constant
     for weight, node in form.terms:
@@ -79,7 +79,7 @@ def form_row(form: Form, allocation: Allocation, *, constant: str = ONE) -> Tens
 
 
 def _uniform(tallies: list[int], circuit: Circuit, allocation: Allocation, *, unit: bool) -> LimitHead:
-    """All counts of a layer as fractions; the value of BOS is taken away where it is not a position of the program."""
+    """All counts of a layer as fractions, without the value of BOS where it is not a position of the program."""
     bos = allocation.index[symbol_name(BOS)]
     rows, targets = [], []
     for index in tallies:

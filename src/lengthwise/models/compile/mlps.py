@@ -1,7 +1,7 @@
-"""Pass 5: MLPs. Comparisons are signs of odd numbers over i, Booleans are thresholds, conditionals are ReLU gates.
+"""Compiler pass 5 writes the MLPs: comparisons and Booleans become Heaviside steps, conditionals become ReLU gates.
 
-C >= 0 for an integer C is 2C + 1 > 0, so a Heaviside step on (2C + 1) / i decides with a margin of at least 1 / i,
-where C / i >= 0 would be decided by rounding errors. ReLU alone cannot do it: no fixed slope separates gaps of 1 / i.
+For an integer C, C >= 0 is 2C + 1 > 0, so a step on (2C + 1) / i has a margin of at least 1 / i; a step on C / i would
+depend on rounding errors. ReLU units alone do not suffice, because no fixed slope separates gaps of 1 / i.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Units:
     def add(self, row: Tensor, bias: float, target: int, sign: float, *, step: bool) -> None:
         """A unit ψ(row · y + bias) that adds ``sign`` times its value to a coordinate.
 
-        What the row reads off the constant coordinate is moved into the bias.
+        The row's weight on the constant coordinate is moved into the bias.
         """
         one = self.allocation.index[ONE]
         self.bias.append(bias + float(row[one]))
@@ -67,7 +67,7 @@ class _Units:
 
 
 def mlp_of(layer: int, circuit: Circuit, plan: Schedule, allocation: Allocation) -> tuple[LimitMlp, dict[int, int]]:
-    """The MLP of a layer, numbered from 1, and the number of units of each node in it."""
+    """The MLP of a layer (layers count from 1), and the number of units of each node in it."""
     units = _Units(allocation)
     spent: dict[int, int] = {}
     for index, node in enumerate(circuit.nodes):

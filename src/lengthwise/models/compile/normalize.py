@@ -1,6 +1,6 @@
-"""Pass 1: a program to a circuit. Every operation becomes a `Form`; only what needs a channel becomes a node.
+"""Compiler pass 1 turns a program into a circuit: every operation becomes a `Form`, and some become nodes.
 
-Negation and sums cost nothing, connectives are flattened, comparisons of bounded sums of bits need no fractions,
+Negations and sums need no node. Connectives are flattened, comparisons of bounded sums of bits need no fractions, and
 min, max and conditionals of counts become ReLU units on fractions.
 """
 
@@ -30,16 +30,16 @@ from lengthwise.models.compile.circuit import (
 TRUE, FALSE = Form(constant=1), Form()
 
 LARGEST_FORM = 1 << 28
-"""Forms over fractions may reach this: then float64 decides comparisons exactly up to length 2²⁰ and beyond."""
+"""The bound on forms over fractions, up to which float64 comparisons are exact at length 2²⁰."""
 
 LARGEST_MODULUS = 4096
 LARGEST_WINDOW = 4096
-"""A window of k needs k heads, a modulus m needs 2m coordinates: larger ones are refused rather than attempted."""
+"""The largest window and modulus: a window of k needs k heads, a modulus m needs 2m coordinates."""
 
 
 @dataclass(frozen=True)
 class Unsupported:
-    """An operation that cannot be compiled, and why."""
+    """An operation that cannot be compiled, and the reason."""
 
     index: int
     operation: op.Operation
@@ -50,11 +50,11 @@ class Unsupported:
 
 
 class CannotCompile(Exception):
-    """Carries the reason out of the recursion; never leaves `normalize`."""
+    """Carries the reason out of the recursion; `normalize` catches it."""
 
 
 def normalize(program: Program) -> tuple[Circuit | None, tuple[Unsupported, ...]]:
-    """The circuit of a program, or the operations that stand in the way."""
+    """The circuit of a program, or None and the operations that cannot be compiled."""
     builder = _Normalizer(program)
     forms: list[Form] = []
     unsupported: list[Unsupported] = []
@@ -87,7 +87,7 @@ def normalize(program: Program) -> tuple[Circuit | None, tuple[Unsupported, ...]
 
 
 class _Normalizer:
-    """Builds nodes, never the same one twice, and keeps their values at BOS and their bounds."""
+    """Builds nodes, equal ones once, with their values at BOS and their bounds."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -100,7 +100,7 @@ class _Normalizer:
         self._conjuncts: dict[Node, tuple[Form, ...]] = {}
 
     def lower(self, operation: op.Operation, forms: list[Form]) -> Form:
-        """The form of an operation whose operands are lowered already."""
+        """The form of an operation, given the ``forms`` of all earlier operations."""
         match operation:
             case op.Symbol(symbol):
                 return self.node(SymbolBit(symbol))
@@ -134,7 +134,7 @@ class _Normalizer:
                 raise CannotCompile("the compiler does not know this kind of operation")
 
     def node(self, gate: Gate) -> Form:
-        """The form 1 · gate, a new node if it is new."""
+        """The form 1 · gate, with a new node if there is no equal one."""
         index = self._known.get(gate)
         if index is None:
             index = self._known[gate] = len(self.nodes)
@@ -148,20 +148,20 @@ class _Normalizer:
         return Form(((1, index),))
 
     def phase(self, residue: int, modulus: int) -> Form:
-        """Positions count from 1 with BOS at 1 if it is declared, so BOS is at distance 0 from position 1 or 0."""
+        """Whether the position is ≡ residue mod modulus; BOS has position 1 if it is declared, else 0."""
         if modulus > LARGEST_MODULUS:
             raise CannotCompile(f"the modulus {modulus} exceeds {LARGEST_MODULUS}")
         first = 1 if self.program.bos else 0
         return TRUE if modulus == 1 else self.node(PhaseBit((residue - first) % modulus, modulus))
 
     def shift(self, form: Form, distance: int) -> Form:
-        """The bit some positions ago."""
+        """The bit ``distance`` positions ago."""
         if distance > LARGEST_WINDOW:
             raise CannotCompile(f"the distance {distance} exceeds {LARGEST_WINDOW}: it would need as many heads")
         return form if distance == 0 or form == FALSE else self.node(Shift(form, distance))
 
     def conjunction(self, forms: list[Form]) -> Form:
-        """∧, with conjunctions inside it taken apart."""
+        """The conjunction, with nested conjunctions flattened."""
         flat: dict[Form, None] = {}
         for form in forms:
             inner = self._conjuncts.get(form.terms[0][1]) if form.constant == 0 and len(form.terms) == 1 else None
@@ -201,7 +201,7 @@ class _Normalizer:
         if max(abs(low), abs(high)) > LARGEST_FORM:
             raise CannotCompile(_too_large(max(abs(low), abs(high))))
         if len(form.terms) == 1:
-            # One bit: the values at 0 and at 1 decide which of constant, bit and negated bit it is.
+            # The values at 0 and at 1 decide whether the form of one bit is a constant, the bit or its negation.
             weight, node = form.terms[0]
             held = [value == 0 if exact else value >= 0 for value in (form.constant, form.constant + weight)]
             bit = Form(((1, node),))
@@ -228,7 +228,7 @@ class _Normalizer:
         return self.node(Ramp(self.as_fractions(difference)))
 
     def as_fractions(self, form: Form) -> Form:
-        """The same number with every bit b replaced by the fraction b / i, so that bits and counts add up."""
+        """The form with every bit b replaced by the fraction b / i, so that bits and counts can be added."""
         parts = []
         for weight, node in form.terms:
             bit = Form(((1, node),))

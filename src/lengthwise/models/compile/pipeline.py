@@ -1,4 +1,4 @@
-"""The compiler: all passes in order, and a report of what each operation became."""
+"""`compile_program` runs all passes of the compiler and reports the cost of each operation."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from lengthwise.models.theory.limit_parts import LimitLayer
 
 @dataclass(frozen=True)
 class OperationCost:
-    """What one operation of the program became: coordinates and hidden units of its own, ready after ``layer``.
+    """The coordinates and hidden units of one operation, whose value is ready after ``layer``.
 
-    An operation without any is an integer combination of others and costs nothing.
+    An integer combination of other operations has none.
     """
 
     index: int
@@ -33,7 +33,7 @@ class OperationCost:
 
 @dataclass(frozen=True)
 class Compilation:
-    """A compiled program, or with ``model`` None the operations that cannot be compiled."""
+    """A compiled program; ``model`` is None if some operations are ``unsupported``."""
 
     program: Program
     model: LimitTransformer | None
@@ -44,21 +44,21 @@ class Compilation:
     circuit: Circuit | None = None
     allocation: Allocation | None = None
     added_bos: bool = False
-    """Whether BOS was put in front because the program declares none; then it is not a position of the program."""
+    """Whether the model's input has a BOS that the program does not declare."""
 
     @property
     def layers(self) -> int:
-        """Number of layers, those with an MLP only included."""
+        """Number of layers, including those without heads."""
         return len(self.heads)
 
     @property
     def attention_layers(self) -> int:
-        """How many layers have heads; the others only carry on a Boolean combination."""
+        """Number of layers with heads."""
         return sum(1 for heads in self.heads if heads)
 
     @property
     def width(self) -> int:
-        """d."""
+        """d: the width of the residual stream; 0 without a model."""
         return 0 if self.model is None else self.model.width
 
     def required(self) -> LimitTransformer:
@@ -71,8 +71,8 @@ class Compilation:
 def compile_program(program: Program, *, precision: int | None = None) -> Compilation:
     """Compile to a Limit Transformer that agrees with the interpreter at every position of every word.
 
-    Its input is BOS and then the word (then EOS, if declared); see `encode_for` in ``verify.py``. Exact in float64 as
-    long as length times the largest form stays below 2⁴⁸. With ``precision`` logits and exponentials are rounded.
+    Its input is BOS, the word, and EOS if declared (`verify.encode_for`). It is exact in float64 while length times the
+    largest form is below 2⁴⁸. With ``precision`` logits and exponentials are rounded to that many fractional bits.
     """
     circuit, unsupported = normalize(program)
     if circuit is None:

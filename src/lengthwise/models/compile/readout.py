@@ -1,4 +1,4 @@
-"""Pass 6: U. A logit is +1/2 where its output holds and −1/2 where it does not."""
+"""Compiler pass 6 writes the readout U: a logit is +1/2 where its output holds and −1/2 elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lengthwise.models.compile.heads import form_row
 
 
 def readout(circuit: Circuit, allocation: Allocation) -> Tensor:
-    """One row per output of the program."""
+    """U ``[outputs, d]``, one row per output of the program."""
     rows = []
     for _, form in circuit.outputs:
         row = form_row(form, allocation)

@@ -1,4 +1,7 @@
-"""Pass 2: when each node can be computed. Time 2l − 1 is the attention of layer l, time 2l its MLP, 0 the embedding."""
+"""Compiler pass 2 assigns every node a layer.
+
+Time 0 is the embedding, time 2l − 1 the attention of layer l, and time 2l its MLP.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,19 @@ from dataclasses import dataclass
 from lengthwise.models.compile.circuit import Circuit, PhaseBit, Shift, SymbolBit, Tally
 
 UNIT_TIME = 1
-"""1 / i is there after the attention of layer 1."""
+"""1 / i is written by the attention of layer 1."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """``time[node]`` is when the node's channel is written; ``layers`` how many layers that takes."""
+    """``time[node]`` is the time at which the node is written; ``layers`` is the number of layers."""
 
     time: tuple[int, ...]
     layers: int
 
 
 def schedule(circuit: Circuit) -> Schedule:
-    """As soon as possible: attention at odd times, MLPs at even ones, each after everything that it reads."""
+    """Schedule each node as early as possible: at an odd time (attention) or even time (MLP) after all its inputs."""
     times: list[int] = []
     for node in circuit.nodes:
         ready = max((times[read] for read in node.inputs), default=0)

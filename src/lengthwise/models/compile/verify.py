@@ -1,4 +1,4 @@
-"""Verification: compiled model against interpreter, at every position and for every output."""
+"""Verifies a compiled model against the interpreter, at every position and for every output."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from lengthwise.models.theory.finite import FiniteTransformer
 from lengthwise.models.theory.limit import TheoryTransformer
 
 _SAMPLED = 2000
-"""Words per length that are drawn where all would be more than `_EXHAUSTIVE`."""
+"""Words drawn per length that has more than `_EXHAUSTIVE` words."""
 
 _EXHAUSTIVE = 3**8
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One place where model and interpreter differ."""
+    """One output at one position for which model and interpreter differ."""
 
     word: str
     offset: int
@@ -38,7 +38,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Verification:
-    """Counts of what was compared; ``mismatches`` holds the first ten."""
+    """The number of compared words and values, of wrong values, and the first ten mismatches."""
 
     words: int
     values: int
@@ -47,7 +47,7 @@ class Verification:
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing differed."""
+        """Whether no value is wrong."""
         return self.wrong == 0
 
     def __add__(self, other: Verification) -> Verification:
@@ -60,7 +60,7 @@ class Verification:
 
 
 def encode_for(program: Program, model: TheoryTransformer, words: Int[ndarray, "B n"]) -> Int[Tensor, "B T"]:
-    """The model's input for words given as places in the program's alphabet: BOS, the word, EOS if declared."""
+    """The model's input for words given as symbol indices: BOS, the word, and EOS if declared."""
     rows = len(words)
     parts = [np.full((rows, 1), model.symbols.index(BOS)), words]
     if program.eos:
@@ -69,7 +69,7 @@ def encode_for(program: Program, model: TheoryTransformer, words: Int[ndarray, "
 
 
 def compare(program: Program, model: TheoryTransformer, words: Int[ndarray, "B n"], offset: int = 0) -> Verification:
-    """Compare all outputs at all positions of the program on words of one length, shifted by an offset."""
+    """Compare all outputs at all positions on words of one length, with positions shifted by ``offset``."""
     if not len(words) or not (words.shape[1] or program.bos or program.eos):
         return Verification(0, 0, 0)  # there is no position to read
     ids = encode_for(program, model, words)
@@ -89,7 +89,7 @@ def compare(program: Program, model: TheoryTransformer, words: Int[ndarray, "B n
 
 
 def short_words(program: Program, longest: int, seed: int = 0) -> Iterator[Int[ndarray, "B n"]]:
-    """All words of each length up to ``longest``, or a sample of each length that has too many."""
+    """All words of each length up to ``longest``, or a random sample for lengths with too many."""
     letters = len(program.alphabet)
     for length in range(longest + 1):
         if letters**length <= _EXHAUSTIVE:
@@ -101,8 +101,7 @@ def short_words(program: Program, longest: int, seed: int = 0) -> Iterator[Int[n
 
 
 def random_words(program: Program, length: int, count: int, seed: int = 0) -> Int[ndarray, "B n"]:
-    """Random words: half uniform, half with a letter distribution of their own, so that long runs and rare letters
-    occur too."""
+    """Random words: half are uniform, half have a random letter distribution each, so that long runs occur, too."""
     rng = stream(seed, "verify", "random", length)
     letters = len(program.alphabet)
     weights = rng.dirichlet(np.full(letters, 0.3), size=count)
@@ -120,7 +119,7 @@ def verify(
     longest_exhaustive: int = 8,
     seed: int = 0,
 ) -> Verification:
-    """All short words and ``words`` random ones at each length."""
+    """Compare on all short words, and on ``words`` random ones at each length."""
     total = Verification(0, 0, 0)
     for batch in short_words(program, longest_exhaustive, seed):
         total += compare(program, model, batch)
@@ -132,9 +131,9 @@ def verify(
 def verify_finite(
     program: Program, model: FiniteTransformer, *, words: int = 1000, longest_exhaustive: int = 8, seed: int = 0
 ) -> Verification:
-    """At every admissible offset all short words (sampled for large alphabets) and random ones that fill the context.
+    """Compare at every admissible offset on all short words, and on random ones that fill the context.
 
-    ``words`` random words are spread over the offsets.
+    The ``words`` random words are divided among the offsets.
     """
     total = Verification(0, 0, 0)
     marks = 1 + program.eos

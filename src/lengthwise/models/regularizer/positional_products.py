@@ -1,4 +1,4 @@
-"""Products of learned positions: what a head's logits owe to positions alone (Huang et al. 2025)."""
+"""Products of learned positions: the part of a head's logits that depends on positions only (Huang et al. 2025)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lengthwise.nn.learned import LearnedEmbedding
 def positional_products(model: Transformer | FlatTransformer) -> Float[Tensor, "layers *runs heads N N"]:
     """S of every layer and head (and run, in a stack): rows are queries, columns are keys.
 
-    Raises `LengthwiseError` without a table.
+    Raises `LengthwiseError` for an encoding without a table of positions.
     """
     encoding = model.encoding
     if not isinstance(encoding, LearnedEmbedding):

@@ -1,8 +1,8 @@
-"""R(T), the regularizer of Huang et al. 2025, term by term: for the transformers of the theory and for trained models.
+"""Computes R(T), the regularizer of Huang et al. 2025, term by term, for theoretical and trained transformers.
 
 The theorem: a function has a Limit Transformer with PERIODIC and LOCAL iff transformers T_1, T_2, … of growing context
-compute it with R bounded. The terms are those of the idealized learner; their exact wording in the paper was not
-available to us, and only the last one is used in training (`lengthwise.training.regularizer`).
+compute it with R bounded. The paper's exact wording of the terms was not available to us. Training uses only the last
+term (`lengthwise.training.regularizer`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FRACTIONAL_BITS = 52
 
 @dataclass(frozen=True)
 class Term:
-    """One row: ``value`` is None where the term is not defined, ``where`` says where it is largest, or why not."""
+    """One term: ``value`` is None if it is not defined; ``where`` says where it is largest, or why it is undefined."""
 
     number: int
     name: str
@@ -47,7 +47,7 @@ class RegularizerTable:
         return math.fsum(term.value for term in self.terms if term.value is not None)
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Number, name, value and place as text, with the total as the last row."""
+        """Number, name, value and location of each term as text, with the total as the last row."""
         rows = [
             (str(term.number), term.name, "not defined" if term.value is None else f"{term.value:.6g}", term.where)
             for term in self.terms
@@ -100,7 +100,9 @@ def _trained_terms(model: Transformer) -> Iterator[Term]:
     config = model.config
     yield Term(1, "layers + heads per layer", float(config.layers + config.heads))
     yield Term(2, "bits per parameter", None, "trained weights are not of a fixed precision")
-    parts = [(f"layer {layer}, head {head}", *_head_matrices(model, layer, head)) for layer, head in _places(model)]
+    parts = [
+        (f"layer {layer}, head {head}", *_head_matrices(model, layer, head)) for layer, head in _layer_heads(model)
+    ]
     yield _largest(3, "rank of V", ((where, _rank(out, value)) for where, _, _, value, out in parts))
     if config.qk_norm:
         yield Term(4, "‖KᵀQ‖", None, "QK-norm takes the sizes of K and Q out of the logits")
@@ -139,7 +141,7 @@ def position_table(model: Transformer) -> Float[Tensor, "N D"] | None:
     return encoding.table().detach()
 
 
-def _places(model: Transformer) -> list[tuple[int, int]]:
+def _layer_heads(model: Transformer) -> list[tuple[int, int]]:
     return [(layer + 1, head + 1) for layer in range(model.config.layers) for head in range(model.config.heads)]
 
 
@@ -176,7 +178,7 @@ def _bits(model: TheoryTransformer) -> tuple[float, str]:
 
 
 def _compact(matrix: Tensor) -> Tensor:
-    """Without the rows and columns of zeros: they change neither rank nor norm."""
+    """The matrix without rows and columns of zeros, which change neither rank nor norm."""
     return matrix[matrix.any(1)][:, matrix.any(0)]
 
 

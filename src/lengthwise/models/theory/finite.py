@@ -1,9 +1,8 @@
-"""Finite transformers (the Θ_N of Huang et al. 2025): learned absolute positions of context N, nothing beyond.
+"""Finite transformers (Θ_N of Huang et al. 2025) have absolute positions up to a context N.
 
-A Limit Transformer becomes one by giving each position a coordinate of its own: with p_i = e_i there, the product
+`finite_version` converts a Limit Transformer by adding a coordinate per position: with p_i = e_i there, the product
 p_iᵀ KᵀQ p_j of a head is the entry φ(j − i) of a banded Toeplitz matrix, whose norm does not grow with N. The width
-does, by N, and the regularizer does not charge it. The project's own `Transformer` cannot hold one: it has norms
-and smooth units; this sibling has the same interface.
+grows by N, which does not enter the regularizer.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class FiniteTransformer(TheoryTransformer):
     """An ordinary causal transformer: ``positions`` is a table of N absolute position vectors, all φ are empty."""
 
     def check(self) -> None:
-        """As for every transformer of the theory, and no head may have a positional function."""
+        """As `TheoryTransformer.check`; also raises `LengthwiseError` for a head with a positional function."""
         super().check()
         for index, layer in enumerate(self.layers, start=1):
             for head in layer.heads:
@@ -36,7 +35,7 @@ class FiniteTransformer(TheoryTransformer):
 
     @property
     def context(self) -> int:
-        """N."""
+        """N: the number of positions."""
         return len(self.positions)
 
     def position_vectors(self, offsets: Int[Tensor, " B"], length: int) -> Float[Tensor, "B T d"]:
@@ -51,9 +50,9 @@ class FiniteTransformer(TheoryTransformer):
 
 
 def finite_version(model: LimitTransformer, context: int) -> FiniteTransformer:
-    """The transformer of context N that does what ``model`` does on every input and offset with n + o <= N.
+    """The transformer of context N that equals ``model`` on every input of length n and offset o with n + o <= N.
 
-    One-hot coordinates are added only if some head has a positional function.
+    One-hot coordinates are added only if some head has a positional function. Raises `LengthwiseError` for N < 1.
     """
     if context < 1:
         raise LengthwiseError(f"the context has to be at least 1, got {context}")

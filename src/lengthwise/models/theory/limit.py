@@ -1,4 +1,4 @@
-"""Limit Transformers (Huang et al. 2025): one transformer of fixed width that runs at every length, in float64.
+"""Limit Transformers (Huang et al. 2025) have a fixed width and run at every length, in float64.
 
 Position enters through vectors p_i = p_{i+Δ} (PERIODIC) and through functions φ of the distance that vanish beyond a
 window (LOCAL). Logits are multiplied by ln(i), i = number of visible keys; whether the paper takes i or the length of
@@ -20,16 +20,16 @@ from lengthwise.models.transformer import TransformerOutput
 from lengthwise.nn.module_list import Modules
 
 _ELEMENTS = 1 << 21
-"""Numbers of the residual stream that are held at once; longer batches are cut into pieces."""
+"""The largest residual stream, in numbers; larger batches are processed in pieces."""
 
 
 class TheoryTransformer(nn.Module, ABC):
-    """What Limit and finite transformers share: layers without norms between an embedding and a readout.
+    """Base of Limit and finite transformers: layers without norms between an embedding and a readout.
 
-    ``embeddings`` is ``[symbols, d]``, ``positions`` ``[P, d]``, ``readout`` ``[outputs, d]``. A logit above 0 means
-    that the output holds. ``symbols`` names the input ids, ``outputs`` the logits,
-    ``dimensions`` the coordinates of the residual stream; ``precision`` rounds logits and exponentials to that many
-    fractional bits. Raises `LengthwiseError` for weights that are NaN, not float64 or of the wrong shape.
+    ``embeddings`` is ``[symbols, d]``, ``positions`` ``[P, d]``, ``readout`` ``[outputs, d]``. An output holds if its
+    logit is above 0. ``symbols`` names the input ids, ``outputs`` the logits, ``dimensions`` the coordinates of the
+    residual stream; ``precision`` rounds logits and exponentials to that many fractional bits. Raises `LengthwiseError`
+    for weights that are NaN, not float64 or of the wrong shape.
     """
 
     embeddings: Tensor
@@ -59,11 +59,11 @@ class TheoryTransformer(nn.Module, ABC):
 
     @property
     def width(self) -> int:
-        """d."""
+        """d: the width of the residual stream."""
         return self.embeddings.shape[-1]
 
     def check(self) -> None:
-        """Raise `LengthwiseError` that says what is wrong, and where, unless all weights are finite and fit."""
+        """Raise `LengthwiseError` that names the first weights that are not finite float64 or have a wrong shape."""
         check_finite("embedding", E=self.embeddings)
         check_finite("positions", p=self.positions)
         check_finite("readout", U=self.readout)
@@ -92,9 +92,9 @@ class TheoryTransformer(nn.Module, ABC):
         *,
         at: Int[Tensor, " S"] | slice | None = None,
     ) -> TransformerOutput:
-        """Logits after every token, or only after those ``at``; ids of positions are o + 1, …, o + T (o = 0 if absent).
+        """Logits after every token, or only after those ``at``; position ids are o + 1, …, o + T (o = 0 if absent).
 
-        Raises `LengthwiseError` for ids of unknown tokens and for position ids that are not consecutive.
+        Raises `LengthwiseError` for unknown token ids and for position ids that are not consecutive.
         """
         offsets = self._offsets(input_ids, position_ids)
         if input_ids.numel() and not (input_ids.min() >= 0 and input_ids.max() < len(self.symbols)):
@@ -126,20 +126,19 @@ class TheoryTransformer(nn.Module, ABC):
 
 
 class LimitTransformer(TheoryTransformer):
-    """A transformer with N = ∞: ``positions`` holds p_1 … p_Δ, repeated for ever."""
+    """A transformer without a bound on the length: ``positions`` holds p_1 … p_Δ, which repeat with period Δ."""
 
     @property
     def period(self) -> int:
-        """Δ."""
+        """Δ: the period of the position vectors."""
         return len(self.positions)
 
     @property
     def window(self) -> int:
-        """τ: the largest distance at which some φ is not zero; 0 without any."""
+        """τ: the largest distance at which some φ is not zero; 0 if none is."""
         reach = [int(head.phi.nonzero().max()) for layer in self.layers for head in layer.heads if head.phi.any()]
         return max(reach, default=0)
 
     def position_vectors(self, offsets: Int[Tensor, " B"], length: int) -> Float[Tensor, "B T d"]:
-        """p_{i+o}, periodic."""
         index = offsets[:, None] + torch.arange(length, device=offsets.device)
         return self.positions[index % self.period]

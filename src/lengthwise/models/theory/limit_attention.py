@@ -1,8 +1,8 @@
-"""Attention of the transformers of the theory: softmax of ln(i) · (k_j · q_i + φ(i − j)) over the i visible keys.
+"""Attention of the theory's transformers: softmax of ln(i) · (k_j · q_i + φ(i − j)) over the i visible keys.
 
-A head without logits is a running mean. A head whose queries are all equal and whose keys give few distinct scores
-is a sum of running sums, one per score, plus a correction per distance of φ. Both take time linear in the length;
-every other head goes through the full matrix, which is also the reference of the two (`attend_reference`).
+A head without logits is a running mean. A head with equal queries and few distinct scores is a sum of running sums,
+one per score, with a correction per distance of φ. Both take time linear in the length. Every other head computes the
+full matrix (`attend_reference`), which is also the oracle of the two.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from torch import Tensor
 
 from lengthwise.core.errors import require
 
-_FEW = 4
-"""So many distinct scores of keys are still summed one by one."""
+_MOST_SCORES = 4
+"""The largest number of distinct scores that are summed separately."""
 
 _MATRIX_ELEMENTS = 1 << 24
-"""Logits held at once by the quadratic path."""
+"""The largest number of logits in memory on the quadratic path."""
 
 _LARGEST_LOGIT = 700.0
-"""exp of more than this is infinite in float64; only rounded attention, which has to exponentiate first, meets it."""
+"""exp of more than this is infinite in float64; only rounded attention exponentiates before it normalizes."""
 
 
 def attend(
@@ -32,8 +32,10 @@ def attend(
     values: Float[Tensor, "B T v"],
     precision: int | None = None,
 ) -> Float[Tensor, "B T v"]:
-    """The mean of the visible values under the weights; ``precision`` rounds logits and exponentials to that many
-    fractional bits (and never the outputs: 1/i has to survive at every length)."""
+    """The mean of the visible values under the attention weights.
+
+    ``precision`` rounds logits and exponentials to that many fractional bits, but not the outputs, which contain 1/i.
+    """
     length = values.shape[1]
     near = phi[:length]
     if precision is None:
@@ -43,7 +45,7 @@ def attend(
             return _grouped(values.new_zeros(values.shape[:2]), near, values)
         if bool((queries == queries[:1, :1]).all()):
             scores = keys @ queries[0, 0]
-            if len(scores.unique()) <= _FEW:
+            if len(scores.unique()) <= _MOST_SCORES:
                 return _grouped(scores, near, values)
     rows = max(1, _MATRIX_ELEMENTS // (length * length))
     pieces = zip(keys.split(rows), queries.split(rows), values.split(rows), strict=True)
@@ -53,14 +55,14 @@ def attend(
 def _grouped(
     scores: Float[Tensor, "B T"], phi: Float[Tensor, " window"], values: Float[Tensor, "B T v"]
 ) -> Float[Tensor, "B T v"]:
-    """Running sums per distinct score; the weight of key j is i^(score + φ), made relative to the largest possible."""
+    """Running sums per distinct score; the weight of key j is i^(score + φ), divided by the largest possible weight."""
     extended = torch.cat([values, torch.ones_like(values[..., :1])], dim=-1)  # the last column is the denominator
     log = _visible(values).log()
     distinct = scores.unique()
     largest = float(distinct.max()) + max(0.0, float(phi.max()) if len(phi) else 0.0)
     total = torch.zeros_like(extended)
     for score in distinct:
-        # Addition starts at BOS: a sum of small integers is exact, and the weight is applied once.
+        # The sum of small integers is exact; the weight is applied afterwards.
         sums = (extended * (scores == score)[..., None]).cumsum(1)
         total += ((score - largest) * log).exp()[:, None] * sums
     for distance in phi.nonzero().flatten().tolist():
@@ -78,7 +80,7 @@ def attend_reference(
     values: Float[Tensor, "B T v"],
     precision: int | None = None,
 ) -> Float[Tensor, "B T v"]:
-    """The obvious formula on the full matrix of logits."""
+    """The formula on the full matrix of logits; raises `LengthwiseError` if rounded logits overflow."""
     length = values.shape[1]
     logits = queries @ keys.mT
     distance = torch.arange(length)[:, None] - torch.arange(length)[None, :]
@@ -100,5 +102,5 @@ def attend_reference(
 
 
 def _visible(values: Float[Tensor, "B T v"]) -> Float[Tensor, " T"]:
-    """i = 1..T: how many keys position i sees."""
+    """i = 1..T: the number of visible keys at each position."""
     return torch.arange(1, values.shape[1] + 1, dtype=values.dtype, device=values.device)

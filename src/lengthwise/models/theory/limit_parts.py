@@ -1,8 +1,7 @@
-"""The parts of the transformers of the theory: heads with a positional function, ReLU and Heaviside units.
+"""The layers of the theory's transformers: heads with a positional function φ, and MLPs of ReLU and Heaviside units.
 
-Huang et al. 2025 work with transformers without layer norm whose head h of layer l has logits
-y_jᵀ KᵀQ y_i + φ(j, i), multiplied by a logarithm of the length; a value matrix V of bounded rank; and an MLP
-B ψ(A y + b) whose units are ReLU or Heaviside steps.
+The transformers of Huang et al. 2025 have no layer norm. A head has logits y_jᵀ KᵀQ y_i + φ(j, i), multiplied by a
+logarithm of the length, and a value matrix V of bounded rank. The MLP is B ψ(A y + b).
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from lengthwise.nn.module_list import Modules
 class LimitHead(nn.Module):
     """One head. K and Q are ``[r, d]`` (r may be 0: no content logits), V = ``value_out [d, v]`` @ ``value_in [v, d]``.
 
-    ``phi`` holds φ(0), …, φ(τ) by distance i − j and is zero beyond: LOCAL and translation invariant by construction.
-    `local_function` makes it from an arbitrary table φ(j, i), or says what violates the two properties.
+    ``phi`` holds φ(0), …, φ(τ) by distance i − j and is zero beyond, so it is LOCAL and translation invariant.
+    `local_function` computes it from a table φ(j, i).
     """
 
     key: Tensor
@@ -50,10 +49,9 @@ class LimitHead(nn.Module):
             self.register_buffer(field, tensor)
 
     def forward(self, y: Float[Tensor, "B T d"], precision: int | None) -> Float[Tensor, "B T d"]:
-        """What the head adds to the residual stream."""
+        """The head's contribution to the residual stream."""
         keys, queries, values = (_product(y, matrix) for matrix in (self.key, self.query, self.value_in))
-        mixed = attend(keys, queries, self.phi, values, precision)
-        return mixed @ self.value_out.T
+        return attend(keys, queries, self.phi, values, precision) @ self.value_out.T
 
     def check(self, width: int, where: str) -> None:
         """Raise `LengthwiseError` for NaN or infinite weights and for shapes that do not fit."""
@@ -83,7 +81,7 @@ class LimitMlp(nn.Module):
             self.register_buffer(field, tensor)
 
     def forward(self, y: Float[Tensor, "B T d"]) -> Float[Tensor, "B T d"]:
-        """What the MLP adds to the residual stream."""
+        """The MLP's contribution to the residual stream."""
         before = _product(y, self.weight_in) + self.bias
         after = torch.where(self.step, (before > 0).to(y.dtype), before.relu())
         return after @ self.weight_out.T
@@ -107,23 +105,23 @@ class LimitLayer(nn.Module):
         self.mlp = mlp
 
     def forward(self, y: Float[Tensor, "B T d"], precision: int | None) -> Float[Tensor, "B T d"]:
-        """One layer."""
+        """The residual stream after the layer."""
         total = y
         for head in self.heads:
             total = total + head(y, precision)
         return total + self.mlp(total)
 
     def check(self, width: int, where: str) -> None:
-        """Check every part; raises `LengthwiseError`."""
+        """As `LimitHead.check`, for every head and the MLP."""
         for head in self.heads:
             head.check(width, where)
         self.mlp.check(width, where)
 
 
 def local_function(table: Float[Tensor, "N N"], window: int, *, name: str = "φ") -> Float[Tensor, " window"]:
-    """φ(0..window) of a table ``table[i - 1, j - 1]`` = φ(j, i), j <= i, if it is translation invariant and LOCAL.
+    """φ(0..window) of a table ``table[i - 1, j - 1]`` = φ(j, i), j <= i.
 
-    Raises `LengthwiseError` that names the pair of positions that violates one of the two.
+    Raises `LengthwiseError` with the positions at which it is not translation invariant or not LOCAL.
     """
     size = len(table)
     require(table.ndim == 2 and table.shape == (size, size), f"{name} has to be a square table, got {_shape(table)}")
@@ -149,7 +147,7 @@ def local_function(table: Float[Tensor, "N N"], window: int, *, name: str = "φ"
 
 
 def periodic_vectors(table: Float[Tensor, "N d"], period: int, *, name: str = "position vectors") -> Tensor:
-    """p_1 … p_Δ of a longer table if it is PERIODIC; raises `LengthwiseError` that names the positions that differ."""
+    """p_1 … p_Δ of a longer table; raises `LengthwiseError` with the positions at which it is not PERIODIC."""
     require(1 <= period <= len(table), f"{name}: period {period} needs a table of at least that many rows")
     check_finite(name, values=table)
     differs = (table[period:] != table[:-period]).nonzero() if period < len(table) else table.new_zeros(0, 2)
@@ -163,13 +161,13 @@ def periodic_vectors(table: Float[Tensor, "N d"], period: int, *, name: str = "p
 
 
 def _product(y: Float[Tensor, "B T d"], matrix: Float[Tensor, "r d"]) -> Float[Tensor, "B T r"]:
-    """y @ matrixᵀ over the coordinates that the matrix reads; compiled matrices read few."""
+    """y @ matrixᵀ, restricted to the coordinates that the matrix reads if they are less than half."""
     used = matrix.any(0).nonzero().flatten()
     return y @ matrix.T if 2 * len(used) > len(matrix.T) else y[..., used] @ matrix[:, used].T
 
 
 def check_finite(where: str, **tensors: Tensor) -> None:
-    """Raise `LengthwiseError` that names the first tensor that is not float64 or holds NaN or infinity, and where."""
+    """Raise `LengthwiseError` that names the first tensor that is not float64 or not finite."""
     for name, tensor in tensors.items():
         if tensor.dtype != torch.float64:
             raise LengthwiseError(f"{where}: {name} is {tensor.dtype}, but exact counting needs float64 weights")

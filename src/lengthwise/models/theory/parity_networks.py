@@ -1,7 +1,7 @@
-"""Two transformers per context N that compute parity up to N: what a bounded regularizer rules out.
+"""Two programs per context N that compute parity up to N, whose regularizer R grows with N.
 
-Parity has no program, hence no Limit Transformer that we know of. For each single N it does have programs whose size
-grows with N, and they are compiled like any other; their R shows how the theory's dividing line looks in numbers.
+No program computes parity at all lengths. For each N some do, with a size that grows with N; they are compiled to
+measure R.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from lengthwise.crasp.program.program import Program
 
 
 def parity_by_counting(context: int) -> Program:
-    """#1 is one of 0, 2, 4, … <= N: one uniform head, but a comparison per even number and weights as large as N."""
+    """#1 is one of 0, 2, 4, … <= N: one uniform head, one comparison per even number, and weights as large as N."""
     build = ProgramBuilder("01")
     ones = build.count(build.symbol("1"))
     equal = [build.compare(ones, "=", build.constant(even)) for even in range(0, context, 2)]
@@ -19,7 +19,7 @@ def parity_by_counting(context: int) -> Program:
 
 
 def parity_by_looking_back(context: int) -> Program:
-    """The same with a window as long as the context: N − 1 local heads, so that the sum over distances grows."""
+    """The same with a window of N: N − 1 local heads, so that the sum over distances grows."""
     build = ProgramBuilder("01")
     ones = build.count(build.symbol("1"), range(context))
     equal = [build.compare(ones, "=", build.constant(even)) for even in range(0, context, 2)]

@@ -1,6 +1,6 @@
-"""Limit and finite transformers in files: weights in safetensors, everything else as JSON in its header.
+"""Saves and loads Limit and finite transformers: weights as safetensors, everything else as JSON in the header.
 
-Nothing in the file is trusted: shapes, finiteness and the tables of φ are checked on the way in, and nothing is run.
+Loading checks shapes, finiteness and φ, and executes no code of the file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KINDS: dict[str, type[TheoryTransformer]] = {"limit": LimitTransformer, "finite
 
 
 def save_theory(model: TheoryTransformer, path: Path, *, source: str = "") -> None:
-    """Write a model whole or not at all; ``source`` may keep the text of the program that it was compiled from."""
+    """Write a model atomically; ``source`` may hold the text of its program."""
     kind = next(name for name, cls in _KINDS.items() if isinstance(model, cls))
     description = {
         "format": FORMAT,
@@ -46,7 +46,7 @@ def save_theory(model: TheoryTransformer, path: Path, *, source: str = "") -> No
 
 
 def is_theory_file(path: Path) -> bool:
-    """Whether the file says of itself that it holds such a model."""
+    """Whether the header of the file names such a model."""
     try:
         with safe_open(path, framework="pt") as file:
             return "lengthwise" in (file.metadata() or {})
@@ -55,7 +55,7 @@ def is_theory_file(path: Path) -> bool:
 
 
 def load_theory(path: Path) -> LimitTransformer | FiniteTransformer:
-    """Read a model; raises `LengthwiseError` if the file is damaged, foreign, or holds a model that is not one."""
+    """Read a model; raises `LengthwiseError` if the file is missing, damaged, of another format, or malformed."""
     damaged = LengthwiseError(f"model file {path} is damaged or of another format; compile the program again")
     if not path.exists():
         raise LengthwiseError(f"no model file at {path}; check the path")
@@ -74,9 +74,9 @@ def _build(description: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
     layers = []
     for number, names in enumerate(description["heads"]):
         heads = []
-        for place, name in enumerate(names):
-            at = f"layers.{number}.heads.{place}."
-            fields = {field: tensors[at + field] for field in ("key", "query", "value_in", "value_out", "phi")}
+        for index, name in enumerate(names):
+            prefix = f"layers.{number}.heads.{index}."
+            fields = {field: tensors[prefix + field] for field in ("key", "query", "value_in", "value_out", "phi")}
             heads.append(LimitHead(str(name), **fields))
         mlp = (tensors[f"layers.{number}.mlp.{field}"] for field in ("weight_in", "bias", "step", "weight_out"))
         layers.append(LimitLayer(heads, LimitMlp(*mlp)))
