@@ -165,27 +165,23 @@ def _reverse(task: Reverse) -> Iterator[Evidence]:
         yield _communication("Alice's symbols are the word to reverse; Bob writes them all: N bits are needed.")
 
 
-def _parity(task: Parity) -> Iterator[Evidence]:
-    del task
+def _parity(_: Parity) -> Iterator[Evidence]:
     yield from language_evidence("(0*10*1)*0*", "the even words")
 
 
-def _parity_scratchpad(task: ParityScratchpad) -> Iterator[Evidence]:
-    del task
+def _parity_scratchpad(_: ParityScratchpad) -> Iterator[Evidence]:
     yield _communication(
         "Running parities reveal every bit: from Alice's message at = Bob could write the trace and read her N bits."
     )
 
 
-def _addition(task: Addition) -> Iterator[Evidence]:
-    del task
+def _addition(_: Addition) -> Iterator[Evidence]:
     yield _communication(
         "Alice's bits are the first operand; Bob adds 0 and writes all of its digits: N digits are needed."
     )
 
 
-def _binary_addition(task: BinaryAddition) -> Iterator[Evidence]:
-    del task
+def _binary_addition(_: BinaryAddition) -> Iterator[Evidence]:
     yield _fooling("addition")
 
 
@@ -196,8 +192,7 @@ def _interleaved(task: BinMajorityInterleave) -> Iterator[Evidence]:
         yield _no_for_nope("majorities of interleaved streams")
 
 
-def _sort(task: Sort) -> Iterator[Evidence]:
-    del task
+def _sort(_: Sort) -> Iterator[Evidence]:
     yield _library("sort", _for_symbols(7))
 
 
@@ -229,8 +224,7 @@ def _retrieval(task: Retrieval) -> Iterator[Evidence]:
     yield _no_for_nope("the neighbour of a unique token", LATER)
 
 
-def _induction(task: Induction) -> Iterator[Evidence]:
-    del task
+def _induction(_: Induction) -> Iterator[Evidence]:
     yield program_evidence(parse(induction_text(SYMBOLS)), "induction head", _for_symbols(len(SYMBOLS)))
     yield _no_for_nope("induction", LATER)
 
@@ -242,8 +236,7 @@ def _variable_assignment(task: VariableAssignment) -> Iterator[Evidence]:
         yield program_evidence(parse(text), "looking up line by line", note)
 
 
-def _flip_flop(task: FlipFlop) -> Iterator[Evidence]:
-    del task
+def _flip_flop(_: FlipFlop) -> Iterator[Evidence]:
     yield from language_evidence("[abe]*be*", "the last write, as a language with neutral symbols", end="eos")
 
 

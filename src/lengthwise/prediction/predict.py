@@ -142,12 +142,7 @@ def _from_locality(task: Task, system: PositionSystem, row: StructureRow | None)
     # A span that is equal at few or close lengths may still grow.
     if len(row.lengths) < FEWEST or max(row.lengths) < SPREAD * min(row.lengths):
         return []
-    facts = {
-        "kind": "structure",
-        "lengths": list(row.lengths),
-        "sparsity": list(row.sparsity),
-        "span": list(row.span),
-    }
+    facts = {"kind": "structure", "lengths": list(row.lengths), "sparsity": list(row.sparsity), "span": list(row.span)}
     k, span = row.sparsity[0], row.span[0]
     theorem = "Corollary C" if system.coupled else "Theorem A"
     why = (

@@ -27,13 +27,7 @@ CITED_LINK = "cited: Yang et al. (arXiv 2506.16055)"
 
 SYSTEMS: tuple[PositionSystem, ...] = (
     PositionSystem("nope", {"name": "sequential"}, "nope", "none", "theorem, Huang et al. 2025"),
-    PositionSystem(
-        "ape",
-        {"name": "sequential", "random_start": True},
-        "learned",
-        "ape",
-        "theorem, Huang et al. 2025",
-    ),
+    PositionSystem("ape", {"name": "sequential", "random_start": True}, "learned", "ape", "theorem, Huang et al. 2025"),
     PositionSystem("alibi", {"name": "sequential"}, "alibi", "local", CITED_LINK, relative=True),
     PositionSystem("rope", {"name": "sequential"}, "rope", "periodic", CITED_LINK, relative=True),
     PositionSystem("sinusoidal", {"name": "sequential"}, "sinusoidal", "periodic", CITED_LINK),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from languages.oracles import random_dfa
 from lengthwise.core.rng import stream
 from lengthwise.crasp.decide.product import separated
-from lengthwise.crasp.decide.stable_local_test import period_test, stable_local_test, window_test
+from lengthwise.crasp.decide.stable_local_test import LocalSystem, period_test, stable_local_test, window_test
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.minimize import minimize
 from lengthwise.languages.automata.monoid import transition_semigroup
@@ -71,6 +72,19 @@ def test_no_contradiction_on_thousands_of_random_automata():
     assert silent["periods"] <= 250
 
 
+def balanced_potentials(system: LocalSystem) -> np.ndarray:
+    """A basis of all V, one row each, with V(target) = V(source) + E(label, class of the source), in floating point."""
+    edges, classes = system.refinement.edges, system.refinement.classes
+    labels = sorted({(label, classes[source]) for source, label, _ in edges})
+    equations = np.zeros((len(edges), len(system.states) + len(labels)))
+    for row, (source, label, target) in zip(equations, edges, strict=True):
+        row[target] += 1
+        row[source] -= 1
+        row[len(system.states) + labels.index((label, classes[source]))] -= 1
+    _, sizes, basis = np.linalg.svd(equations)
+    return basis[int((sizes > 1e-9).sum()) :, : len(system.states)]
+
+
 def test_a_local_system_names_merged_states_that_its_idempotent_fixes():
     rng = stream(28, "systems")
     found = 0
@@ -85,6 +99,8 @@ def test_a_local_system_names_merged_states_that_its_idempotent_fixes():
         e = semigroup.maps[system.idempotent]
         assert all(e[e[state]] == e[state] for state in range(dfa.size))
         assert all(e[state] == state for state in system.states)
-        assert system.merged_pairs()
-        assert all(p != q for p, q in system.merged_pairs())
+        pairs = system.refinement.merged_pairs()
+        assert pairs
+        potentials = balanced_potentials(system)
+        assert all(np.allclose(potentials[:, p], potentials[:, q]) for p, q in pairs)
     assert found > 20

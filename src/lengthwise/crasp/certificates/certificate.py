@@ -18,7 +18,7 @@ from lengthwise.crasp.decide.potential import Edge, Refinement
 from lengthwise.crasp.decide.product import Component, ProductNode, components
 from lengthwise.crasp.decide.stable_local_test import LocalSystem
 from lengthwise.languages.automata.automaton import Dfa, Word
-from lengthwise.languages.automata.minimize import access_words, distinguishing_word, minimize
+from lengthwise.languages.automata.minimize import access_words, distinguishing_word, minimize, trace_back
 from lengthwise.languages.automata.monoid import TransitionSemigroup
 
 Certificate = dict[str, Any]
@@ -66,16 +66,17 @@ def words_by_remainder(semigroup: TransitionSemigroup, step: int, elements: Iter
     wanted = set(elements)
     letters = list(zip(*semigroup.dfa.delta, strict=True))
     numbers = {mapping: number for number, mapping in enumerate(semigroup.maps)}
-    origin: dict[tuple[int, int], tuple[tuple[int, int] | None, int]] = {}
+    root = (-1, 0)
+    origin: dict[tuple[int, int], tuple[tuple[int, int], int] | None] = {root: None}
     queue: list[tuple[int, int]] = []
     for symbol, letter in enumerate(letters):
         if (start := (numbers[letter], 1 % step)) not in origin:
-            origin[start] = (None, symbol)
+            origin[start] = (root, symbol)
             queue.append(start)
     found: dict[int, Word] = {}
     for element, remainder in queue:
         if remainder == 0 and element in wanted:
-            found[element] = _trace(origin, (element, remainder))
+            found[element] = trace_back(origin, (element, remainder))
             if len(found) == len(wanted):
                 break
         for symbol, target in enumerate(semigroup.right[element]):
@@ -83,14 +84,6 @@ def words_by_remainder(semigroup: TransitionSemigroup, step: int, elements: Iter
                 origin[following] = ((element, remainder), symbol)
                 queue.append(following)
     return found
-
-
-def _trace(origin: dict[tuple[int, int], tuple[tuple[int, int] | None, int]], node: tuple[int, int] | None) -> Word:
-    word: list[int] = []
-    while node is not None:
-        node, symbol = origin[node]
-        word.append(symbol)
-    return tuple(reversed(word))
 
 
 def _present(body: Certificate | None) -> Certificate:
@@ -152,7 +145,7 @@ def _node(dfa: Dfa, node: ProductNode) -> list[Any]:
 
 def _product(dfa: Dfa, component: Component, refinement: Refinement, window: int, period: int) -> Certificate:
     symbols = len(dfa.alphabet)
-    pairs = _merged(refinement.classes)
+    pairs = refinement.merged_pairs()
     first, second = pairs[0]
     p, q = component.nodes[first], component.nodes[second]
     return {
@@ -178,7 +171,7 @@ def _local(target: Analysis, system: LocalSystem | None, windows: int | str, per
     stable = semigroup.by_length.stable_index if periods == "all" else None
     step = stable or int(periods)
     refinement = system.refinement
-    pairs = _merged(refinement.classes)
+    pairs = refinement.merged_pairs()
     used = _needed_letters(refinement, pairs, len(system.states))
     number = {label: index for index, label in enumerate(used)}
     elements = [system.letters[label] for label in used]
@@ -202,11 +195,6 @@ def _local(target: Analysis, system: LocalSystem | None, windows: int | str, per
         "access": [list(dfa.decode(access[p])), list(dfa.decode(access[q]))],
         "suffix": list(dfa.decode(_distinguish(dfa, p, q))),
     }
-
-
-def _merged(classes: Sequence[int]) -> list[tuple[int, int]]:
-    first: dict[int, int] = {}
-    return [(known, node) for node, name in enumerate(classes) if (known := first.setdefault(name, node)) != node]
 
 
 def _needed_letters(refinement: Refinement, pairs: list[tuple[int, int]], count: int) -> list[int]:
@@ -250,7 +238,7 @@ def _distinguish(dfa: Dfa, first: int, second: int) -> Word:
 def _access(dfa: Dfa, goals: tuple[ProductNode, ProductNode], window: int, period: int) -> list[Word]:
     """Shortest words that lead to two nodes of the product graph."""
     start = ProductNode(0, (), 0)
-    parents: dict[ProductNode, tuple[ProductNode | None, int]] = {start: (None, -1)}
+    parents: dict[ProductNode, tuple[ProductNode, int] | None] = {start: None}
     queue = [start]
     for node in queue:
         if all(goal in parents for goal in goals):
@@ -261,12 +249,4 @@ def _access(dfa: Dfa, goals: tuple[ProductNode, ProductNode], window: int, perio
             if following not in parents:
                 parents[following] = (node, symbol)
                 queue.append(following)
-    words: list[Word] = []
-    for goal in goals:
-        word: list[int] = []
-        node: ProductNode | None = goal
-        while node is not None:
-            node, symbol = parents[node]
-            word.append(symbol)
-        words.append(tuple(reversed(word[:-1])))
-    return words
+    return [trace_back(parents, goal) for goal in goals]

@@ -40,6 +40,12 @@ class Refinement:
         """Class of every node in the final partition."""
         return self.partitions[-1]
 
+    def merged_pairs(self) -> list[tuple[int, int]]:
+        """Pairs of nodes that share a final class: the first node of the class with each other one."""
+        first: dict[int, int] = {}
+        numbered_classes = enumerate(self.classes)
+        return [(known, node) for node, name in numbered_classes if (known := first.setdefault(name, node)) != node]
+
     def potentials(self) -> tuple[Potential, ...]:
         """One integer potential per round that splits ``partitions[t]`` into ``partitions[t + 1]``."""
         found: list[Potential] = []

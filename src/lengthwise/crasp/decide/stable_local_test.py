@@ -39,17 +39,6 @@ class LocalSystem:
     letters: tuple[int, ...]
     refinement: Refinement
 
-    def merged_pairs(self) -> list[tuple[int, int]]:
-        """Pairs of states that share a final class (each class against its first state)."""
-        first: dict[int, int] = {}
-        pairs: list[tuple[int, int]] = []
-        for state, name in zip(self.states, self.refinement.classes, strict=True):
-            if name in first:
-                pairs.append((first[name], state))
-            else:
-                first[name] = state
-        return pairs
-
 
 def stable_local_test(semigroup: TransitionSemigroup) -> LocalSystem | None:
     """Refute every (k, m): a local system with a merged pair, or None if the test finds none."""

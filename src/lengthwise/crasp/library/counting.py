@@ -29,13 +29,7 @@ accept := #[V] = 0 and d = 0"""
 
 
 ENTRIES = (
-    Entry(
-        "bin_majority",
-        "words over 0, 1 with more 1s than 0s",
-        HUANG,
-        "alphabet: 0 1\naccept := #0 + 1 <= #1",
-        11,
-    ),
+    Entry("bin_majority", "words over 0, 1 with more 1s than 0s", HUANG, "alphabet: 0 1\naccept := #0 + 1 <= #1", 11),
     Entry(
         "majority",
         "prompt w <sep> over a–z with one most frequent letter; answer: that letter",

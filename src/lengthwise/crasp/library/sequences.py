@@ -92,13 +92,7 @@ def interleaved_majority_text(period: int) -> str:
 
 
 ENTRIES = (
-    Entry(
-        "unique_copy",
-        "prompt w <sep> with distinct symbols of a–g; answer: w",
-        HUANG,
-        unique_copy_text(SYMBOLS),
-        7,
-    ),
+    Entry("unique_copy", "prompt w <sep> with distinct symbols of a–g; answer: w", HUANG, unique_copy_text(SYMBOLS), 7),
     Entry(
         "unique_reverse",
         "prompt w <sep> with distinct symbols of a–g; answer: w backwards",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 from lengthwise.languages.automata.automaton import Dfa, Word
+
+Node = TypeVar("Node", bound=Hashable)
 
 
 def minimize(dfa: Dfa) -> Dfa:
@@ -32,7 +35,7 @@ def distinguishing_word(dfa: Dfa, first: int, second: int) -> Word | None:
     queue = [(first, second)]
     for pair in queue:
         if dfa.accepting[pair[0]] != dfa.accepting[pair[1]]:
-            return _trace(parents, pair)
+            return trace_back(parents, pair)
         for symbol in range(len(dfa.alphabet)):
             target = (dfa.delta[pair[0]][symbol], dfa.delta[pair[1]][symbol])
             if target not in parents and target[0] != target[1]:
@@ -58,10 +61,11 @@ def equivalent(first: Dfa, second: Dfa) -> bool:
     return first.alphabet == second.alphabet and minimize(first) == minimize(second)
 
 
-def _trace(parents: dict[tuple[int, int], tuple[tuple[int, int], int] | None], pair: tuple[int, int]) -> Word:
+def trace_back(parents: Mapping[Node, tuple[Node, int] | None], node: Node) -> Word:
+    """The symbols on the path from the root (whose parent is None) to ``node``; parents are (node, symbol)."""
     word: list[int] = []
-    while (step := parents[pair]) is not None:
-        pair, symbol = step
+    while (step := parents[node]) is not None:
+        node, symbol = step
         word.append(symbol)
     return tuple(reversed(word))
 

@@ -41,13 +41,7 @@ def between(dfa: Dfa, source: int, targets: frozenset[int] | set[int]) -> Dfa:
 
 
 def window_pairs(
-    dfa: Dfa,
-    window: int,
-    length: int,
-    size: int,
-    rng: Rng,
-    *,
-    answer: Literal["next", "member"] = "next",
+    dfa: Dfa, window: int, length: int, size: int, rng: Rng, *, answer: Literal["next", "member"] = "next"
 ) -> WindowPairs:
     """Pairs of words on which every function of the last ``window`` symbols errs at least once.
 

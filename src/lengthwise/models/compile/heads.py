@@ -14,15 +14,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.core.vocab import BOS
-from lengthwise.models.compile.allocate import (
-    ONE,
-    UNIT,
-    Allocation,
-    bos_phase_name,
-    phase_name,
-    raw_name,
-    symbol_name,
-)
+from lengthwise.models.compile.allocate import ONE, UNIT, Allocation, bos_phase_name, phase_name, raw_name, symbol_name
 from lengthwise.models.compile.circuit import Circuit, Form, PhaseBit, Shift, Tally
 from lengthwise.models.compile.schedule import Schedule
 from lengthwise.models.theory.limit_parts import LimitHead

@@ -13,17 +13,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.models.compile.allocate import ONE, UNIT, Allocation, bos_phase_name, phase_name, raw_name
-from lengthwise.models.compile.circuit import (
-    Circuit,
-    Form,
-    Gate,
-    Gated,
-    PhaseBit,
-    Ramp,
-    Shift,
-    Sign,
-    Threshold,
-)
+from lengthwise.models.compile.circuit import Circuit, Form, Gate, Gated, PhaseBit, Ramp, Shift, Sign, Threshold
 from lengthwise.models.compile.heads import form_row
 from lengthwise.models.compile.schedule import Schedule
 from lengthwise.models.theory.limit_parts import LimitMlp

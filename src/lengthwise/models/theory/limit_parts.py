@@ -31,14 +31,7 @@ class LimitHead(nn.Module):
     phi: Tensor
 
     def __init__(
-        self,
-        name: str,
-        *,
-        key: Tensor,
-        query: Tensor,
-        value_in: Tensor,
-        value_out: Tensor,
-        phi: Tensor | None = None,
+        self, name: str, *, key: Tensor, query: Tensor, value_in: Tensor, value_out: Tensor, phi: Tensor | None = None
     ) -> None:
         super().__init__()
         self.name = name

@@ -59,10 +59,7 @@ class LocalCoupling:
 
 
 def check_local_coupling(
-    places: Int[ndarray, "B T"],
-    parents: Int[ndarray, "B T P"],
-    window: int,
-    scored: Bool[ndarray, " T"] | None = None,
+    places: Int[ndarray, "B T"], parents: Int[ndarray, "B T P"], window: int, scored: Bool[ndarray, " T"] | None = None
 ) -> LocalCoupling:
     """Check that the places of every token's parents lie within a window of width ``window``; place 0 is no place."""
     _check(places, parents)
