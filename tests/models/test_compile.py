@@ -14,7 +14,7 @@ from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.run.interpreter import evaluate_all
 from lengthwise.crasp.run.reference import evaluate
 from lengthwise.models.compile.pipeline import compile_program
-from lengthwise.models.compile.verify import Verification, compare, encode_for, random_words, short_words, verify
+from lengthwise.models.compile.verify import CompilationCheck, compare, encode_for, random_words, short_words, verify
 
 SMALL = [name for name in library.names() if len(library.get(name).alphabet) <= 5]
 KINDS = ("not", "and", "or", "periodic", "compare", "count", "local", "linear", "conditional", "min", "max")
@@ -61,7 +61,7 @@ def programs(draw, operations=12):
 
 def agrees_everywhere(program: Program, offset: int) -> None:
     model = compile_program(program).required()
-    total = Verification(0, 0, 0)
+    total = CompilationCheck(0, 0, 0)
     for words in short_words(program, 5):
         total += compare(program, model, words, offset)
     total += compare(program, model, random_words(program, 60, 10), offset)

@@ -8,7 +8,7 @@ import pytest
 from lengthwise.crasp import library
 from lengthwise.crasp.run import interpreter
 from lengthwise.crasp.run.interpreter import run
-from lengthwise.prediction.idealized import Choice, HypothesisClass, _settled_from, learn, measure, renamed
+from lengthwise.prediction.idealized import HypothesisClass, LearnedTransformer, _settled_from, learn, measure, renamed
 from lengthwise.prediction.idealized_targets import TARGETS, copy_says_a, nested_twice
 from lengthwise.prediction.memorizer import memorizer
 
@@ -92,7 +92,7 @@ def test_a_memorizer_knows_its_words_and_grows():
 
 def test_settled_from_looks_back_from_the_end():
     def choice(n, errors, program="p"):
-        return Choice(n, program, 1.0, 1, errors, 10)
+        return LearnedTransformer(n, program, 1.0, 1, errors, 10)
 
     assert _settled_from([choice(2, 1), choice(3, 0), choice(4, 0)]) == 3
     assert _settled_from([choice(2, 0), choice(3, 1), choice(4, 0)]) == 4

@@ -14,7 +14,7 @@ from lengthwise.core.errors import require
 
 if TYPE_CHECKING:
     from lengthwise.models.compile.pipeline import Compilation
-    from lengthwise.models.compile.verify import Verification
+    from lengthwise.models.compile.verify import CompilationCheck
 
 MOST_WORDS, MOST_BITS = 100_000, 1000
 MISMATCH = 1
@@ -77,7 +77,7 @@ def compile_(
         err().print(f"wrote {target}")
 
 
-def _draw(compilation: Compilation, facts: dict[str, Any], found: Verification) -> None:
+def _draw(compilation: Compilation, facts: dict[str, Any], found: CompilationCheck) -> None:
     kinds: dict[str, list[int]] = {}
     for cost in compilation.operations:
         entry = kinds.setdefault(cost.kind, [0, 0, 0])

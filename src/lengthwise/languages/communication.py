@@ -15,8 +15,8 @@ from typing import Literal
 
 from lengthwise.core.errors import require
 
-Word = tuple[str, ...]
-Answer = Callable[[Word], Hashable]
+Symbols = tuple[str, ...]
+AnswerFunction = Callable[[Symbols], Hashable]
 MAX_QUERIES = 2_000_000
 
 
@@ -39,7 +39,7 @@ class Growth:
         return f"distinguishable prefixes by length ({counts}); fitted growth {fitted} (evidence, not a proof)"
 
 
-def distinguishable_prefixes(answer: Answer, prefixes: Iterable[Word], suffixes: Iterable[Word]) -> int:
+def distinguishable_prefixes(answer: AnswerFunction, prefixes: Iterable[Symbols], suffixes: Iterable[Symbols]) -> int:
     """The number of prefixes that differ in ``answer(prefix + suffix)`` for some suffix.
 
     Raises `LengthwiseError` beyond two million calls of ``answer``.
@@ -52,12 +52,12 @@ def distinguishable_prefixes(answer: Answer, prefixes: Iterable[Word], suffixes:
     return len({tuple([answer((*prefix, *suffix)) for suffix in suffixes]) for prefix in prefixes})
 
 
-def all_words(alphabet: Sequence[str], length: int) -> list[Word]:
+def all_words(alphabet: Sequence[str], length: int) -> list[Symbols]:
     """All words of one length."""
     return list(itertools.product(alphabet, repeat=length))
 
 
-def growth_of(answer: Answer, alphabet: Sequence[str], lengths: Sequence[int]) -> Growth:
+def growth_of(answer: AnswerFunction, alphabet: Sequence[str], lengths: Sequence[int]) -> Growth:
     """Count prefixes of length N against suffixes of length N, for every N in ``lengths``, and fit the growth."""
     counted = []
     for length in lengths:
@@ -104,9 +104,9 @@ class FoolingSet:
 
     task: str
     statement: str
-    prefix: Callable[[str], Word]
-    separator: Callable[[str, str], tuple[Word, int]]
-    output: Callable[[Word, int], str]
+    prefix: Callable[[str], Symbols]
+    separator: Callable[[str, str], tuple[Symbols, int]]
+    output: Callable[[Symbols, int], str]
 
     def separates(self, first: str, second: str) -> bool:
         """Whether the suffix of ``separator`` separates the two prefixes."""
@@ -121,17 +121,17 @@ class FoolingSet:
         return len(strings)
 
 
-def _copy_output(word: Word, index: int) -> str:
+def _copy_output(word: Symbols, index: int) -> str:
     """The next symbol of copying after the separator and ``index`` copied symbols."""
     return word[: word.index("<sep>")][index]
 
 
-def _copy_separator(first: str, second: str) -> tuple[Word, int]:
+def _copy_separator(first: str, second: str) -> tuple[Symbols, int]:
     """Bob holds the separator; his answers differ at the first index at which the words differ."""
     return ("<sep>",), next(i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a != b)
 
 
-def _addition_output(word: Word, index: int) -> str:
+def _addition_output(word: Symbols, index: int) -> str:
     """Digit number ``index`` (most significant first) of the binary sum of ``x + y =``."""
     first, second = "".join(word[: word.index("=")]).split("+")
     return bin(int(first, 2) + int(second, 2))[2:][index]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lengthwise.core.rng import stream
-from lengthwise.crasp.synthesis.examples import Word, labelled, read_examples
+from lengthwise.crasp.synthesis.examples import Symbols, labelled, read_examples
 from lengthwise.crasp.synthesis.synthesize import synthesize
 from lengthwise.prediction.combine_evidence import verdicts_of
 from lengthwise.prediction.knowledge import Evidence, program_evidence
@@ -31,7 +31,7 @@ def predict_examples(path: Path, systems: tuple[PositionSystem, ...]) -> Predict
     )
 
 
-def _program(examples: list[tuple[Word, Word | bool]]) -> Iterator[Evidence]:
+def _program(examples: list[tuple[Symbols, Symbols | bool]]) -> Iterator[Evidence]:
     """The smallest consistent program, if one is found and the answers are yes or no."""
     labels = labelled(examples)
     if labels is None:
@@ -46,7 +46,7 @@ def _program(examples: list[tuple[Word, Word | bool]]) -> Iterator[Evidence]:
         yield Evidence(item.fragment, Argument("yes", "evidence", why, item.argument.certificate))
 
 
-def _dependencies(examples: list[tuple[Word, Word | bool]]) -> Iterator[str]:
+def _dependencies(examples: list[tuple[Symbols, Symbols | bool]]) -> Iterator[str]:
     """Estimated parents at the most frequent shape (tokens of prompt and answer), if it has at least 50 examples."""
     texts = [(prompt, () if isinstance(answer, bool) else answer) for prompt, answer in examples]
     shape, count = Counter((len(prompt), len(answer)) for prompt, answer in texts).most_common(1)[0]

@@ -46,7 +46,7 @@ class TargetFunction:
 
 
 @dataclass(frozen=True)
-class Choice:
+class LearnedTransformer:
     """T_n: its program (None for the memorizer), its R, and its ``errors`` on ``words`` of length <= n."""
 
     n: int
@@ -68,7 +68,7 @@ class Trajectory:
 
     target: str
     expected: bool
-    choices: tuple[Choice, ...]
+    choices: tuple[LearnedTransformer, ...]
     settled_from: int | None
     exhaustive_to: int
     long_errors: int | None = None
@@ -158,7 +158,7 @@ def learn(
     inputs = np.array([answer is not None for answer in answers])
     labels = np.array([bool(answer) for answer in answers])
     consistent = np.arange(len(hypotheses))
-    choices: list[Choice] = []
+    choices: list[LearnedTransformer] = []
     memories: dict[int, tuple[Bool[ndarray, " nodes"], float]] = {}
     program: Program | None = None
     for n in range(2, 2 * hypotheses.length):
@@ -182,7 +182,7 @@ def learn(
         tested = inputs & (tree.depth <= n)
         errors = int(((values != labels) & tested).sum())
         text = None if program is None else _one_line(program, target)
-        choices.append(Choice(n, text, regularizer, len(consistent), errors, int(tested.sum())))
+        choices.append(LearnedTransformer(n, text, regularizer, len(consistent), errors, int(tested.sum())))
     settled = _settled_from(choices)
     wrong = answered = 0
     if program is not None:
@@ -199,7 +199,7 @@ def learn(
     )
 
 
-def _settled_from(choices: Sequence[Choice]) -> int | None:
+def _settled_from(choices: Sequence[LearnedTransformer]) -> int | None:
     """The smallest n such that neither T_n nor any later one errs; None if the last errs or is a memorizer."""
     if choices[-1].errors or choices[-1].program is None:
         return None

@@ -6,40 +6,40 @@ import re
 
 from lengthwise.prediction.idealized import TargetFunction
 
-Word = tuple[str, ...]
+Symbols = tuple[str, ...]
 
 
-def majority(word: Word) -> bool:
+def majority(word: Symbols) -> bool:
     """More 1s than 0s."""
     return word.count("1") > word.count("0")
 
 
-def alternating(word: Word) -> bool:
+def alternating(word: Symbols) -> bool:
     """(ab)*."""
     return re.fullmatch("(ab)*", "".join(word)) is not None
 
 
-def nested_twice(word: Word) -> bool:
+def nested_twice(word: Symbols) -> bool:
     """D_2: balanced brackets (a opens, b closes) of depth at most 2."""
     return re.fullmatch("(a(ab)*b)*", "".join(word)) is not None
 
 
-def contains_ab(word: Word) -> bool:
+def contains_ab(word: Symbols) -> bool:
     """Somewhere b directly follows a."""
     return "ab" in "".join(word)
 
 
-def even_length(word: Word) -> bool:
+def even_length(word: Symbols) -> bool:
     """(aa)* over one letter."""
     return len(word) % 2 == 0
 
 
-def parity(word: Word) -> bool:
+def parity(word: Symbols) -> bool:
     """An even number of 1s."""
     return word.count("1") % 2 == 0
 
 
-def copy_says_a(word: Word) -> bool | None:
+def copy_says_a(word: Symbols) -> bool | None:
     """Copying with repetitions: whether a follows ``w # u``, where u is a prefix of w; None for all other words."""
     source, separator, copied = "".join(word).partition("#")
     if not source or not separator or "#" in copied or not source.startswith(copied):

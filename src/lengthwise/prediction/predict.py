@@ -8,6 +8,7 @@ import numpy as np
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
+from lengthwise.crasp.decide.decision import Answer
 from lengthwise.crasp.program.program import Program
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
@@ -19,7 +20,7 @@ from lengthwise.prediction.knowledge import evidence, language_evidence, program
 from lengthwise.prediction.measured import measured
 from lengthwise.prediction.systems import SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
-from lengthwise.prediction.verdict import Answer, Argument, Prediction, StructureRow
+from lengthwise.prediction.verdict import Argument, Prediction, StructureRow
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 

@@ -32,9 +32,6 @@ CHECKED = (5, 10, 20, 40)
 EXAMPLES = 20_000
 """Examples per length, if there are no queries; sums of decimal digits need this many."""
 
-Progress = Callable[[str], None]
-"""Called with a description of the current step."""
-
 
 @dataclass(frozen=True)
 class CouplingFinding:
@@ -87,7 +84,7 @@ def couple(
     examples: int = EXAMPLES,
     checked: Sequence[int] | None = None,
     seed: int = 0,
-    progress: Progress = lambda step: None,
+    progress: Callable[[str], None] = lambda step: None,
 ) -> CouplingFinding:
     """Find places for ``task`` at its first lengths from 4 on, and check them at ``checked`` (5, 10, 20, 40).
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lengthwise.core.table import Table, Tabular
+from lengthwise.crasp.decide.decision import Answer
 
-Answer = Literal["yes", "no", "unknown"]
 Basis = Literal["proved", "ours", "cited", "evidence"]
 """``proved``: a construction that runs; ``ours``: our unreviewed proof; ``cited``: published; ``evidence``: seen."""
 

@@ -10,7 +10,7 @@ from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.crasp.synthesis.examples import labelled, read_examples
-from lengthwise.crasp.synthesis.synthesize import Oracle
+from lengthwise.crasp.synthesis.synthesize import MembershipOracle
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
 from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
@@ -36,7 +36,7 @@ MOST_SYMBOLS = 6
 class LabelledWords:
     """Labels of words (a function, or a dictionary of the known ones), an alphabet, and the meaning of a yes."""
 
-    labels: Oracle | Mapping[Sequence[str], bool]
+    labels: MembershipOracle | Mapping[Sequence[str], bool]
     alphabet: tuple[str, ...]
     meaning: str
     members: tuple[tuple[int, ...], ...] = ()

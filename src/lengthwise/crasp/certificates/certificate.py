@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.certificates.combination import Term, combinations_for
+from lengthwise.crasp.certificates.combination import EquationTerm, combinations_for
 from lengthwise.crasp.decide.decision import Analysis, Decision
 from lengthwise.crasp.decide.potential import Edge, Refinement
 from lengthwise.crasp.decide.product import Component, ProductNode, components
@@ -217,7 +217,7 @@ def _needed_letters(refinement: Refinement, pairs: list[tuple[int, int]], count:
 def _combinations(
     edges: Iterable[Edge], classes: Sequence[int], pairs: list[tuple[int, int]], letter_of: Any
 ) -> list[dict[str, Any]]:
-    def written(term: Term) -> list[Any]:
+    def written(term: EquationTerm) -> list[Any]:
         weight = [term.weight.numerator, term.weight.denominator]
         return [[term.edge[0], letter_of(term.edge[1])], [term.other[0], letter_of(term.other[1])], weight]
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from lengthwise.crasp.certificates.checker_graphs import (
     MAX_STABLE,
     CertificateError,
-    Machine,
+    CheckedAutomaton,
     components,
     fail,
     maps_of_length,
@@ -45,7 +45,7 @@ class Automaton(Protocol):
 def check(certificate: dict[str, Any], language: Automaton) -> None:
     """Raise `CertificateError` unless the certificate proves its answer for the language."""
     accepting = [state for state, flag in enumerate(language.accepting) if flag]
-    whole = Machine(language.alphabet, language.delta, accepting)
+    whole = CheckedAutomaton(language.alphabet, language.delta, accepting)
     try:
         for key in ("windows", "periods"):
             size = certificate[key]
@@ -78,9 +78,11 @@ def _check_scope(certificate: dict[str, Any]) -> None:
             require(not may or size == "all", f"other {what} of {fragment!r} are left open")
 
 
-def _part(part: dict[str, Any], whole: Machine) -> Machine:
+def _part(part: dict[str, Any], whole: CheckedAutomaton) -> CheckedAutomaton:
     """The automaton of a part, after checking that it accepts the language or its quotient by the letter."""
-    machine = Machine(part["automaton"]["alphabet"], part["automaton"]["delta"], part["automaton"]["accepting"])
+    machine = CheckedAutomaton(
+        part["automaton"]["alphabet"], part["automaton"]["delta"], part["automaton"]["accepting"]
+    )
     require(machine.alphabet == whole.alphabet, "the automaton has another alphabet")
     letter = part["letter"]
     seen = {(0, 0)}
@@ -96,7 +98,7 @@ def _part(part: dict[str, Any], whole: Machine) -> Machine:
     return machine
 
 
-def _check_yes(certificate: dict[str, Any], whole: Machine) -> None:
+def _check_yes(certificate: dict[str, Any], whole: CheckedAutomaton) -> None:
     letters = [part["letter"] for part in certificate["parts"]]
     needed = [None] if certificate["end"] == "eos" else list(whole.alphabet)
     covered = len(letters) == len(needed) and set(letters) == set(needed)
@@ -145,7 +147,7 @@ def _check_chain(chain: dict[str, Any], successors: dict[Any, dict[str, Any]]) -
     require(len(set(classes)) == len(nodes), "the potentials leave two nodes together")
 
 
-def _check_no(certificate: dict[str, Any], whole: Machine) -> None:
+def _check_no(certificate: dict[str, Any], whole: CheckedAutomaton) -> None:
     machine = _part(certificate, whole)
     windows, periods = certificate["windows"], certificate["periods"]
     nodes = [(state, tuple(window), phase) for state, window, phase in certificate["nodes"]]
@@ -175,7 +177,7 @@ def _check_no(certificate: dict[str, Any], whole: Machine) -> None:
 Step = Callable[[int, int], tuple[Hashable, int | None]]
 
 
-def _product_step(machine: Machine, nodes: list[Any], letters: list[Any], window: int, period: int) -> Step:
+def _product_step(machine: CheckedAutomaton, nodes: list[Any], letters: list[Any], window: int, period: int) -> Step:
     """Edges of the product graph: label (window and phase, symbol) and the target's index if it is listed."""
     number = {node: index for index, node in enumerate(nodes)}
     require(all(len(letter) == 1 for letter in letters), "letters of a product graph are single symbols")
@@ -190,7 +192,7 @@ def _product_step(machine: Machine, nodes: list[Any], letters: list[Any], window
     return step
 
 
-def _local_system(machine: Machine, certificate: dict[str, Any], nodes: list[Any], letters: list[Any]) -> Step:
+def _local_system(machine: CheckedAutomaton, certificate: dict[str, Any], nodes: list[Any], letters: list[Any]) -> Step:
     """Edges of the local system, after checking that its words cover every window and/or period."""
     windows, periods, loop = certificate["windows"], certificate["periods"], certificate["loop"]
     number = {node[0]: index for index, node in enumerate(nodes)}

@@ -15,7 +15,7 @@ class CertificateError(LengthwiseError):
     """A certificate that does not prove its claim."""
 
 
-class Machine:
+class CheckedAutomaton:
     """An automaton with the start state 0."""
 
     def __init__(self, alphabet: Iterable[str], delta: Iterable[Iterable[int]], accepting: Iterable[int]) -> None:
@@ -41,7 +41,7 @@ def require(condition: bool, problem: str) -> None:
         fail(problem)
 
 
-def maps_of_length(machine: Machine, length: int) -> set[tuple[int, ...]]:
+def maps_of_length(machine: CheckedAutomaton, length: int) -> set[tuple[int, ...]]:
     """The maps on states induced by the words of one length; raises `CertificateError` beyond `MAX_STABLE` maps."""
     steps = [[machine.delta[state][symbol] for state in range(len(machine.delta))] for symbol in machine.alphabet]
     maps = {tuple(range(len(machine.delta)))}
@@ -51,7 +51,7 @@ def maps_of_length(machine: Machine, length: int) -> set[tuple[int, ...]]:
     return maps
 
 
-def product_graph(machine: Machine, window: int, period: int) -> dict[Any, dict[str, Any]]:
+def product_graph(machine: CheckedAutomaton, window: int, period: int) -> dict[Any, dict[str, Any]]:
     """All reachable nodes (state, last k−1 symbols or fewer at the start, phase) and their successors."""
     start = (0, (), 0)
     successors: dict[Any, dict[str, Any]] = {start: {}}

@@ -12,7 +12,7 @@ Vector = dict[int, Fraction]
 
 
 @dataclass(frozen=True)
-class Term:
+class EquationTerm:
     """``weight`` times the equation of two edges with one refined label: V(v) − V(u) − V(v₀) + V(u₀) = 0."""
 
     edge: Edge
@@ -22,7 +22,7 @@ class Term:
 
 def combinations_for(
     edges: Iterable[Edge], classes: Sequence[int], pairs: Iterable[tuple[int, int]]
-) -> list[tuple[Term, ...]]:
+) -> list[tuple[EquationTerm, ...]]:
     """For each merged pair (p, q) terms that add up to V(p) − V(q).
 
     Labels are refined by the ``classes`` of their sources. Raises `ValueError` for a pair that is not merged.
@@ -73,9 +73,9 @@ class _Solver:
         if row:
             self.pivots[min(row)] = (row, combination)
 
-    def difference(self, first: int, second: int) -> tuple[Term, ...]:
+    def difference(self, first: int, second: int) -> tuple[EquationTerm, ...]:
         """Terms that add up to V(first) − V(second); the nodes must be merged."""
         row, combination = self._reduce({first: Fraction(1), second: Fraction(-1)}, {})
         if row:
             raise ValueError(f"nodes {first} and {second} are not merged")
-        return tuple(Term(*self.equations[number], -weight) for number, weight in sorted(combination.items()))
+        return tuple(EquationTerm(*self.equations[number], -weight) for number, weight in sorted(combination.items()))

@@ -34,7 +34,7 @@ MAX_TOTAL_NODES = 150_000  # of all product graphs of one automaton: a few secon
 MAX_ENTRIES = 500_000  # elements of the monoid times states; the local systems have as many edges
 
 Answer = Literal["yes", "no", "unknown"]
-Basis = Literal["proved", "cited", "ours", "searched"]
+DecisionBasis = Literal["proved", "cited", "ours", "searched"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class FragmentVerdict:
     """
 
     verdict: Answer
-    basis: Basis
+    basis: DecisionBasis
     reason: str
     window: int | None = None
     period: int | None = None

@@ -9,9 +9,8 @@ from lengthwise.core.vocab import BOS, EOS
 from lengthwise.crasp.program.operations import Count
 from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.run.interpreter import encode, evaluate_all
+from lengthwise.crasp.run.reference import Value
 from lengthwise.crasp.syntax.printer import expressions, statements
-
-Value = bool | int
 
 
 @dataclass(frozen=True)

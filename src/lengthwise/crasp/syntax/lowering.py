@@ -37,7 +37,7 @@ class Sum:
     constant: int = 0
 
 
-Value = int | Sum
+Lowered = int | Sum
 """A Boolean operation by its index, or a count."""
 
 
@@ -67,17 +67,17 @@ class Expressions:
     def _count(self, node: Tree) -> int:
         return self.index(self._sum(node))
 
-    def index(self, value: Value) -> int:
+    def index(self, value: Lowered) -> int:
         """The operation of any value."""
         return self.build.linear(value.terms, value.constant) if isinstance(value, Sum) else value
 
-    def _value_of(self, index: int) -> Value:
+    def _value_of(self, index: int) -> Lowered:
         operation = self.build.operations[index]
         if isinstance(operation, Constant):
             return Sum((), operation.value)
         return index if operation.boolean else Sum(((1, index),))
 
-    def expression(self, node: Tree) -> Value:
+    def expression(self, node: Tree) -> Lowered:
         """Lower one expression; raises `CraspSyntaxError` for errors that the grammar cannot express."""
         self.depth += 1
         if self.depth > _DEEPEST:
@@ -107,7 +107,7 @@ class Expressions:
         self._check_variable(variable)
         return self.build.symbol(self.known(unquote(atom[2:]), node))
 
-    def _on_name(self, node: Tree, name: Token, variable: Tree | None = None) -> Value:
+    def _on_name(self, node: Tree, name: Token, variable: Tree | None = None) -> Lowered:
         self._check_variable(variable)
         if name not in self.defined:
             if name in self.build.alphabet:
@@ -166,7 +166,7 @@ class Expressions:
             return tuple(range(distance + 1))
         raise self.error("a window is j = i-1, i-j = 1, i-j <= 2 or i-j in {1, 2}", window)
 
-    def _on_parenthesis(self, node: Tree, inner: Tree) -> Value:
+    def _on_parenthesis(self, node: Tree, inner: Tree) -> Lowered:
         value = self.expression(inner)
         if isinstance(value, Sum) and value.terms:
             return self._value_of(self.index(value))  # a sum in parentheses stays an operation of its own
@@ -223,14 +223,14 @@ class Expressions:
     def _on_or(self, node: Tree, *parts: Tree) -> int:
         return self.build.any_of([self.boolean(part) for part in parts])
 
-    def _on_conditional(self, node: Tree, condition: Tree, then: Tree, otherwise: Tree) -> Value:
+    def _on_conditional(self, node: Tree, condition: Tree, then: Tree, otherwise: Tree) -> Lowered:
         index = self.build.conditional(self.boolean(condition), self._count(then), self._count(otherwise))
         return Sum(((1, index),))
 
-    def _on_min(self, node: Tree, word: Token, left: Tree, right: Tree) -> Value:
+    def _on_min(self, node: Tree, word: Token, left: Tree, right: Tree) -> Lowered:
         return Sum(((1, self.build.minimum(self._count(left), self._count(right))),))
 
-    def _on_max(self, node: Tree, word: Token, left: Tree, right: Tree) -> Value:
+    def _on_max(self, node: Tree, word: Token, left: Tree, right: Tree) -> Lowered:
         return Sum(((1, self.build.maximum(self._count(left), self._count(right))),))
 
     def _on_periodic(self, node: Tree, variable: Token, modulus: Token, relation: Token, residue: Token) -> int:

@@ -38,7 +38,7 @@ _ORIGIN = np.dtype([("kind", "i1"), ("one", "i4"), ("other", "i4"), ("form", "i2
 """How a formula is built: its kind, the numbers of one or two formulas or symbols, and the linear form, if any."""
 
 
-class Form(NamedTuple):
+class LinearForm(NamedTuple):
     """first · C₁ + second · C₂ ~ constant, where ~ is = or ≤."""
 
     first: int
@@ -47,13 +47,13 @@ class Form(NamedTuple):
     constant: int
 
 
-def _forms() -> list[Form]:
+def _forms() -> list[LinearForm]:
     # A bound from below, C >= k, is -C <= -k. For = one of the two signs is enough.
-    single = [Form(1, 0, False, k) for k in range(4)] + [Form(-1, 0, False, -k) for k in range(1, 4)]
-    single += [Form(1, 0, True, k) for k in range(4)]
+    single = [LinearForm(1, 0, False, k) for k in range(4)] + [LinearForm(-1, 0, False, -k) for k in range(1, 4)]
+    single += [LinearForm(1, 0, True, k) for k in range(4)]
     factors = [(a, b) for a in (1, -1, 2, -2) for b in (1, -1, 2, -2) if abs(a) + abs(b) < 4]
-    double = [Form(a, b, False, k) for a, b in factors for k in range(-3, 4)]
-    double += [Form(a, b, True, k) for a, b in factors if a > 0 for k in range(-3, 4)]
+    double = [LinearForm(a, b, False, k) for a, b in factors for k in range(-3, 4)]
+    double += [LinearForm(a, b, True, k) for a, b in factors if a > 0 for k in range(-3, 4)]
     return single + double
 
 
@@ -263,7 +263,7 @@ def enumerate_programs(
             yield size, enumeration.program(origin)
 
 
-def _comparison(build: ProgramBuilder, terms: list[tuple[int, int]], form: Form) -> int:
+def _comparison(build: ProgramBuilder, terms: list[tuple[int, int]], form: LinearForm) -> int:
     """The comparison without negative coefficients."""
     left = [(factor, index) for factor, index in terms if factor > 0]
     right = [(-factor, index) for factor, index in terms if factor < 0]

@@ -9,11 +9,11 @@ from pathlib import Path
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_text
 
-Word = tuple[str, ...]
+Symbols = tuple[str, ...]
 LABELS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def read_examples(path: Path) -> list[tuple[Word, Word | bool]]:
+def read_examples(path: Path) -> list[tuple[Symbols, Symbols | bool]]:
     """Read lines ``{"prompt": "a a b" or ["a", …], "answer": true, "b b a" or [...]}``.
 
     Raises `LengthwiseError` that names the first malformed line.
@@ -32,7 +32,7 @@ def read_examples(path: Path) -> list[tuple[Word, Word | bool]]:
     return examples
 
 
-def _word(value: object) -> Word:
+def _word(value: object) -> Symbols:
     if isinstance(value, str):
         return tuple(value.split())
     if isinstance(value, list) and all(isinstance(symbol, str) for symbol in value):
@@ -40,7 +40,7 @@ def _word(value: object) -> Word:
     raise TypeError
 
 
-def labelled(examples: Sequence[tuple[Word, Word | bool]]) -> dict[Sequence[str], bool] | None:
+def labelled(examples: Sequence[tuple[Symbols, Symbols | bool]]) -> dict[Sequence[str], bool] | None:
     """The labels of the prompts; None if some answer is neither yes nor no.
 
     Raises `LengthwiseError` for a prompt with two answers.

@@ -17,7 +17,7 @@ from lengthwise.crasp.program.builder import ProgramBuilder
 from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.syntax.reading_order import in_reading_order
 from lengthwise.crasp.synthesis.enumeration import Enumeration
-from lengthwise.crasp.synthesis.prefix_tree import Word
+from lengthwise.languages.automata.automaton import Word
 
 _MOST_KEPT = 1_000_000
 """With at most this many candidates, the distinct formulas of a size are kept as parts of larger ones."""

@@ -12,8 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Int, UInt64
 from numpy import ndarray
 
-Word = tuple[int, ...]
-"""A word as ids of symbols."""
+from lengthwise.languages.automata.automaton import Word
 
 
 class PrefixTree:

@@ -10,7 +10,7 @@ import numpy as np
 from lengthwise.core.rng import stream
 from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.run.interpreter import run
-from lengthwise.crasp.synthesis.prefix_tree import Word
+from lengthwise.languages.automata.automaton import Word
 
 _MOST_SHORT = 20_000
 _LONG = 600

@@ -13,10 +13,11 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.synthesis.enumeration import Enumeration
 from lengthwise.crasp.synthesis.formula_search import FormulaSearch
-from lengthwise.crasp.synthesis.prefix_tree import PrefixTree, Word
+from lengthwise.crasp.synthesis.prefix_tree import PrefixTree
 from lengthwise.crasp.synthesis.refutation import first_wrong_word
+from lengthwise.languages.automata.automaton import Word
 
-Oracle = Callable[[tuple[str, ...]], bool]
+MembershipOracle = Callable[[tuple[str, ...]], bool]
 """Whether a word (a tuple of symbols) is in the language."""
 
 LARGEST = 10_000
@@ -44,7 +45,7 @@ class Synthesis:
 
 
 def synthesize(
-    target: Oracle | Mapping[Sequence[str], bool],
+    target: MembershipOracle | Mapping[Sequence[str], bool],
     alphabet: Sequence[str],
     *,
     max_size: int = 7,

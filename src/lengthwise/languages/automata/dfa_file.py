@@ -58,7 +58,7 @@ def dfa_from_json(value: Any, *, where: str = "automaton") -> Dfa:
             if symbol not in alphabet:
                 raise UnknownNameError(f"symbol in the transitions of state {state!r} of the {where}", symbol, alphabet)
             delta[source][alphabet.index(symbol)] = _known(target, number, where, f"transitions of state {state!r}")
-    # The start state is number 0 here: swap it with whatever was first.
+    # The start state is number 0 here: swap it with the first state.
     order = [start, *[index for index in range(sink + 1) if index != start]]
     numbered = {old: new for new, old in enumerate(order)}
     rows = tuple(tuple(numbered[target] for target in delta[old]) for old in order)

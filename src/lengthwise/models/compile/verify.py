@@ -37,7 +37,7 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
-class Verification:
+class CompilationCheck:
     """The number of compared words and values, of wrong values, and the first ten mismatches."""
 
     words: int
@@ -50,8 +50,8 @@ class Verification:
         """Whether no value is wrong."""
         return self.wrong == 0
 
-    def __add__(self, other: Verification) -> Verification:
-        return Verification(
+    def __add__(self, other: CompilationCheck) -> CompilationCheck:
+        return CompilationCheck(
             self.words + other.words,
             self.values + other.values,
             self.wrong + other.wrong,
@@ -68,10 +68,12 @@ def encode_for(program: Program, model: TheoryTransformer, words: Int[ndarray, "
     return torch.from_numpy(np.concatenate(parts, axis=1).astype(np.int64))
 
 
-def compare(program: Program, model: TheoryTransformer, words: Int[ndarray, "B n"], offset: int = 0) -> Verification:
+def compare(
+    program: Program, model: TheoryTransformer, words: Int[ndarray, "B n"], offset: int = 0
+) -> CompilationCheck:
     """Compare all outputs at all positions on words of one length, with positions shifted by ``offset``."""
     if not len(words) or not (words.shape[1] or program.bos or program.eos):
-        return Verification(0, 0, 0)  # there is no position to read
+        return CompilationCheck(0, 0, 0)  # there is no position to read
     ids = encode_for(program, model, words)
     positions = torch.arange(1, ids.shape[1] + 1).expand(len(ids), -1) + offset
     got = (model(ids, positions).logits > 0).numpy()[:, 0 if program.bos else 1 :]
@@ -85,7 +87,7 @@ def compare(program: Program, model: TheoryTransformer, words: Int[ndarray, "B n
         )
         for row, position, output in wrong[:10]
     )  # fmt: skip
-    return Verification(len(words), expected.size, len(wrong), mismatches)
+    return CompilationCheck(len(words), expected.size, len(wrong), mismatches)
 
 
 def short_words(program: Program, longest: int, seed: int = 0) -> Iterator[Int[ndarray, "B n"]]:
@@ -118,9 +120,9 @@ def verify(
     lengths: tuple[int, ...] = (100, 1000),
     longest_exhaustive: int = 8,
     seed: int = 0,
-) -> Verification:
+) -> CompilationCheck:
     """Compare on all short words, and on ``words`` random ones at each length."""
-    total = Verification(0, 0, 0)
+    total = CompilationCheck(0, 0, 0)
     for batch in short_words(program, longest_exhaustive, seed):
         total += compare(program, model, batch)
     for length in lengths:
@@ -130,12 +132,12 @@ def verify(
 
 def verify_finite(
     program: Program, model: FiniteTransformer, *, words: int = 1000, longest_exhaustive: int = 8, seed: int = 0
-) -> Verification:
+) -> CompilationCheck:
     """Compare at every admissible offset on all short words, and on random ones that fill the context.
 
     The ``words`` random words are divided among the offsets.
     """
-    total = Verification(0, 0, 0)
+    total = CompilationCheck(0, 0, 0)
     marks = 1 + program.eos
     offsets = range(model.context - marks + 1)
     for offset in offsets:
