@@ -58,6 +58,7 @@ def test_what_the_theory_says_of_each_target(name):
     if target.settles:
         assert found.long_errors == 0
         assert found.long_words > 0
+        assert found.settled_from is not None
         settled = [choice for choice in found.choices if choice.n >= found.settled_from]
         assert all(choice.errors == 0 and choice.program is not None for choice in settled)
         assert len({choice.program for choice in settled}) == 1
@@ -91,7 +92,7 @@ def test_a_memorizer_knows_its_words_and_grows():
 
 
 def test_settled_from_looks_back_from_the_end():
-    def choice(n, errors, program="p"):
+    def choice(n: int, errors: int, program: str | None = "p"):
         return LearnedTransformer(n, program, 1.0, 1, errors, 10)
 
     assert _settled_from([choice(2, 1), choice(3, 0), choice(4, 0)]) == 3
