@@ -80,4 +80,13 @@ def test_the_rest_of_the_source_lists_no_members(registry, room: str):
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_a_file_of_specifications_is_named_after_its_encoding(name: str):
-    assert ENCODINGS.get(name).__module__ == f"lengthwise.positions.encodings.{name.replace('-', '_')}"
+    cls = ENCODINGS.get(name)
+    assert cls.__module__ == f"lengthwise.positions.encodings.{cls.name.replace('-', '_')}"
+
+
+def test_every_encoding_is_tested_against_its_formula():
+    """A test builds it by name and compares it with a second implementation."""
+    folder = Path(__file__).parents[1] / "positions"
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("test_*formulas.py")))
+    missing = [name for name in ENCODINGS if f'"{name}"' not in text]
+    assert not missing

@@ -171,7 +171,7 @@ def test_fire_without_gradients_works_in_pieces(monkeypatch):
     module = build("fire", ONE_LEVEL)
     queries, keys = some_ids(ONE_LEVEL), some_ids(ONE_LEVEL)
     whole = module.bias(queries, keys)
-    monkeypatch.setattr("lengthwise.nn.fire.PAIRS", 40)
+    monkeypatch.setattr("lengthwise.nn.relative_bias.PAIRS", 40)
     with torch.no_grad():
         pieces = module.bias(queries, keys)
     assert torch.allclose(whole, pieces, atol=1e-6)
@@ -277,6 +277,13 @@ def test_learned_is_the_sum_of_one_row_per_level():
 def test_learned_rows_have_the_configured_size():
     module = build("learned", ONE_LEVEL, init_std=0.3)
     assert module.tables[0].weight.std().item() == pytest.approx(0.3, rel=0.05)
+
+
+def test_slow_learned_is_scale_times_its_parameters():
+    module, ids = build("learned-slow", ONE_LEVEL, init_std=0.3, scale=0.01), some_ids(ONE_LEVEL)
+    assert torch.allclose(module.embed(ids), 0.01 * module.tables[0].weight[ids[..., 0]])
+    assert torch.allclose(module.table(), 0.01 * module.tables[0].weight)
+    assert module.table().std().item() == pytest.approx(0.3, rel=0.05)
 
 
 def test_nope_has_no_effect():

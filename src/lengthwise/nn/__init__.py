@@ -7,12 +7,25 @@ width of a head. Calling a module does the one thing that it is for; beside that
 """
 
 from lengthwise.nn.alibi import ALiBi as ALiBi
+from lengthwise.nn.alibi_learned import LearnedALiBi as LearnedALiBi
 from lengthwise.nn.base import PositionEncoding as PositionEncoding
+from lengthwise.nn.cope import CoPE as CoPE
 from lengthwise.nn.coupled import CoupledEmbedding as CoupledEmbedding
+from lengthwise.nn.coupled_bias import CoupledBias as CoupledBias
+from lengthwise.nn.dynamic_bias import DynamicBias as DynamicBias
 from lengthwise.nn.fire import FIRE as FIRE
+from lengthwise.nn.forgetting import ForgettingBias as ForgettingBias
+from lengthwise.nn.kerple import Kerple as Kerple
 from lengthwise.nn.learned import LearnedEmbedding as LearnedEmbedding
 from lengthwise.nn.nope import NoPE as NoPE
 from lengthwise.nn.rope import Rotary as Rotary
+from lengthwise.nn.rope_partial import PartialRotary as PartialRotary
+from lengthwise.nn.scalable_softmax import ScalableSoftmax as ScalableSoftmax
+from lengthwise.nn.score_context import ScoreContext as ScoreContext
+from lengthwise.nn.selective import SelectiveAttention as SelectiveAttention
+from lengthwise.nn.shaw import Shaw as Shaw
 from lengthwise.nn.sinusoidal import Sinusoidal as Sinusoidal
 from lengthwise.nn.slots import Slots as Slots
 from lengthwise.nn.t5 import T5Bias as T5Bias
+from lengthwise.nn.transformer_xl import TransformerXL as TransformerXL
+from lengthwise.nn.xpos import XPos as XPos

@@ -35,8 +35,9 @@ class ALiBi(RelativeBias):
         super().__init__(levels, slots)
         self.register_buffer("slopes", torch.tensor(alibi_slopes(heads)), persistent=False)
 
-    def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"]) -> Float[Tensor, "B H Q T"]:
-        """The penalties."""
+    def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
+        """The penalties, the same for every level."""
+        del index
         return -self.slopes[:, None, None] * distances(queries, keys).abs()[:, None]
 
 

@@ -1,10 +1,12 @@
-"""`PositionEncoding`, the base class of the encodings: three hooks that a model calls, each without effect by default.
+"""`PositionEncoding`, the base class of the encodings: hooks that a model calls, each without effect by default.
 
-A model that calls all three works with every encoding:
+A model that calls all of them works with every encoding:
 
 * ``x + embed(ids)`` after the token embedding,
-* ``rotate(q, ids)`` and ``rotate(k, ids)`` in every layer, before the product of queries and keys,
-* ``logits + bias(query_ids, key_ids)`` in every layer, before the softmax; the bias may be made once for all layers.
+* ``rotate(q, ids)`` and ``rotate_keys(k, ids)`` in every layer, before the product of queries and keys,
+* ``logits + bias(query_ids, key_ids)`` in every layer, before the softmax; the bias may be made once for all layers,
+* ``scores(logits, tokens)`` in every layer, before the softmax, for encodings that depend on the tokens' content. A
+  model asks `has_scores` once, and has nothing to do for the other encodings.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from lengthwise.nn.score_context import ScoreContext
 from lengthwise.nn.slots import Slots
 
 
@@ -30,12 +33,20 @@ class PositionEncoding(nn.Module):
         return None if self.slots is None else self.slots(ids)
 
     def rotate(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
-        """Queries or keys, rotated by the ids of their tokens."""
+        """Queries (and keys, where `rotate_keys` is not overridden), rotated by the ids of their tokens."""
         return x
+
+    def rotate_keys(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
+        """Keys, rotated by the ids of their tokens; the same as for queries by default."""
+        return self.rotate(x, ids)
 
     def bias(self, queries: Int[Tensor, "B Q *L"], keys: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H Q T"] | None:
         """A number to add to each attention logit (after its division by √d), or None where there is nothing to add."""
         return None
+
+    def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
+        """The attention logits (q·k/√d, with no mask yet), changed as a function of the tokens' content."""
+        return scores
 
     @property
     def is_rotary(self) -> bool:
@@ -46,3 +57,13 @@ class PositionEncoding(nn.Module):
     def has_bias(self) -> bool:
         """Whether the encoding adds to the attention logits."""
         return type(self).bias is not PositionEncoding.bias
+
+    @property
+    def rotates_keys_alike(self) -> bool:
+        """Whether keys are rotated as queries are."""
+        return type(self).rotate_keys is PositionEncoding.rotate_keys
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the encoding depends on the tokens' content, by `scores`."""
+        return type(self).scores is not PositionEncoding.scores

@@ -12,11 +12,8 @@ from torch.nn import functional
 
 from lengthwise.core.errors import require
 from lengthwise.nn.parameters import Scalars
-from lengthwise.nn.relative_bias import RelativeBias, distances
+from lengthwise.nn.relative_bias import RelativeBias, by_rows, distances
 from lengthwise.nn.slots import Slots
-
-PAIRS = 1 << 20
-"""Pairs of tokens whose hidden layer is in memory at a time when no gradient is needed."""
 
 
 class FIRE(RelativeBias):
@@ -65,13 +62,10 @@ class FIRE(RelativeBias):
         scale = self.log_scale(distance).exp()
         return torch.log1p(scale * distance) / (torch.log1p(scale * normalizer) + 1e-6)
 
-    def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"]) -> Float[Tensor, "B H Q T"]:
-        """The MLP's output for every pair of tokens, per head."""
-        if torch.is_grad_enabled():
-            return self._mlp(queries, keys)
-        # The hidden layer holds `width` numbers per pair of tokens: gigabytes at 2,000 tokens, if made at once.
-        rows = max(1, PAIRS // (keys.shape[0] * keys.shape[1]))
-        return torch.cat([self._mlp(piece, keys) for piece in queries.split(rows, dim=1)], dim=2)
+    def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
+        """The MLP's output for every pair of tokens, per head; the levels share the MLP."""
+        del index
+        return by_rows(self._mlp, queries, keys)
 
     def _mlp(self, queries: Tensor, keys: Tensor) -> Tensor:
         hidden = functional.relu(self.hidden(self.argument(queries, keys)[..., None]))

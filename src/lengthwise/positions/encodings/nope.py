@@ -21,6 +21,7 @@ class NoPE(EncodingSpec):
     """
 
     summary = "nothing is added; only the causal mask distinguishes positions"
+    uses_ids = False
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module whose hooks have no effect."""

@@ -1,0 +1,31 @@
+"""The specification of `lengthwise.nn.Kerple`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from lengthwise.core.config import config
+from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
+from lengthwise.positions.encodings.shape import EncodingShape
+
+if TYPE_CHECKING:
+    from lengthwise.nn import PositionEncoding
+
+
+@ENCODINGS.register("kerple")
+@config
+class Kerple(EncodingSpec):
+    """A learned penalty on distance, r·ln(1 + s·distance) or r·distance^s, per head (Chi et al. 2022)."""
+
+    summary = "a learned penalty per head, logarithmic in the distance (or a power of it)"
+
+    form: Literal["log", "power"] = "log"
+
+    def build(self, shape: EncodingShape) -> PositionEncoding:
+        """Two numbers per head."""
+        from lengthwise import nn
+
+        return nn.Kerple(shape.heads, shape.coupled, form=self.form, slots=self.slots(shape))
+
+
+ENCODINGS.alias("kerple-power", {"name": "kerple", "form": "power"})

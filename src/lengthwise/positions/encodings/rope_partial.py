@@ -1,0 +1,38 @@
+"""The specification of `lengthwise.nn.PartialRotary`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from lengthwise.core.config import config
+from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
+from lengthwise.positions.encodings.shape import EncodingShape
+
+if TYPE_CHECKING:
+    from lengthwise.nn import PositionEncoding
+
+
+@ENCODINGS.register("rope-partial")
+@config
+class PartialRoPE(EncodingSpec):
+    """A share of the coordinates of queries and keys is rotated by the ids (GPT-NeoX, GPT-J)."""
+
+    summary = "RoPE on a share of the coordinates"
+
+    share: float = 0.5
+    base: float = 10_000.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise ValueError(f"rope-partial needs a share above 0 and at most 1, got {self.share}")
+        if not 0 < self.base < math.inf:
+            raise ValueError(f"rope-partial needs a finite base > 0, got {self.base}")
+
+    def build(self, shape: EncodingShape) -> PositionEncoding:
+        """A module without parameters, apart from those of ``fixed`` levels."""
+        from lengthwise import nn
+
+        return nn.PartialRotary(
+            shape.head_width, shape.coupled, share=self.share, base=self.base, slots=self.slots(shape)
+        )

@@ -1,0 +1,148 @@
+"""Kerple, dynamic bias, learned ALiBi, coupled bias and partial RoPE against their formulas, number by number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from test_encoding_formulas import ONE_LEVEL, THREE_LEVELS, build, numbers, rope_by_complex_numbers, some_ids
+
+from lengthwise import nn
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.nn.alibi import alibi_slopes
+from lengthwise.positions.encodings import ENCODINGS, EncodingShape
+
+shapes = pytest.mark.parametrize("shape", [ONE_LEVEL, THREE_LEVELS], ids=["one", "three"])
+
+
+def softplus(x: float) -> float:
+    return math.log1p(math.exp(x))
+
+
+def assert_bias(module, shape: EncodingShape, expected) -> None:
+    """``expected(head, distance, which of the coupled levels)``, summed over the levels."""
+    queries, keys = some_ids(shape, tokens=5), some_ids(shape)
+    bias = module.bias(queries, keys)
+    assert bias.shape == (2, shape.heads, 5, 7)
+    for b, h, i, j in np.ndindex(*bias.shape):
+        total = 0.0
+        for index, level in enumerate(shape.coupled):
+            total += expected(h, int(queries[b, i, level] - keys[b, j, level]), index)
+        assert bias[b, h, i, j].item() == pytest.approx(total, rel=1e-4, abs=1e-5)
+
+
+@shapes
+@pytest.mark.parametrize("name", ["kerple", "kerple-power"])
+def test_kerple_equals_the_formula(shape: EncodingShape, name: str):
+    module = build(name, shape)
+    factors, forms = numbers(module, "factor"), numbers(module, "shape")
+
+    def penalty(h: int, distance: int, _: int) -> float:
+        r, x = softplus(factors[h]), abs(distance)
+        if name == "kerple":
+            return -r * math.log(1 + softplus(forms[h]) * x)
+        return -r * x ** (2 / (1 + math.exp(-forms[h])))
+
+    assert_bias(module, shape, penalty)
+
+
+@pytest.mark.parametrize("form", ["log", "power"])
+def test_kerple_starts_in_the_published_ranges_and_trains_at_distance_0(form: str):
+    torch.manual_seed(0)
+    module = nn.Kerple(200, form=form)
+    r = torch.nn.functional.softplus(module.factor.weight)
+    s = torch.nn.functional.softplus(module.shape.weight) if form == "log" else 2 * module.shape.weight.sigmoid()
+    assert 0 < r.min() < 0.1
+    assert 0.9 * (2 if form == "log" else 1) < r.max() < (2 if form == "log" else 1)
+    assert 0 < s.min() < 0.1
+    assert 0.9 < s.max() < 1
+    ids = torch.zeros(1, 2, dtype=torch.long)
+    module(ids).sum().backward()
+    assert all(torch.isfinite(parameter.grad).all() for parameter in module.parameters())
+
+
+@shapes
+@pytest.mark.parametrize(("depth", "log"), [(1, True), (2, True), (3, False)])
+def test_dynamic_bias_equals_the_formula(shape: EncodingShape, depth: int, log: bool):
+    module = build("dynamic-bias", shape, width=5, depth=depth, log=log)
+    layers = [(layer.weight.tolist(), layer.bias.tolist()) for layer in module.hidden]
+    out, out_bias = module.out.weight.tolist(), module.out.bias.tolist()
+
+    def mlp(h: int, distance: int, _: int) -> float:
+        x = [math.copysign(math.log(abs(distance) + 1), distance) if log else float(distance)]
+        for weight, bias in layers:
+            before = [sum(w * v for w, v in zip(row, x, strict=True)) + c for row, c in zip(weight, bias, strict=True)]
+            x = [v / (1 + math.exp(-v)) for v in before]
+        return sum(w * v for w, v in zip(out[h], x, strict=True)) + out_bias[h]
+
+    assert len(layers) == depth
+    assert_bias(module, shape, mlp)
+
+
+@shapes
+def test_learned_alibi_equals_the_formula_and_starts_as_alibi(shape: EncodingShape):
+    module = build("alibi-learned", shape)
+    ids = some_ids(shape)
+    assert torch.allclose(module.bias(ids, ids), build("alibi", shape).bias(ids, ids), rtol=1e-4)
+    with torch.no_grad():
+        module.slope.weight.add_(1.0)
+    slopes = numbers(module, "slope")
+    assert slopes[0] == pytest.approx(1 + math.log(math.expm1(alibi_slopes(shape.heads)[0])), rel=1e-4)
+    assert_bias(module, shape, lambda h, distance, _: -softplus(slopes[h]) * abs(distance))
+
+
+@shapes
+@pytest.mark.parametrize("buckets", [2, 10, 2000])
+def test_coupled_bias_is_looked_up_by_level_with_its_sign(shape: EncodingShape, buckets: int):
+    module = build("coupled-bias", shape, buckets=buckets)
+    tables = [table.weight.tolist() for table in module.tables]
+
+    def entry(h: int, distance: int, index: int) -> float:
+        return tables[index][min(max(distance, -buckets // 2), buckets // 2 - 1) + buckets // 2][h]
+
+    assert_bias(module, shape, entry)
+
+
+def test_dynamic_bias_without_gradients_works_in_pieces(monkeypatch):
+    module, ids = build("dynamic-bias", ONE_LEVEL), some_ids(ONE_LEVEL)
+    whole = module.bias(ids, ids)
+    monkeypatch.setattr("lengthwise.nn.relative_bias.PAIRS", 40)
+    with torch.no_grad():
+        assert torch.allclose(whole, module.bias(ids, ids), atol=1e-6)
+
+
+# Rotary
+
+
+@pytest.mark.parametrize(("share", "rotated"), [(0.25, 2), (0.5, 4), (0.7, 6), (1.0, 8)])
+def test_partial_rope_rotates_the_first_coordinates_alone(share: float, rotated: int):
+    shape = EncodingShape(width=16, heads=2, head_width=8, kinds=("coupled",), max_position=500)
+    module = build("rope-partial", shape, share=share, base=100.0)
+    x = torch.randn(2, 2, 7, 8, generator=torch.Generator().manual_seed(1))
+    ids = some_ids(shape)
+    expected = x.double().numpy().copy()
+    expected[..., :rotated] = rope_by_complex_numbers(expected[..., :rotated].copy(), ids.numpy(), [0], 100.0)
+    assert np.allclose(module.rotate(x, ids).numpy(), expected, atol=2e-4)
+    assert np.allclose(module.rotate_keys(x, ids).numpy(), expected, atol=2e-4)
+
+
+@pytest.mark.parametrize(("width", "share", "levels"), [(8, 0.1, 1), (8, 0.25, 2), (7, 1.0, 1)])
+def test_partial_rope_refuses_what_it_cannot_rotate(width: int, share: float, levels: int):
+    with pytest.raises(LengthwiseError, match="raise the share or the width, or use fewer heads"):
+        nn.PartialRotary(width, levels, share=share)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "message"),
+    [
+        ("kerple", {"form": "cube"}, "form"),
+        ("dynamic-bias", {"depth": 0}, "dynamic-bias needs width and depth of at least 1, got 32 and 0"),
+        ("coupled-bias", {"buckets": 7}, "coupled-bias needs an even number of buckets >= 2, got 7"),
+        ("rope-partial", {"share": 1.5}, "rope-partial needs a share above 0 and at most 1, got 1.5"),
+    ],
+)
+def test_settings_without_meaning_are_refused(name: str, fields: dict, message: str):
+    with pytest.raises(LengthwiseError, match=message):
+        ENCODINGS.build(name, **fields)
