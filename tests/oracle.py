@@ -13,6 +13,7 @@ from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Transformer
+from lengthwise.nn import ScoreContext
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
@@ -102,10 +103,20 @@ def _row(model: Transformer, tokens: Tensor, ids: Tensor) -> Tensor:
                 if gains is not None:
                     q, k = norm(q, None) * gains[h], norm(k, None)
                 q = encoding.rotate(q.view(1, 1, 1, d), one(t)).flatten()
-                k = encoding.rotate(k.view(1, 1, 1, d), one(t)).flatten()
+                k = encoding.rotate_keys(k.view(1, 1, 1, d), one(t)).flatten()
                 row.append((q, k, v))
             heads.append(row)
         after = []
+        changed = None
+        if encoding.has_scores:
+            rows = [[torch.stack([row[h][n] for row in heads]) for h in range(config.heads)] for n in (0, 1)]
+            q, k = (torch.stack(row) for row in rows)
+            if config.log_length is not None:
+                factors = torch.arange(1, len(heads) + 1).log() / math.log(config.log_length)
+                q = q * factors[:, None]
+            inputs = torch.stack([normed(f"{name}.norm1", x) for x in stream_])
+            context = ScoreContext.of_last(len(heads), q[None], k[None], inputs[None], ids[None])
+            changed = encoding.scores(q[None] @ k.mT[None] / math.sqrt(d), context)[0]
         for i, x in enumerate(stream_):
             mixed = []
             for h in range(config.heads):
@@ -114,6 +125,8 @@ def _row(model: Transformer, tokens: Tensor, ids: Tensor) -> Tensor:
                     logit = float(heads[i][h][0] @ heads[j][h][1]) / math.sqrt(d)
                     if config.log_length is not None:
                         logit *= math.log(i + 1) / math.log(config.log_length)
+                    if changed is not None:
+                        logit = float(changed[h, i, j])
                     bias = encoding.bias(one(i), one(j))
                     logits.append(logit + (0.0 if bias is None else float(bias[0, h, 0, 0])))
                 top = max(logits)

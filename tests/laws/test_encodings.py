@@ -10,6 +10,8 @@ from lengthwise.core.rng import stream
 from lengthwise.evaluation.accuracy import EvaluatedModel, score_layout
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.kernels.model import optimize
+from lengthwise.nn import PositionEncoding
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
@@ -86,13 +88,33 @@ def test_later_tokens_and_ids_change_nothing_earlier(encoding: str, task: Task):
 
 
 @encodings
-def test_ids_matter_to_all_but_nope(encoding: str):
+def test_ids_matter_exactly_where_it_is_claimed(encoding: str):
     scheme = Coupled(max_position=60)
     model = rough_model("addition", scheme, encoding)
     inputs = some_inputs("addition", scheme)
     before = model(inputs.input_ids, inputs.position_ids).logits
     after = model(inputs.input_ids, inputs.position_ids.flip(1)).logits
-    assert torch.allclose(before, after, atol=1e-4) == (encoding == "nope")
+    assert torch.allclose(before, after, atol=1e-4) == (not ENCODINGS.get(encoding).uses_ids)
+
+
+@encodings
+def test_hooks_that_an_encoding_lacks_cost_nothing(encoding: str, monkeypatch: pytest.MonkeyPatch):
+    """The hook for content is called only where an encoding has it, in the readable model and in the optimized one."""
+    calls = []
+    task = TASKS.build("addition")
+    model = rough_model(task, "coupled", encoding)
+    own = type(model.encoding).scores
+
+    def counted(self, scores, tokens):
+        calls.append(scores.shape)
+        return own(self, scores, tokens)
+
+    monkeypatch.setattr(PositionEncoding if own is PositionEncoding.scores else type(model.encoding), "scores", counted)
+    inputs = some_inputs(task, SCHEMES.build("coupled"))
+    for each in (model, optimize(model)):
+        calls.clear()
+        each(inputs.input_ids, inputs.position_ids)
+        assert len(calls) == (SMALL.layers if model.encoding.has_scores else 0)
 
 
 @encodings

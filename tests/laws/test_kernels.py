@@ -15,6 +15,7 @@ from lengthwise.models.inputs import Inputs
 from lengthwise.models.kernels.model import optimize
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer, TransformerOutput
+from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.coupled import PredictiveCoupling
 from oracle import SMALL, rough_model
 from small import ENCODING_NAMES, Echo
@@ -113,9 +114,11 @@ def gradients(module: nn.Module, values: Sequence[Tensor], factors: Sequence[Ten
 
 
 def both(config: ModelConfig, encoding: str, kind: str) -> tuple[list[Tensor], list[Tensor]]:
-    """Outputs and gradients of the readable models, joined run by run, and of the optimized one."""
+    """Outputs and gradients (where they are continuous) of the readable models, joined, and of the optimized one."""
     models, fast, expected, result = readable_and_optimized(config, encoding, kind)
     joined = [torch.cat(parts) for parts in zip(*expected, strict=True)]
+    if not ENCODINGS.get(encoding).smooth:
+        return joined, result
     generator = torch.Generator().manual_seed(2)
     factors = [torch.randn(value.shape, generator=generator) for value in joined]
     own = [factor.chunk(len(models)) for factor in factors]

@@ -77,7 +77,8 @@ def score_layout(
 
 def chunk_rows(model: Transformer, tokens: int) -> int:
     """How many strings of ``tokens`` tokens go through one forward pass."""
-    return max(1, min(CHUNK_TOKENS // tokens, CHUNK_PAIRS // tokens**2 if model.encoding.has_bias else CHUNK_TOKENS))
+    pairs = model.encoding.has_bias or model.encoding.has_scores
+    return max(1, min(CHUNK_TOKENS // tokens, CHUNK_PAIRS // tokens**2 if pairs else CHUNK_TOKENS))
 
 
 def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: bool = True) -> LengthScore:

@@ -20,8 +20,10 @@ from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.position_head import IdPrediction, PositionHead
 from lengthwise.nn.base import PositionEncoding
+from lengthwise.nn.content import content_logits
 from lengthwise.nn.module_list import Modules
 from lengthwise.nn.parameters import Scalars
+from lengthwise.nn.score_context import ScoreContext
 from lengthwise.positions.encodings import EncodingShape, EncodingSpec
 
 
@@ -86,17 +88,33 @@ class Attention(nn.Module):
         if cache is not None:
             k = cache.extend(f"keys {layer}", k, axis=2)
             v = cache.extend(f"values {layer}", v, axis=2)
-        # An encoding that changes scores by content would act between the two products here, as in `weights`.
-        causal = context.bias is None and q.shape[2] > 1
         dropout = self.dropout if self.training else 0.0
+        if context.encoding.has_scores:
+            weights = self.weights_by_content(q, k, x, context, cache, layer)
+            mixed = functional.dropout(weights, dropout).to(v.dtype) @ v
+            return self.out(mixed.transpose(1, 2).flatten(2))
+        causal = context.bias is None and q.shape[2] > 1
         mixed = functional.scaled_dot_product_attention(q, k, v, context.bias, dropout, causal)
         return self.out(mixed.transpose(1, 2).flatten(2))
 
     def weights(self, x: Float[Tensor, "B Q D"], context: AttentionContext) -> Float[Tensor, "B H A T"]:
         """The attention weights of the queries; the context must hold its mask as a bias."""
         q, k, _ = self.project(x, context)
+        if context.encoding.has_scores:
+            return self.weights_by_content(q, k, x, context)
         scores = q @ k.mT / math.sqrt(self.head_width)
         return torch.softmax(scores if context.bias is None else scores + context.bias, dim=-1)
+
+    def weights_by_content(
+        self, q: Tensor, k: Tensor, x: Tensor, context: AttentionContext, cache: Cache | None = None, layer: int = 0
+    ) -> Float[Tensor, "B H Q T"]:
+        """The attention weights under an encoding that depends on content; all tokens of the call are queries."""
+        queries = q.shape[2]
+        if cache is not None:
+            q = cache.extend(f"queries {layer}", q, axis=2)
+            x = cache.extend(f"inputs {layer}", x, axis=1)
+        tokens = ScoreContext.of_last(queries, q, k, x, context.key_ids, context.bias)
+        return torch.softmax(content_logits(context.encoding, tokens), dim=-1, dtype=torch.float32)
 
     def project(self, x: Float[Tensor, "B Q D"], context: AttentionContext) -> tuple[Tensor, Tensor, Tensor]:
         """Queries [B, H, A, d], keys and values [B, H, Q, d]; queries and keys are normed, rotated and scaled."""
@@ -106,7 +124,7 @@ class Attention(nn.Module):
             q = functional.rms_norm(q, (self.head_width,)) * self.gain(q)
             k = functional.rms_norm(k, (self.head_width,))
         q = context.encoding.rotate(q, context.query_ids)
-        k = context.encoding.rotate(k, context.new_ids)
+        k = context.encoding.rotate_keys(k, context.new_ids)
         return q if context.scale is None else q * context.scale, k, v
 
 
@@ -171,8 +189,8 @@ class Transformer(nn.Module):
         context = self.context(position_ids, cache, visible)
         x = self.embed(input_ids, position_ids)
         for layer, block in enumerate(self.blocks):
-            if layer == len(self.blocks) - 1 and at is not None and not pointing:
-                # Of the last layer nothing else is read; a pointing head reads all tokens.
+            if layer == len(self.blocks) - 1 and at is not None and not (pointing or self.encoding.has_scores):
+                # Of the last layer nothing else is read. A pointing head and scores by content read all tokens.
                 context, at = context.for_queries(at), None
             x = block(x, context, cache, layer)
         hidden = self.norm(x)
@@ -198,7 +216,9 @@ class Transformer(nn.Module):
         """The attention weights of the queries ``at`` in every layer."""
         context, x, found = self.context(position_ids), self.embed(input_ids, position_ids), []
         for layer, block in enumerate(self.blocks):
-            found.append(block.attention.weights(block.norm1(x), context.for_queries(at)))
+            some = context if self.encoding.has_scores else context.for_queries(at)
+            weights = block.attention.weights(block.norm1(x), some)
+            found.append(weights[:, :, at] if self.encoding.has_scores else weights)
             x = block(x, context, None, layer)
         return torch.stack(found)
 

@@ -31,11 +31,15 @@ class ContentEncoding(PositionEncoding):
 
         Ids are 0, 1, 2, … unless given. ``x``, the input of the attention layer, is needed by `ForgettingBias` only.
         """
-        batch, _, tokens, width = q.shape
+        batch, _, tokens, _ = q.shape
         if ids is None:
             ids = torch.arange(tokens, device=q.device).expand(batch, tokens)
         if x is None:
             x = q.new_zeros(batch, tokens, 0)
-        context = ScoreContext.causal(q, k, x, ids)
-        logits = self.scores(q @ k.mT / math.sqrt(width), context)
-        return logits.masked_fill(~context.visible, -math.inf)
+        return content_logits(self, ScoreContext.of_last(tokens, q, k, x, ids))
+
+
+def content_logits(encoding: PositionEncoding, tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
+    """q·k/√d, changed by ``encoding.scores``, and −∞ at keys that a query does not see."""
+    plain = tokens.queries @ tokens.k.mT / math.sqrt(tokens.k.shape[3])
+    return encoding.scores(plain, tokens).masked_fill(~tokens.visible, -math.inf)

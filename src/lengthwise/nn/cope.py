@@ -38,7 +38,7 @@ class CoPE(ContentEncoding):
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
         """The logits, plus the queries' products with interpolated rows."""
-        scores = scores.float()
+        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         gates = scores.sigmoid() * tokens.visible
         position = sum_after(gates).clamp(max=self.positions - 1)
         below = position.floor()

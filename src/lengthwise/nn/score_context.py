@@ -37,10 +37,18 @@ class ScoreContext:
         return self.ids[:, self.index]
 
     @staticmethod
-    def causal(q: Tensor, k: Tensor, x: Tensor, ids: Tensor) -> ScoreContext:
-        """All tokens are queries, and each sees itself and all tokens before it."""
-        index = torch.arange(q.shape[2], device=q.device)
-        return ScoreContext(q, k, x, ids, index, index[:, None] >= index)
+    def of_last(
+        queries: int,
+        q: Float[Tensor, "B H T d"],
+        k: Float[Tensor, "B H T d"],
+        x: Float[Tensor, "B T D"],
+        ids: Int[Tensor, "B T *L"],
+        mask: Float[Tensor, "*rows Q T"] | None = None,
+    ) -> ScoreContext:
+        """The last ``queries`` tokens are queries; they see the keys where ``mask`` is 0, or all earlier ones."""
+        keys = torch.arange(q.shape[2], device=q.device)
+        index = keys[len(keys) - queries :]
+        return ScoreContext(q, k, x, ids, index, index[:, None] >= keys if mask is None else mask == 0)
 
 
 def sum_after(x: Float[Tensor, "*rows T"]) -> Float[Tensor, "*rows T"]:

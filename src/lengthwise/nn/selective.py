@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
@@ -30,9 +29,9 @@ class SelectiveAttention(ContentEncoding):
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
         """The logits, minus what earlier tokens have masked."""
-        selected = functional.relu(tokens.q[:, 0] @ tokens.k[:, 0].mT / math.sqrt(tokens.q.shape[-1])).tril(-1)
-        index = torch.arange(selected.shape[2], device=selected.device)
-        earlier = tokens.visible & (index < tokens.index[:, None])
-        later_keys = tokens.visible.cumsum(-1) > 1
-        with torch.autocast(scores.device.type, enabled=False):
-            return scores - later_keys * (earlier.float() @ selected.float()[:, None])
+        q, k = tokens.q[:, :1].float(), tokens.k[:, :1].float()
+        selected = functional.relu(q @ k.mT / math.sqrt(q.shape[3])).float().tril(-1)
+        # A token that is hidden from the last query is hidden from all, and masks nothing.
+        selected = selected * tokens.visible[..., -1:, :].mT
+        masked = (selected.cumsum(-2) - selected)[:, :, tokens.index]
+        return scores - masked * (tokens.visible.cumsum(-1) > 1)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lengthwise.core.errors import require
@@ -14,16 +14,15 @@ from lengthwise.nn.content import ContentEncoding
 from lengthwise.nn.levels import level_indices, on_level
 from lengthwise.nn.module_list import Modules
 from lengthwise.nn.parameters import Table
-from lengthwise.nn.relative_bias import distances
-from lengthwise.nn.score_context import ScoreContext, at_distance
+from lengthwise.nn.score_context import ScoreContext
 from lengthwise.nn.slots import Slots
 
 
 class TransformerXL(ContentEncoding):
     """logit(i, j) = [(q_i + u) · k_j + Σ_ℓ (q_i + v) · W_ℓ R(p_i − p_j)] / √d, R sines and cosines of the distance.
 
-    u and v are learned per head, W_ℓ per level of the ids; all layers share them (the authors have a W per layer).
-    R has half sines and half cosines of frequencies 10000^(−2c/width).
+    u and v are learned per head, W_ℓ per head and level of the ids; all layers share them (the authors have a W per
+    layer). R has half sines and half cosines of frequencies 10000^(−2c/width). The transposed matrices are stored.
 
     Input: queries and keys ``[B, H, T, head_width]`` and ids, ``[B, T]`` or ``[B, T, L]``. Output: causal attention
     logits ``[B, H, T, T]``. Raises `LengthwiseError` unless ``width`` is even.
@@ -53,25 +52,33 @@ class TransformerXL(ContentEncoding):
         self.content, self.position = Table(1, heads * head_width), Table(1, heads * head_width)
         for table in (self.content, self.position):
             nn.init.normal_(table.weight, std=0.02)
-        self.project = Modules[nn.Linear](nn.Linear(width, heads * head_width, bias=False) for _ in self.levels)
+        self.project = Modules[nn.Linear](
+            nn.Linear(head_width, width, bias=False) for _ in range(len(self.levels) * heads)
+        )
         frequencies = 10_000.0 ** (-torch.arange(0, width, 2, dtype=torch.float32) / width)
         self.register_buffer("frequencies", frequencies, persistent=False)
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
         """The logits, plus u · k and the products of q + v with the projected sinusoids."""
-        batch, factor = len(tokens.q), 1 / math.sqrt(tokens.q.shape[-1])
-        first = torch.zeros(batch, 1, dtype=torch.long, device=scores.device)
+        factor = 1 / math.sqrt(tokens.q.shape[-1])
+        first = torch.zeros(len(tokens.q), 1, dtype=torch.long, device=scores.device)
         scores = scores + factor * self._by_head(self.content(first)) @ tokens.k.mT
-        q = factor * (tokens.queries + self._by_head(self.position(first)))
-        for level, project in zip(self.levels, self.project, strict=True):
-            distance = distances(on_level(tokens.query_ids, level), on_level(tokens.ids, level))
-            seen = distance[:, None].masked_fill(~tokens.visible, 0)[:, 0]
-            low, high = int(seen.min()), int(seen.max())
-            angles = torch.arange(low, high + 1, device=scores.device)[:, None] * self.frequencies
-            sinusoids = torch.cat([angles.sin(), angles.cos()], dim=-1).expand(batch, -1, -1)
-            products = q @ self._by_head(project(sinusoids)).mT
-            scores = scores + at_distance(products, seen - low)
+        heads = (factor * (tokens.queries + self._by_head(self.position(first)))).unbind(1)
+        for number, level in enumerate(self.levels):
+            start = number * self.heads
+            projected = torch.stack([self.project[start + head](q) for head, q in enumerate(heads)], dim=1)
+            ids = on_level(tokens.query_ids, level), on_level(tokens.ids, level)
+            scores = scores + self._with_sinusoids(projected, *ids)
         return scores
 
     def _by_head(self, rows: Float[Tensor, "B N E"]) -> Float[Tensor, "B H N d"]:
         return rows.unflatten(2, (self.heads, -1)).transpose(1, 2)
+
+    def _with_sinusoids(
+        self, x: Float[Tensor, "B H Q W"], queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"]
+    ) -> Float[Tensor, "B H Q T"]:
+        """x · R(distance), by the addition theorems: sin(a − b) and cos(a − b) are products of those of a and b."""
+        a, b = (ids[:, None, :, None] * self.frequencies for ids in (queries, keys))
+        sine, cosine = x.chunk(2, dim=-1)
+        rotated = torch.cat([sine * a.sin() + cosine * a.cos(), cosine * a.sin() - sine * a.cos()], dim=-1)
+        return rotated @ torch.cat([b.cos(), b.sin()], dim=-1).mT

@@ -35,7 +35,10 @@ class FlatAttention(nn.Module):
         else:
             query, rest = self.qkv.parts((width, 2 * width))
             (q,), (k, v) = self.by_head(product(queries, *query), 1), self.by_head(product(x, *rest), 2)
-        return self.out(context.attend(*self.positioned(q, k, context), v, dropout))
+        q, k = self.positioned(q, k, context)
+        if context.encoding.has_scores:
+            return self.out(context.attend_by_content(q, k, v, x, dropout))
+        return self.out(context.attend(q, k, v, dropout))
 
     def positioned(
         self, q: Float[Tensor, "R H A d"], k: Float[Tensor, "R H N d"], context: FlatContext
@@ -45,7 +48,7 @@ class FlatAttention(nn.Module):
             q, k = rms_norm(q, gain=self.gain(q)), rms_norm(k)
         if context.encoding.is_rotary:
             q = context.encoding.rotate(q, context.query_ids)
-            k = context.encoding.rotate(k, context.ids)
+            k = context.encoding.rotate_keys(k, context.ids)
         return q if context.scale is None else q * context.scale, k
 
     def has_few_queries(self, context: FlatContext) -> bool:

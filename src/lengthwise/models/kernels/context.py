@@ -15,6 +15,8 @@ from torch.nn import functional
 from lengthwise.models.flat_groups import FlatGroup
 from lengthwise.models.transformer import causal_mask, mask_keys
 from lengthwise.nn.base import PositionEncoding
+from lengthwise.nn.content import content_logits
+from lengthwise.nn.score_context import ScoreContext
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,27 @@ class FlatContext:
         for group, bias, *parts in zip(self.groups, self.biases, q.split(queries, 2), keys, values, strict=True):
             query, key, value = (part.unflatten(2, (group.rows, -1)).transpose(1, 2).flatten(0, 1) for part in parts)
             result = attention(query, key, value, bias, dropout)
+            found.append(result.transpose(1, 2).reshape(len(q), -1, *result.shape[1::2]))
+        return torch.cat(found, dim=1).flatten(2)
+
+    def attend_by_content(
+        self,
+        q: Float[Tensor, "R H N d"],
+        k: Float[Tensor, "R H N d"],
+        v: Float[Tensor, "R H N d"],
+        x: Float[Tensor, "R N D"],
+        dropout: float,
+    ) -> Float[Tensor, "R N E"]:
+        """`attend` under an encoding that depends on the tokens' content; all tokens are queries."""
+        sizes, found = [segment.size for segment in self.segments], []
+        heads = [part.split(sizes, 2) for part in (q, k, v)]
+        flat = zip(*heads, x.split(sizes, 1), self.ids.split(sizes, 1), strict=True)
+        for segment, bias, (*parts, inputs, ids) in zip(self.segments, self.biases, flat, strict=True):
+            query, key, value = (part.unflatten(2, (segment.rows, -1)).transpose(1, 2).flatten(0, 1) for part in parts)
+            own = (segment.sequences(inputs), segment.sequences(ids))
+            logits = content_logits(self.encoding, ScoreContext.of_last(segment.tokens, query, key, *own, bias))
+            weights = functional.dropout(torch.softmax(logits.float(), dim=-1), dropout).to(value.dtype)
+            result = weights @ value
             found.append(result.transpose(1, 2).reshape(len(q), -1, *result.shape[1::2]))
         return torch.cat(found, dim=1).flatten(2)
 

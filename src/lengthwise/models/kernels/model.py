@@ -110,7 +110,7 @@ class FlatTransformer(nn.Module):
         x = x if positions is None else x + positions
         pointing = self.position_head is not None and self.position_head.points
         for layer, block in enumerate(self.blocks):
-            if layer == len(self.blocks) - 1 and at is not None and not pointing:
+            if layer == len(self.blocks) - 1 and at is not None and not (pointing or self.encoding.has_scores):
                 context, at = context.for_queries(at), None
             x = block(x, context)
         hidden = self.norm(x)

@@ -20,6 +20,8 @@ class EncodingSpec(ABC):
     summary: ClassVar[str] = ""
     has_table: ClassVar[bool] = False
     """Whether the encoding has a learned row per id, so that ids above ``max_position`` have no meaning."""
+    smooth: ClassVar[bool] = True
+    """Whether gradients are continuous; where they jump, rounding can change them."""
     uses_ids: ClassVar[bool] = True
     """Whether attention depends on the ids of ``coupled`` levels."""
     translation_invariant: ClassVar[bool] = True

@@ -1,0 +1,32 @@
+"""The specification of `lengthwise.nn.Shaw`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lengthwise.core.config import config
+from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
+from lengthwise.positions.encodings.shape import EncodingShape
+
+if TYPE_CHECKING:
+    from lengthwise.nn import PositionEncoding
+
+
+@ENCODINGS.register("shaw")
+@config
+class Shaw(EncodingSpec):
+    """A learned vector per clipped distance, added to keys; shared by heads and layers (Shaw et al. 2018)."""
+
+    summary = "a learned vector per clipped distance, added to keys"
+
+    clip: int = 16
+
+    def __post_init__(self) -> None:
+        if self.clip < 1:
+            raise ValueError(f"shaw needs a clip of at least 1, got {self.clip}")
+
+    def build(self, shape: EncodingShape) -> PositionEncoding:
+        """A table of 2 · clip + 1 vectors for each level."""
+        from lengthwise import nn
+
+        return nn.Shaw(shape.head_width, shape.coupled, clip=self.clip, slots=self.slots(shape))

@@ -1,0 +1,36 @@
+"""The specification of `lengthwise.nn.XPos`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from lengthwise.core.config import config
+from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
+from lengthwise.positions.encodings.shape import EncodingShape
+
+if TYPE_CHECKING:
+    from lengthwise.nn import PositionEncoding
+
+
+@ENCODINGS.register("xpos")
+@config
+class XPos(EncodingSpec):
+    """RoPE with factors that decay with the distance, faster for pairs that rotate faster (Sun et al. 2022)."""
+
+    summary = "RoPE whose rotated pairs also shrink with the distance"
+
+    base: float = 10_000.0
+    scale: float = 512.0
+    """Distance over which the fastest pair shrinks by 0.29."""
+
+    def __post_init__(self) -> None:
+        for name in ("base", "scale"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"xpos needs a finite {name} > 0, got {getattr(self, name)}")
+
+    def build(self, shape: EncodingShape) -> PositionEncoding:
+        """A module without parameters, apart from those of ``fixed`` levels."""
+        from lengthwise import nn
+
+        return nn.XPos(shape.head_width, shape.coupled, base=self.base, scale=self.scale, slots=self.slots(shape))
