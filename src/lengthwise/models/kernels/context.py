@@ -94,13 +94,13 @@ class FlatContext:
         dropout: float,
     ) -> Float[Tensor, "R N E"]:
         """`attend` under an encoding that depends on the tokens' content; all tokens are queries."""
-        sizes, found = [segment.size for segment in self.segments], []
+        sizes, found = [group.size for group in self.groups], []
         heads = [part.split(sizes, 2) for part in (q, k, v)]
         flat = zip(*heads, x.split(sizes, 1), self.ids.split(sizes, 1), strict=True)
-        for segment, bias, (*parts, inputs, ids) in zip(self.segments, self.biases, flat, strict=True):
-            query, key, value = (part.unflatten(2, (segment.rows, -1)).transpose(1, 2).flatten(0, 1) for part in parts)
-            own = (segment.sequences(inputs), segment.sequences(ids))
-            logits = content_logits(self.encoding, ScoreContext.of_last(segment.tokens, query, key, *own, bias))
+        for group, bias, (*parts, inputs, ids) in zip(self.groups, self.biases, flat, strict=True):
+            query, key, value = (part.unflatten(2, (group.rows, -1)).transpose(1, 2).flatten(0, 1) for part in parts)
+            own = (group.sequences(inputs), group.sequences(ids))
+            logits = content_logits(self.encoding, ScoreContext.of_last(group.tokens, query, key, *own, bias))
             weights = functional.dropout(torch.softmax(logits.float(), dim=-1), dropout).to(value.dtype)
             result = weights @ value
             found.append(result.transpose(1, 2).reshape(len(q), -1, *result.shape[1::2]))
