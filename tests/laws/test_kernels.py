@@ -86,7 +86,7 @@ def readable_and_optimized(
     if "visible" in kind:
         shape = groups[0].input_ids.shape
         more = {"visible": torch.rand(shape, generator=torch.Generator().manual_seed(1)) < 0.6}
-    expected = []
+    expected, at = [], None
     for run, model in enumerate(models):
         found = []
         for group in groups:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ ONE_LEVEL = EncodingShape(width=16, heads=4, head_width=4, kinds=("coupled",), m
 THREE_LEVELS = EncodingShape(width=24, heads=3, head_width=8, kinds=("coupled", "fixed", "coupled"), max_position=500)
 
 
-def build(name: str, shape: EncodingShape, **fields):
+def build(name: str, shape: EncodingShape, **fields: Any) -> Any:
     torch.manual_seed(0)
     return ENCODINGS.build(name, **fields).build(shape)
 
