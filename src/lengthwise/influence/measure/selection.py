@@ -1,4 +1,4 @@
-"""Defines the selection rules, which order the tokens of the block by influence, and their controls.
+"""Defines greedy selection and the other selection rules, which order the block's tokens by influence, and controls.
 
 A rule may use the target itself, so its gain on the same model is biased upwards; `measure` therefore also scores
 tokens chosen by another model and in blocks of other documents.
