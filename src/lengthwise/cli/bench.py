@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.threads import Threads
 from lengthwise.core.errors import UnknownNameError
+from lengthwise.training.threads import use_all_cores, use_threads
 
 if TYPE_CHECKING:
     from lengthwise.workflows.bench.measure import Comparison
@@ -22,12 +24,15 @@ def bench(
         str, typer.Option("--clock", help="wall, or cpu: CPU seconds, for a machine that others use too.")
     ] = "wall",
     quick: Annotated[bool, typer.Option("--quick", help="Smaller cases, for a first look.")] = False,
+    threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure speed against named baselines; the two sides alternate in one run."""
     from lengthwise.workflows.bench.measure import Effort
     from lengthwise.workflows.bench.run import run_bench
 
+    use_threads(threads)
+    use_all_cores()
     if clock not in CLOCKS:
         raise UnknownNameError("clock", clock, CLOCKS)
     effort = Effort(repeats, clock, quick)  # type: ignore[arg-type]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.threads import Threads
+from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
     from lengthwise.experiments.blind.study import Study
@@ -35,12 +37,14 @@ def run(
     encoding: Encodings = None,
     folder: Folder = None,
     published: Published = False,
+    threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Train and measure what is missing, cell by cell; the same command goes on where it was stopped."""
     from lengthwise.experiments.blind.comparison.table import table as build
     from lengthwise.experiments.blind.run import run_study
 
+    use_threads(threads)
     study = _study(languages, encoding, folder, start=True)
     name = "published" if published else "languages"
     notes = err()

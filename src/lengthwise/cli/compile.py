@@ -10,7 +10,9 @@ import typer
 
 from lengthwise.cli.console import emit_json, err
 from lengthwise.cli.crasp import crasp, read_program
+from lengthwise.cli.threads import Threads
 from lengthwise.core.errors import require
+from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
     from lengthwise.models.compile.pipeline import Compilation
@@ -34,9 +36,11 @@ def compile_(
     precision: Annotated[
         int | None, typer.Option("--precision", help="Round logits and exponentials to that many fractional bits.")
     ] = None,
+    threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compile a program to a Limit Transformer and compare the two at every position; exit code 1 if they differ."""
+    use_threads(threads)
     require(0 <= verify <= MOST_WORDS, f"--verify must be in 0..{MOST_WORDS}, got {verify}")
     fine = precision is None or 0 <= precision <= MOST_BITS
     require(fine, f"--precision must be in 0..{MOST_BITS} bits, got {precision}")

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.threads import Threads
 from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,9 +30,11 @@ def couple(
     ] = None,
     edits: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the task.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the queries or examples.")] = 0,
+    threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find places that keep every dependency within one step, at every length; give the reason where there are none."""
+    use_threads(threads)
     from lengthwise.prediction.target import parse_target, unsuitable
     from lengthwise.prediction.task_coupling import couple as find
     from lengthwise.report.example import configured

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import options_of, use_threads
+from lengthwise.cli.options import options_of
+from lengthwise.cli.threads import Threads
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.training.threads import use_all_cores, use_threads
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class InfluenceSettings:
     preset: Annotated[str, typer.Option("--preset", help="Which trained pair: quick or standard.")] = "quick"
     folder: Annotated[Path, typer.Option("--out", help="Where results and the trained pair go.")] = Path("runs")
     seed: Annotated[int, typer.Option("--seed", help="Of the targets, and of random choices.")] = 0
-    threads: Annotated[int | None, typer.Option("--threads", help="Processor threads.")] = None
+    threads: Threads = None
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 
 
@@ -66,6 +68,8 @@ def influence(given: InfluenceSettings) -> None:
     Everything before the last RECENT tokens is hidden; then the k tokens that help most are made visible again.
     """
     use_threads(given.threads)
+    if given.model is not None:
+        use_all_cores()
     from lengthwise.cli.influence_view import draw_influence, progress_bar
     from lengthwise.workflows.influence import Request, brief, run_influence
 

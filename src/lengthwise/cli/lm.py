@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, err, out, progress_bars
-from lengthwise.cli.options import options_of, use_threads
+from lengthwise.cli.options import options_of
+from lengthwise.cli.threads import Threads
+from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +49,7 @@ class TrainSettings:
     ] = None
     folder: Annotated[Path | None, typer.Option("--out", help="The model's folder.")] = None
     seed: Annotated[int, typer.Option("--seed", help="Weights and windows.")] = 0
-    threads: Annotated[int | None, typer.Option("--threads", help="Processor threads for training.")] = None
+    threads: Threads = None
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 
 

@@ -15,6 +15,7 @@ from lengthwise import __version__
 from lengthwise.core.errors import LengthwiseError, one_line_warnings
 from lengthwise.core.user_code import DEBUG, failure_in_user_code
 from lengthwise.training.memory import keep_memory
+from lengthwise.training.threads import own_process
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 RESUMABLE = ("run", "verify", "influence", "lm", "blind")
@@ -93,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         return _fail("standard output is closed; redirect it to a file")
     keep_memory()
+    own_process()
     one_line_warnings()
     try:
         code = app(args=words, prog_name="lengthwise", standalone_mode=False)

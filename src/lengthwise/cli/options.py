@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import os
 from collections.abc import Callable
 from typing import Any, TypeVar, get_type_hints
-
-from lengthwise.core.errors import require
 
 S = TypeVar("S")
 
@@ -37,13 +34,3 @@ def options_of(settings: type[S]) -> Callable[[Callable[[S], None]], Callable[..
 def _parameter(field: dataclasses.Field[Any], hint: Any) -> inspect.Parameter:
     default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-
-
-def use_threads(count: int | None) -> None:
-    """Set the processor threads of torch and the tokenizers, which read these variables when they are imported.
-
-    Raises `LengthwiseError` for fewer than one.
-    """
-    if count is not None:
-        require(count >= 1, f"--threads must be at least 1, got {count}")
-        os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(count)

@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, out
+from lengthwise.cli.threads import Threads
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.training.threads import use_threads
 
 
 def regularizer(
@@ -22,9 +24,11 @@ def regularizer(
     context: Annotated[
         int | None, typer.Option("--context", help="Of a program: the finite transformer of that many positions.")
     ] = None,
+    threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print the regularizer of Huang et al. 2025: every term, its value, and where it is largest."""
+    use_threads(threads)
     from lengthwise.models.regularizer.table import regularizer_table
 
     table = regularizer_table(_load(model, context))

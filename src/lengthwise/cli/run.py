@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import options_of, use_threads
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.cli.options import options_of
+from lengthwise.cli.threads import Jobs, Threads, number_of_jobs
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
     from lengthwise.experiments.recipe import Recipe
@@ -37,8 +38,8 @@ class RunSettings:
         list[str] | None, typer.Option("--encoding", help="Only systems with these positions; may be given again.")
     ] = None
     print_config: Annotated[bool, typer.Option("--print-config", help="Print the resolved systems, run none.")] = False
-    threads: Annotated[int | None, typer.Option("--threads", help="Processor threads for training.")] = None
-    jobs: Annotated[int, typer.Option("--jobs", help="Seeds at the same time, a process each.")] = 1
+    threads: Threads = None
+    jobs: Jobs = "1"
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 
 
@@ -62,16 +63,13 @@ def run(given: RunSettings) -> None:
     place = given.folder / recipe.name
     if given.resume and not place.is_dir():
         raise LengthwiseError(f"nothing to resume: there is no folder {place}; leave out --resume to start")
-    require(given.jobs >= 1, f"--jobs must be at least 1, got {given.jobs}")
     use_threads(given.threads)
-    if given.threads is None and given.jobs > 1:
-        # Processes with as many threads as the machine has cores each would spin against one another.
-        os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // given.jobs)))
+    jobs = number_of_jobs(given.jobs)
 
     from lengthwise.cli.run_view import SweepProgress
 
     with SweepProgress(err(), recipe) as progress:
-        done = sweep(recipe, given.folder, jobs=given.jobs, observe=progress)
+        done = sweep(recipe, given.folder, jobs=jobs, observe=progress)
     _show(recipe, done, place, as_json=given.as_json)
 
 

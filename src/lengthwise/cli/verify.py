@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.threads import AUTO, Jobs, Threads, number_of_jobs
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.training.threads import use_threads
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 
@@ -21,13 +23,15 @@ def verify(
     ] = None,
     budget: Annotated[str, typer.Option("--budget", help="Time for training, e.g. 90s, 10m, 1h.")] = "30m",
     folder: Annotated[Path | None, typer.Option("--out", help="Where results go.")] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Encodings trained at the same time.")] = None,
+    jobs: Jobs = AUTO,
+    threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Decide what theory says, train with the frozen ladder of the blind study, and compare the two."""
     from lengthwise.core.config import digest
     from lengthwise.workflows.verify import verify as run
 
+    use_threads(threads)
     seconds = read_budget(budget)
     place = folder or Path("runs") / "verify" / digest(target)
     notes = err()
@@ -36,7 +40,7 @@ def verify(
         encoding or ["nope", "ape"],
         place,
         budget=seconds,
-        jobs=jobs,
+        jobs=number_of_jobs(jobs),
         note=lambda line: notes.print(line),
     )
     if as_json:

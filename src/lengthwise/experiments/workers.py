@@ -16,6 +16,7 @@ from lengthwise.experiments.events import Event
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe, Study
 from lengthwise.training.memory import keep_memory
+from lengthwise.training.threads import use_one_thread_per_job
 
 Tell = Callable[[Event], None]
 
@@ -95,6 +96,7 @@ def run_jobs(worker: Callable[[Job, Tell], None], jobs: list[Job], count: int) -
 def _serve(worker: Callable[[Job, Tell], None], values: dict[str, Any], pipe: Connection) -> None:
     """One process: the worker on one job."""
     keep_memory()
+    use_one_thread_per_job()
     one_line_warnings()
     parent = os.getppid()
 

@@ -36,6 +36,7 @@ from lengthwise.training.regularizer import positional_regularizer
 from lengthwise.training.runs import Progress, Run, RunState, StackProgress
 from lengthwise.training.schedule import learning_rate
 from lengthwise.training.setup import Setup
+from lengthwise.training.threads import adapt_to
 
 JOINED = 1 << 22
 """Numbers of the residual stream up to which a stack takes all groups of a step at once; beyond, memory counts."""
@@ -102,6 +103,7 @@ class Trainer:
 
     def run(self) -> list[RunState]:
         """Train until every run has ended, from the last checkpoint if there is one; returns ``states``."""
+        adapt_to(self.setup.model, self.config, len(self.states))
         self._resume()
         started = time.perf_counter() - self.seconds
         while not all(state.ended for state in self.states):

@@ -12,6 +12,7 @@ from typing import Any, cast
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.blind.run import run_cell
 from lengthwise.experiments.blind.study import Study, read_study
+from lengthwise.training.threads import use_one_thread_per_job
 
 Note = Callable[[str], None]
 
@@ -81,9 +82,7 @@ def climb(study: Study, work: Path, encoding: str, ends: float, note: Note) -> N
 
 def _work(folder: Path, work: Path, encoding: str, ends: float, pipe: Connection) -> None:
     """One process."""
-    import torch
-
-    torch.set_num_threads(1)
+    use_one_thread_per_job()
     try:
         climb(read_study(folder), work, encoding, ends, pipe.send)
     except LengthwiseError as error:

@@ -1,0 +1,89 @@
+"""Threads: what the user says wins, small models get one, and trainings choose only where our command line says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from lengthwise.cli.threads import number_of_jobs
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.models.config import ModelConfig
+from lengthwise.training import threads
+from lengthwise.training.config import TrainingConfig
+
+SMALL, LARGE = ModelConfig(layers=1, heads=1, width=256), ModelConfig(layers=4, heads=4, width=256)
+MAJORITY = TrainingConfig(max_length=50, batch_size=64)
+
+PROGRAM = """
+import os, sys
+from lengthwise.training import threads
+threads.own_process()
+{extra}
+import torch
+print(torch.get_num_threads(), os.environ.get("GOMP_SPINCOUNT"), os.environ.get(threads.AUTOMATIC))
+"""
+
+
+def told(extra: str = "", **environment: str) -> list[str]:
+    """Threads of torch, spins, and whether trainings choose, in a new process that our command line owns."""
+    kept = {k: v for k, v in os.environ.items() if k not in (threads.THREADS, threads.AUTOMATIC, *threads.WAITING)}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(extra=extra)], env={**kept, **environment}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_the_size_decides_and_never_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    assert [threads.worthwhile(model, MAJORITY) for model in (SMALL, LARGE)] == [1, 2]
+    assert threads.worthwhile(ModelConfig(layers=48, width=4096), MAJORITY) == 2
+    monkeypatch.setattr(threads, "cores", lambda: 64)
+    assert threads.worthwhile(LARGE, MAJORITY, runs=4) == 8
+
+
+def test_by_default_threads_start_with_one_spin_briefly_and_trainings_choose() -> None:
+    assert told() == ["1", str(threads.SPINS), "auto"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "environment", "expected"),
+    [
+        ("", {"OMP_NUM_THREADS": "2"}, ["2", "1000", "None"]),
+        ("threads.use_threads(2)", {}, ["2", "1000", "None"]),
+        ("threads.use_threads(2)", {"OMP_NUM_THREADS": "1"}, ["2", "1000", "None"]),
+        ("threads.use_one_thread_per_job()", {}, ["1", "1000", "None"]),
+        ("threads.use_one_thread_per_job()", {"OMP_NUM_THREADS": "2"}, ["2", "1000", "None"]),
+        ("", {"GOMP_SPINCOUNT": "7"}, ["1", "7", "auto"]),
+        ("", {"OMP_WAIT_POLICY": "ACTIVE"}, ["1", "None", "auto"]),
+    ],
+)
+def test_what_the_user_says_wins(extra: str, environment: dict[str, str], expected: list[str]) -> None:
+    assert told(extra, **environment) == expected
+
+
+def test_a_library_user_s_threads_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(threads.AUTOMATIC, raising=False)
+    monkeypatch.setattr(threads, "worthwhile", lambda *_: 2)
+    threads.adapt_to(LARGE, MAJORITY, 1)
+    assert torch.get_num_threads() == 1
+    monkeypatch.setenv(threads.AUTOMATIC, "auto")
+    try:
+        threads.adapt_to(LARGE, MAJORITY, 1)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+
+
+def test_jobs_are_a_number_or_the_free_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert number_of_jobs("3") == 3
+    assert 1 <= number_of_jobs("auto") <= threads.cores()
+    ticks = iter([(1000, 10_000), (1000 + 99, 10_000 + 100)])
+    monkeypatch.setattr(threads, "_busy_and_all", lambda: next(ticks))
+    assert threads.free_cores(0.0) == 1
+    with pytest.raises(LengthwiseError, match=r"--jobs must be a number or auto, got 'two'"):
+        number_of_jobs("two")
