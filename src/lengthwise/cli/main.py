@@ -18,7 +18,7 @@ from lengthwise.training.memory import keep_memory
 from lengthwise.training.threads import own_process
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
-RESUMABLE = ("run", "verify", "influence", "lm", "blind")
+RESUMABLE = ("run", "demo", "verify", "influence", "lm", "blind")
 """Commands that go on where they were interrupted."""
 LONGEST_MESSAGE = 2000
 """Characters of an error message; the middle of a longer one is left out."""
@@ -59,6 +59,7 @@ def _add_commands() -> None:
         couple,
         crasp,
         decide,
+        demo,
         influence,
         lm,
         predict,
@@ -75,7 +76,7 @@ def _add_commands() -> None:
         "verify": verify.verify, "predict": predict.predict, "decide": decide.decide,
         "check-certificates": check_certificates.check_certificates, "couple": couple.couple,
         "regularizer": regularizer.regularizer, "agreement": agreement.agreement, "bench": bench.bench,
-        "influence": influence.influence, "check": check.check,
+        "influence": influence.influence, "check": check.check, "demo": demo.demo,
     }.items():  # fmt: skip
         app.command(name)(command)
     app.add_typer(crasp.crasp, name="crasp")

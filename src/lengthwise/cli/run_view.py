@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import TracebackType
 
 from rich.console import Console
@@ -18,19 +19,23 @@ from lengthwise.report.result import Result
 from lengthwise.report.statistics import Estimate
 from lengthwise.report.summary import INTERVAL, SystemSummary, axes_text, panel_axes, panel_of
 
+QUIET_SECONDS = 15.0
+"""Without a terminal, the longest time between two lines."""
+
 
 class SweepProgress:
     """A bar for all training steps and one for each seed at work, and a line for each seed that is done."""
 
     def __init__(self, console: Console, recipe: Recipe) -> None:
         self._console = console
-        # Into a file or a pipe go only the lines of finished seeds.
+        # Into a file or a pipe go the lines of finished seeds, and a line now and then on those at work.
         self._progress = progress_bars(console)
         self._jobs = {job.name: job for job in recipe.jobs}
         steps = sum(job.steps for job in recipe.jobs)
         self._all = self._progress.add_task("all steps", total=steps, note="", visible=steps > 0)
         self._bars: dict[tuple[str, int], TaskID] = {}
         self._steps: dict[tuple[str, int], int] = {}
+        self._said = time.monotonic()
 
     def __enter__(self) -> SweepProgress:
         self._progress.start()
@@ -49,13 +54,10 @@ class SweepProgress:
             if key not in self._bars:
                 self._bars[key] = self._progress.add_task("", total=None, note="")
             unit = {"train": f"loss {event.number:.3f}", "test": f"exact match {event.number:.3f}"}
-            self._progress.update(
-                self._bars[key],
-                description=f"{event.job}, seed {event.seed}, {event.phase}",
-                completed=event.done,
-                total=event.total,
-                note=unit.get(event.phase, ""),
-            )
+            what, note = f"{event.job}, seed {event.seed}, {event.phase}", unit.get(event.phase, "")
+            self._progress.update(self._bars[key], description=what, completed=event.done, total=event.total, note=note)
+            if not self._console.is_terminal and time.monotonic() - self._said >= QUIET_SECONDS:
+                self._say(f"{what} {event.done} of {event.total}{', ' if note else ''}{note}")
             if event.phase == "train":
                 self._count(key, event.done)
             return
@@ -64,7 +66,11 @@ class SweepProgress:
             self._progress.remove_task(self._bars.pop(key))
         how = "reused" if event.phase == "reused" else f"{event.seconds or 0:.0f} s"
         state = f"{'' if event.fitted else 'not '}fitted, in distribution {event.number:.3f} ({how})"
-        self._console.print(Text(f"{event.job}, seed {event.seed}: {how if event.fitted is None else state}"))
+        self._say(f"{event.job}, seed {event.seed}: {how if event.fitted is None else state}")
+
+    def _say(self, line: str) -> None:
+        self._said = time.monotonic()
+        self._console.print(Text(line), soft_wrap=True)
 
     def _count(self, key: tuple[str, int], steps: int) -> None:
         self._steps[key] = steps

@@ -2,6 +2,7 @@
 
 from lengthwise.experiments.recipes import addition as addition
 from lengthwise.experiments.recipes import automatic_coupling as automatic_coupling
+from lengthwise.experiments.recipes import demo as demo
 from lengthwise.experiments.recipes import huang as huang
 from lengthwise.experiments.recipes import idealized_learner as idealized_learner
 from lengthwise.experiments.recipes import influence as influence
