@@ -1,0 +1,199 @@
+"""`attach` and `detach`: position ids by a rule in a stock causal model of `transformers`.
+
+The model's own position ids stay plain, because masks, packed sequences and FlashAttention are derived from them. Only
+the module that encodes positions gets the ids of the rule, from a hook.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.hf.architectures import backbone, position_module
+from lengthwise.hf.padding import padding_mask, rule_ids
+from lengthwise.hf.refusals import refuse_generation, refuse_positions
+from lengthwise.hf.rules.base import IdFunction, IdRule, as_rule
+
+Model = TypeVar("Model", bound=nn.Module)
+STATE = "_lengthwise_attachment"
+REFUSED = ("generate_batch", "init_continuous_batching", "continuous_batching_context_manager")
+
+
+class Attachment:
+    """What is attached to a model: the rule, the hooks, and the ids of the forward pass that runs."""
+
+    def __init__(self, model: PreTrainedModel, module: nn.Module, rule: IdRule) -> None:
+        self.rule = rule
+        self.is_table = isinstance(module, nn.Embedding)
+        self.prepared: tuple[Tensor, Tensor] | None = None
+        """The tokens of the next forward pass inside `generate`, and their ids."""
+        self.current: Tensor | None = None
+        """The ids of the forward pass that runs."""
+        below = backbone(model)
+        self.signature = inspect.signature(below.forward)
+        self.handles = [
+            below.register_forward_pre_hook(self.before_forward, with_kwargs=True),
+            below.register_forward_hook(self.after_forward, always_call=True),
+            module.register_forward_pre_hook(self.replace_ids, with_kwargs=True),
+        ]
+
+    def before_forward(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Set the ids of this forward pass: those of `generate`, or those of its own tokens."""
+        given = self.signature.bind_partial(*args, **kwargs).arguments
+        given.update(given.pop("kwargs", {}))
+        _refuse_attention(module)
+        tokens, cache = given.get("input_ids"), given.get("past_key_values")
+        if tokens is None:
+            raise LengthwiseError(
+                "a rule computes position ids from tokens, and inputs_embeds has none; give input_ids, or detach(model)"
+            )
+        prepared, self.prepared = self.prepared, None
+        if prepared is not None and (prepared[0] is tokens or torch.equal(prepared[0], tokens)):
+            self.current = prepared[1]
+            return
+        require(
+            cache is None or int(cache.get_seq_length()) == 0,
+            "a forward pass that continues a cache does not know the tokens before it; use generate, or pass all "
+            "tokens with use_cache=False",
+        )
+        mask = padding_mask(given.get("attention_mask"), tokens)
+        refuse_positions(given.get("position_ids"), mask)
+        self.current = rule_ids(self.rule, tokens, mask, training=module.training)
+
+    def after_forward(self, module: nn.Module, args: Any, output: Any) -> None:
+        """Forget the ids."""
+        self.current = None
+
+    def replace_ids(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """Hand the rule's ids to the module that encodes positions."""
+        if self.current is None:
+            return None
+        name, index = ("input", 0) if self.is_table else ("position_ids", 1)
+        plain = kwargs[name] if name in kwargs else args[index]
+        ids = self.current.to(plain.device)
+        require(
+            plain.ndim == 2 and plain.shape[1] == ids.shape[1],
+            f"the module got position ids of shape {list(plain.shape)} for tokens of shape {list(ids.shape)}; "
+            "models with several levels of ids can't be attached",
+        )
+        if isinstance(module, nn.Embedding):
+            ids = _of_table(ids, module.num_embeddings)
+        if name in kwargs:
+            return args, {**kwargs, name: ids}
+        return (*args[:index], ids, *args[index + 1 :]), kwargs
+
+
+def attach(model: Model, rule: IdRule | IdFunction, *, module: str | None = None) -> Model:
+    """Give ``model`` the position ids of ``rule``, in training, in forward passes and in `generate`; returns it.
+
+    ``rule`` is a function of token ids [B, T] to position ids [B, T] (rotary encodings take floats, too), or one of
+    the rules of `lengthwise.hf`. Rows come without padding in front. ``module`` names the module that encodes
+    positions, for an architecture that is not known. PEFT models with LoRA can be attached before or after wrapping.
+
+    Raises `LengthwiseError` for a model that can't be attached; see `detach` for the way back.
+    """
+    inner = _stock(model)
+    require(STATE not in inner.__dict__, "the model has a rule already; call detach(model) first")
+    _refuse_attention(inner)
+    found = position_module(inner, module)
+    inner.__dict__[STATE] = Attachment(inner, found, as_rule(rule))
+    if hasattr(inner, "generate"):
+        for name, wrapper in (("generate", _generate), ("prepare_inputs_for_generation", _prepare)):
+            wrapped = functools.wraps(getattr(type(inner), name))(wrapper)
+            inner.__dict__[name] = types.MethodType(wrapped, inner)
+        for name in REFUSED:
+            if hasattr(inner, name):
+                inner.__dict__[name] = _no_continuous_batching
+    return model
+
+
+def detach(model: Model) -> Model:
+    """Undo `attach`: the model is what it was, bit for bit. Raises `LengthwiseError` if no rule is attached."""
+    inner = _stock(model)
+    state: Attachment | None = inner.__dict__.pop(STATE, None)
+    if state is None:
+        raise LengthwiseError("the model has no rule; attach(model, rule) gives it one")
+    for handle in state.handles:
+        handle.remove()
+    for name in ("generate", "prepare_inputs_for_generation", *REFUSED):
+        inner.__dict__.pop(name, None)
+    return model
+
+
+def _generate(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """`generate` of the model's class, for what a rule allows."""
+    refuse_generation(self, args, kwargs)
+    return type(self).generate(self, *args, **kwargs)
+
+
+def _prepare(self: Any, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """`prepare_inputs_for_generation` of the model's class; the ids follow from all tokens so far."""
+    inputs = type(self).prepare_inputs_for_generation(self, input_ids, *args, **kwargs)
+    state: Attachment = self.__dict__[STATE]
+    new = inputs["input_ids"]
+    cache = kwargs.get("past_key_values")
+    before = 0 if cache is None else int(cache.get_seq_length())
+    require(
+        before + new.shape[1] == input_ids.shape[1],
+        f"the cache holds {before} tokens, and with the {new.shape[1]} new ones {input_ids.shape[1]} were given; "
+        "pass all tokens to generate, those in the cache included",
+    )
+    mask = padding_mask(kwargs.get("attention_mask"), input_ids)
+    if before == 0:
+        refuse_positions(kwargs.get("position_ids"), mask)
+    ids = rule_ids(state.rule, input_ids, mask, training=False, check=before == 0)
+    state.prepared = (new, ids[:, before:])
+    return inputs
+
+
+def _no_continuous_batching(*args: Any, **kwargs: Any) -> Any:
+    raise LengthwiseError("continuous batching hides the tokens before a step from the rule; use generate")
+
+
+def _stock(model: Any) -> PreTrainedModel:
+    """The model of `transformers` itself, below PEFT's wrappers."""
+    if hasattr(model, "get_base_model") and hasattr(model, "peft_config"):
+        kinds = sorted({type(value).__name__ for value in model.peft_config.values() if value.is_prompt_learning})
+        require(not kinds, f"PEFT drops position ids under {', '.join(kinds)}; use LoRA")
+        model = model.get_base_model()
+    require(
+        isinstance(model, PreTrainedModel) and not model.config.is_encoder_decoder,
+        f"attach takes a causal model of transformers, got {type(model).__name__}",
+    )
+    return model
+
+
+def _refuse_attention(model: Any) -> None:
+    """Raises `LengthwiseError` for an attention function that would get no causal mask."""
+    name = model.config._attn_implementation
+    require(
+        name in ALL_MASK_ATTENTION_FUNCTIONS,
+        f"attention function {name!r} has no mask function, so the model would see later tokens; register one with "
+        "AttentionMaskInterface.register, or load the model with attn_implementation='sdpa'",
+    )
+
+
+def _of_table(ids: Tensor, size: int) -> Tensor:
+    """Ids for a learned table; raises `LengthwiseError` unless they are integers in its range."""
+    require(
+        not ids.dtype.is_floating_point,
+        "a learned table of positions takes integer ids, and the rule gives floats; use a rotary model for "
+        "interpolated ids",
+    )
+    low, high = (int(ids.min()), int(ids.max())) if ids.numel() else (0, 0)
+    require(
+        low >= 0 and high < size,
+        f"the rule gives position ids {low}..{high}, but the table has 0..{size - 1}; raise max_position_embeddings, "
+        "or lower the rule's ids",
+    )
+    return ids.long()

@@ -1,0 +1,141 @@
+"""What can't follow a rule is refused in one line that says the way out; every known architecture can be attached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+import torch
+from peft import PromptTuningConfig, TaskType, get_peft_model
+from tiny import COMMON, GROUPED, SEPARATOR, VOCAB, logits_under, restarting, slow_greedy, tiny
+from torch import nn
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM, T5Config, T5ForConditionalGeneration
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.hf import Interpolated, attach, detach
+from lengthwise.hf.architectures import ROTARY, TABLES
+
+TOKENS = torch.tensor([[5, 6, SEPARATOR, 7]])
+PLAIN = torch.arange(4)[None]
+
+
+def attached(kind: str = "llama") -> Any:
+    return attach(tiny(kind), restarting)
+
+
+def continued(model: Any) -> Any:
+    cache = model(TOKENS, use_cache=True).past_key_values
+    return model(TOKENS[:, -1:], past_key_values=cache)
+
+
+def only_new_tokens(model: Any) -> Any:
+    cache = model(TOKENS, use_cache=True).past_key_values
+    return model.generate(TOKENS[:, -1:], past_key_values=cache, attention_mask=torch.ones(1, 5), max_new_tokens=2)
+
+
+def ruled(rule: Any, kind: str = "llama") -> Callable[[], Any]:
+    return lambda: attach(tiny(kind), rule).generate(TOKENS, max_new_tokens=2)
+
+
+CASES: dict[str, tuple[Callable[[], Any], str]] = {
+    "twice": (lambda: attach(attached(), restarting), "has a rule already"),
+    "not attached": (lambda: detach(tiny("llama")), "has no rule"),
+    "no rule": (lambda: attach(tiny("llama"), cast(Any, "restart")), "a rule is a function"),
+    "no model": (lambda: attach(nn.Linear(2, 2), restarting), "got Linear"),
+    "encoder-decoder": (
+        lambda: attach(
+            T5ForConditionalGeneration(T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)),
+            restarting,
+        ),
+        "a causal model",
+    ),
+    "embeddings": (lambda: attached()(inputs_embeds=torch.zeros(1, 3, 32)), "inputs_embeds"),
+    "embeddings in generate": (
+        lambda: attached().generate(inputs_embeds=torch.zeros(1, 3, 32), max_new_tokens=2),
+        "inputs_embeds",
+    ),
+    "other ids": (lambda: attached()(TOKENS, position_ids=PLAIN + 3), "leave them out"),
+    "packed": (lambda: attached()(TOKENS, position_ids=torch.tensor([[0, 1, 0, 1]])), "packed sequences"),
+    "other ids in generate": (
+        lambda: attached().generate(TOKENS, position_ids=PLAIN + 3, max_new_tokens=2),
+        "leave them out",
+    ),
+    "chunked prefill": (lambda: attached().generate(TOKENS, prefill_chunk_size=2, max_new_tokens=2), "chunked prefill"),
+    "assistant": (
+        lambda: attached().generate(TOKENS, assistant_model=tiny("llama"), max_new_tokens=2),
+        "assisted decoding",
+    ),
+    "prompt lookup": (
+        lambda: attached().generate(TOKENS, prompt_lookup_num_tokens=2, max_new_tokens=2),
+        "prompt lookup",
+    ),
+    "continuous batching": (lambda: attached().generate_batch([[5, 6]]), "continuous batching"),
+    "a loop with a cache": (lambda: continued(attached()), "use_cache=False"),
+    "only new tokens": (lambda: only_new_tokens(attached()), "pass all tokens"),
+    "floats for a table": (ruled(Interpolated(2.0), "gpt2"), "integer ids"),
+    "ids above the table": (ruled(lambda tokens: torch.full_like(tokens, 128), "gpt2"), "0..127"),
+    "ids below the table": (ruled(lambda tokens: torch.full_like(tokens, -1), "gpt2"), "0..127"),
+    "no tensor": (ruled(lambda tokens: tokens.tolist()), "one position id per token"),
+    "wrong shape": (ruled(lambda tokens: tokens[0]), "shape [1, 4]"),
+    "booleans": (ruled(lambda tokens: tokens > 3), "integers or floats"),
+    "not causal": (
+        ruled(lambda tokens: torch.arange(tokens.shape[1]).flip(0).expand(tokens.shape)),
+        "more tokens follow",
+    ),
+    "no such module": (lambda: attach(tiny("llama"), restarting, module="model.rotary"), "no module 'model.rotary'"),
+    "prompt tuning": (
+        lambda: attach(
+            get_peft_model(tiny("llama"), PromptTuningConfig(task_type=TaskType.CAUSAL_LM, num_virtual_tokens=2)),
+            restarting,
+        ),
+        "use LoRA",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_refusals_are_one_line(name: str):
+    case, says = CASES[name]
+    with pytest.raises(LengthwiseError) as error:
+        case()
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def of_type(kind: str) -> Any:
+    """A tiny model of any type, by the names that most configurations share."""
+    torch.manual_seed(0)
+    names = {"head_dim": 8, "num_key_value_heads": 2, "layer_norm_eps": 1e-5, "num_local_experts": 2}
+    settings = {**COMMON, **GROUPED, **names, "vocab_size": VOCAB, "max_position_embeddings": 64}
+    config = CONFIG_MAPPING[kind](**settings)
+    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.mul_(5)
+    return model
+
+
+@pytest.mark.parametrize("kind", sorted({*ROTARY, *TABLES}))
+def test_every_known_architecture_follows_a_rule(kind: str):
+    prompt = TOKENS[0].tolist()
+    plain = of_type(kind)
+    expected = slow_greedy(plain, prompt, restarting, 5)
+    model = attach(of_type(kind), restarting)
+    right = logits_under(plain, TOKENS, restarting(TOKENS))
+    assert torch.allclose(model(TOKENS).logits, right, atol=1e-3)
+    assert not torch.allclose(plain(TOKENS).logits, right, atol=1e-3)
+    for cached in (True, False):
+        found = model.generate(TOKENS, max_new_tokens=5, do_sample=False, use_cache=cached)
+        assert found[0, 4:].tolist() == expected
+
+
+def test_an_unknown_architecture_is_refused_and_can_be_named():
+    kind = "seed_oss"
+    plain = of_type(kind)
+    with pytest.raises(LengthwiseError, match=f"model type '{kind}' is not known; name the module") as error:
+        attach(of_type(kind), restarting)
+    assert "llama" in str(error.value)
+    model = attach(of_type(kind), restarting, module="model.rotary_emb")
+    assert torch.allclose(model(TOKENS).logits, logits_under(plain, TOKENS, restarting(TOKENS)), atol=1e-3)
