@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lengthwise import nn as nn
     from lengthwise import testing as testing
+    from lengthwise.api.compare import compare as compare
     from lengthwise.api.components import available as available
     from lengthwise.api.components import register as register
     from lengthwise.api.components import task as task
@@ -35,6 +36,7 @@ _HOMES = {
     "Result": "lengthwise.api.result",
     "Task": "lengthwise.tasks.base",
     "available": "lengthwise.api.components",
+    "compare": "lengthwise.api.compare",
     "config": "lengthwise.core.config",
     "decide": "lengthwise.api.explain",
     "load": "lengthwise.api.model",
@@ -55,6 +57,7 @@ __all__ = [
     "Task",
     "__version__",
     "available",
+    "compare",
     "config",
     "decide",
     "load",

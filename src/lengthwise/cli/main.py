@@ -18,7 +18,7 @@ from lengthwise.training.memory import keep_memory
 from lengthwise.training.threads import own_process
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
-RESUMABLE = ("run", "demo", "verify", "influence", "lm", "blind")
+RESUMABLE = ("run", "compare", "demo", "verify", "influence", "lm", "blind")
 """Commands that go on where they were interrupted."""
 LONGEST_MESSAGE = 2000
 """Characters of an error message; the middle of a longer one is left out."""
@@ -55,6 +55,7 @@ def _add_commands() -> None:
         blind,
         check,
         check_certificates,
+        compare,
         compile,  # noqa: F401  # adds itself to `crasp`
         couple,
         crasp,
@@ -72,7 +73,8 @@ def _add_commands() -> None:
     from lengthwise.cli import list as list_command
 
     for name, command in {
-        "list": list_command.list_, "show": show.show, "run": run.run, "report": report.report,
+        "list": list_command.list_, "show": show.show, "run": run.run, "compare": compare.compare,
+        "report": report.report,
         "verify": verify.verify, "predict": predict.predict, "decide": decide.decide,
         "check-certificates": check_certificates.check_certificates, "couple": couple.couple,
         "regularizer": regularizer.regularizer, "agreement": agreement.agreement, "bench": bench.bench,

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
@@ -52,7 +52,7 @@ def _cost(job: Job) -> int:
     return job.steps * training.batch_size * training.max_length * model.layers * model.width**2
 
 
-def run_jobs(worker: Callable[[Job, Tell], None], jobs: list[Job], count: int) -> Iterator[Event | Diverged]:
+def run_jobs(worker: Callable[[Job, Tell], None], jobs: list[Job], count: int) -> Generator[Event | Diverged]:
     """Run ``worker`` on each job in a process of its own, ``count`` at a time and in order; yields what they report.
 
     The worker must be picklable. Raises the first `LengthwiseError` of a job and ends the others, which can be

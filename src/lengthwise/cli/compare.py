@@ -1,0 +1,69 @@
+"""The command ``lengthwise compare`` trains every sensible position system on one task and ranks them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.options import options_of
+from lengthwise.cli.threads import Jobs, Threads, number_of_jobs
+from lengthwise.cli.verify import read_budget
+from lengthwise.training.threads import use_threads
+
+if TYPE_CHECKING:
+    from lengthwise.experiments.events import Event
+
+
+@dataclass(frozen=True)
+class CompareSettings:
+    """The options of ``lengthwise compare``."""
+
+    task: Annotated[str, typer.Argument(help="A task (`lengthwise list tasks`) or FILE.py:Class.")]
+    systems: Annotated[
+        str | None,
+        typer.Option("--systems", metavar="all|NAME,…", help="e.g. rope,coupled,pose+rope; default: about eight."),
+    ] = None
+    budget: Annotated[str, typer.Option("--budget", help="Time for everything, e.g. 90s, 10m, 1h.")] = "10m"
+    seeds: Annotated[int, typer.Option("--seeds", help="Seeds of every system.")] = 3
+    max_length: Annotated[int, typer.Option("--max-length", help="The longest training length.")] = 6
+    threads: Threads = None
+    jobs: Jobs = "1"
+    folder: Annotated[Path | None, typer.Option("--out", help="Default: runs/compare/TASK.")] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+
+
+@options_of(CompareSettings)
+def compare(given: CompareSettings) -> None:
+    """Train every sensible position system on one task and rank them by how far they go.
+
+    All systems get the same number of training steps, which the budget decides, and the same small grid of settings,
+    of which the fit on training lengths chooses. The same command goes on where the budget ended.
+    """
+    from lengthwise.experiments.comparison.run import Budget
+    from lengthwise.experiments.defaults import folder_name
+    from lengthwise.tasks import TASKS
+    from lengthwise.workflows.compare import compare as run
+
+    use_threads(given.threads)
+    budget = Budget(read_budget(given.budget), number_of_jobs(given.jobs), given.seeds)
+    task = TASKS.build(given.task)
+    folder = given.folder or Path("runs") / "compare" / folder_name(task)
+    notes = err()
+
+    def observe(event: Event) -> None:
+        if event.ended:
+            state = "" if event.fitted else "not "
+            notes.print(f"{event.job}, seed {event.seed}: {state}fitted, in distribution {event.number:.3f}")
+
+    names = [name.strip() for name in (given.systems or "").split(",") if name.strip()]
+    done = run(task, folder, systems=names, budget=budget, max_length=given.max_length, observe=observe)
+    if given.as_json:
+        emit_json(done.values)
+        return
+    from lengthwise.cli.compare_view import draw
+
+    draw(out(), done)

@@ -1,0 +1,148 @@
+"""The work of a comparison: timing of one step, tuning with the first seed, then the other seeds of what was chosen."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+
+from lengthwise.core.errors import TrainingDivergedError
+from lengthwise.core.files import read_json, write_json
+from lengthwise.core.result_file import RunResult
+from lengthwise.experiments.comparison.plan import Plan, Setting, read_plan
+from lengthwise.experiments.comparison.systems import System
+from lengthwise.experiments.events import Event, Report
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run import in_distribution_score, run_seed, train
+from lengthwise.experiments.run_directory import claim_run_dir, finished, run_directory
+from lengthwise.experiments.sweep import sweep
+from lengthwise.experiments.workers import Tell
+
+RUNS = "runs"
+"""The folder of the run directories inside that of the comparison."""
+TIMED_STEPS, SKIPPED_STEPS = 12, 3
+FIRST_SEED = 0
+
+
+def plan_in(folder: Path) -> Plan:
+    """The plan that a comparison has written before its stages start."""
+    plan = read_plan(folder)
+    assert plan is not None, f"no plan in {folder}"
+    return plan
+
+
+def time_steps(folder: Path, job: Job, tell: Tell) -> None:
+    """Train each point of the grid for a few steps; tells the median seconds of one step, per point."""
+    from lengthwise.training.setup import TaskSetup
+    from lengthwise.training.trainer import Trainer
+
+    plan = plan_in(folder)
+    for index, setting in enumerate(plan.grid):
+        experiment = plan.experiment(plan.system(job.name), setting)
+        setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
+        trainer = Trainer(setup, experiment.training, [FIRST_SEED])
+        taken = []
+        for step in range(TIMED_STEPS):
+            started = time.perf_counter()
+            trainer.step(step)
+            taken.append(time.perf_counter() - started)
+        tell(Event(job.name, FIRST_SEED, "time", index, len(plan.grid), statistics.median(taken[SKIPPED_STEPS:])))
+
+
+def tuning_file(folder: Path, system: System) -> Path:
+    """Where the outcome of the tuning of one system is."""
+    return folder / "tuning" / f"{system.name}.json"
+
+
+def tune(folder: Path, job: Job, tell: Tell) -> None:
+    """Train the first seed on the grid, point by point until one fits in distribution, and measure the chosen one.
+
+    Writes the accuracy in distribution of every point that was tried and the index of the chosen one, which is None
+    where every training diverged. Long lengths play no part in the choice.
+    """
+    plan = plan_in(folder)
+    system = plan.system(job.name)
+    path = tuning_file(folder, system)
+    if not path.exists():
+        found: list[float | None] = []
+        for setting in plan.grid:
+            experiment = plan.experiment(system, setting)
+            found.append(_in_distribution(folder, experiment, job, tell))
+            if (found[-1] or 0.0) >= experiment.evaluation.fit_threshold:
+                break
+        rates = [-1.0 if rate is None else rate for rate in found]
+        chosen = rates.index(max(rates)) if max(rates) >= 0 else None
+        write_json(path, {"system": system.name, "in_distribution": found, "chosen": chosen})
+    setting = chosen_setting(folder, plan, system)
+    if setting is not None:
+        _measure(folder, plan.experiment(system, setting), job, tell)
+
+
+def chosen_setting(folder: Path, plan: Plan, system: System) -> Setting | None:
+    """The setting that tuning chose; None where it has not ended or every training diverged."""
+    path = tuning_file(folder, system)
+    if not path.exists():
+        return None
+    index = read_json(path, what="outcome of a tuning")["chosen"]
+    return None if index is None else plan.grid[index]
+
+
+def train_others(folder: Path, job: Job, tell: Tell) -> None:
+    """Train and measure the other seeds of the chosen setting; a seed that diverges is left without a result."""
+    plan = plan_in(folder)
+    system = plan.system(job.name)
+    setting = chosen_setting(folder, plan, system)
+    if setting is None or plan.seeds == 1:
+        return
+    others = tuple(range(FIRST_SEED + 1, plan.seeds))
+    recipe = Recipe(RUNS, "", (Job(system.name, plan.experiment(system, setting), others),))
+    try:
+        sweep(recipe, folder, observe=tell)
+    except TrainingDivergedError:
+        return
+
+
+def results_of(folder: Path, plan: Plan, system: System) -> list[RunResult]:
+    """The finished seeds of the chosen setting of a system."""
+    setting = chosen_setting(folder, plan, system)
+    if setting is None:
+        return []
+    experiment = plan.experiment(system, setting)
+    found = [
+        finished(run_directory(folder, RUNS, experiment, seed), experiment, seed)
+        for seed in range(FIRST_SEED, plan.seeds)
+    ]
+    return [result for result in found if result is not None]
+
+
+def _in_distribution(folder: Path, experiment: Experiment, job: Job, tell: Tell) -> float | None:
+    """Train the first seed in its run directory and measure it on training lengths; None if it diverges."""
+    run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
+    claim_run_dir(run_folder, experiment, FIRST_SEED)
+    (state,) = train(experiment, [FIRST_SEED], run_folder, _report(job, tell))
+    if state.failure is not None:
+        return None
+    score = in_distribution_score(experiment, state.trained(), experiment.evaluation.fit_samples, FIRST_SEED, "tuning")
+    return score.rate()
+
+
+def _measure(folder: Path, experiment: Experiment, job: Job, tell: Tell) -> None:
+    """Test the trained first seed; its checkpoint is at its end already."""
+    run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
+    result = run_seed(
+        experiment, FIRST_SEED, run_folder, recipe=RUNS, system=job.name, report=_report(job, tell)
+    )  # fmt: skip
+    tell(
+        Event(
+            job.name, FIRST_SEED, "finished", number=result.in_distribution.rate, fitted=result.fitted,
+            seconds=result.seconds,
+        )
+    )  # fmt: skip
+
+
+def _report(job: Job, tell: Tell) -> Report:
+    def report(what: str, done: int, total: int, number: float = 0.0, /) -> None:
+        tell(Event(job.name, FIRST_SEED, what, done, total, number))
+
+    return report

@@ -1,0 +1,155 @@
+"""The position systems that a comparison trains: which scheme suits which encoding and task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lengthwise.core.config import config
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.rng import stream
+from lengthwise.experiments.defaults import MAX_LENGTH, coupled_name, roomy_scheme
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.tasks import Task
+
+RANDOM_START = "random-start"
+"""`Sequential` with a random start in training, as `roomy_scheme` knows it."""
+DRAWS_AT_TEST = 4
+
+
+@config
+class System:
+    """A position scheme and an encoding, both by name."""
+
+    scheme: str
+    encoding: str
+
+    @property
+    def name(self) -> str:
+        """``scheme+encoding``; without positions, ``nope`` alone."""
+        return "nope" if (self.scheme, self.encoding) == ("sequential", "nope") else f"{self.scheme}+{self.encoding}"
+
+
+STANDARD = (
+    System("sequential", "nope"),
+    System(RANDOM_START, "learned"),
+    System("randomized", "learned"),
+    System("sequential", "rope"),
+    System("pose", "rope"),
+    System("sequential", "alibi"),
+    System("sequential", "fire"),
+)
+"""What is compared without ``--systems``, after the coupled system where the task states places."""
+
+
+def coupled_system(task: Task) -> System | None:
+    """Coupled ids with a learned table; None if the task states no places, or nothing gives the ids of its answers.
+
+    The ids of the answer are given where they follow from the layout alone. Where they depend on the content, the
+    model has to predict them, since giving them would give the answer away.
+    """
+    name = coupled_name(task)
+    if name is None:
+        return None
+    if places_follow_from_layout(task):
+        return System("coupled", "learned")
+    return System(name, "learned") if name == "predictive-coupling" else None
+
+
+def places_follow_from_layout(task: Task) -> bool:
+    """Whether the places of the predicted tokens are the same in all strings of a layout."""
+    length = (task.lengths(1, MAX_LENGTH) or task.lengths(1, 20 * MAX_LENGTH))[-1]
+    batch = task.batch(length, 64, stream(0, "comparison", "places"))
+    return bool((batch.places[:, batch.scored] == batch.places[:1, batch.scored]).all())
+
+
+def standard_systems(task: Task) -> tuple[System, ...]:
+    """The coupled system, if the task has one, and `STANDARD`."""
+    coupled = coupled_system(task)
+    return ((coupled,) if coupled is not None else ()) + STANDARD
+
+
+def sensible_systems(task: Task) -> tuple[System, ...]:
+    """Every scheme with every encoding under which it does something of its own.
+
+    Without positions all schemes are the same. A random start changes nothing where only differences of ids count. A
+    table without a random start has no trained rows beyond the training lengths. Schemes that follow places need a
+    task that states them.
+    """
+    coupled = coupled_system(task)
+    found = [] if coupled is None else [coupled]
+    for encoding in ENCODINGS:
+        cls = ENCODINGS.get(encoding)
+        if encoding == "nope":
+            found.append(System("sequential", "nope"))
+            continue
+        for scheme in (RANDOM_START, *SCHEMES):
+            if scheme == "sequential" and cls.has_table:
+                continue
+            if scheme == RANDOM_START and cls.translation_invariant:
+                continue
+            if _applies(task, scheme, coupled):
+                found.append(System(scheme, encoding))
+    return tuple(dict.fromkeys(found))
+
+
+def _applies(task: Task, scheme: str, coupled: System | None) -> bool:
+    if scheme == RANDOM_START or not SCHEMES.get(scheme).uses_places:
+        return scheme == RANDOM_START or _gives_ids(task, scheme)
+    if coupled is None or SCHEMES.get(scheme).predicted != (coupled.scheme == "predictive-coupling"):
+        return False
+    return _gives_ids(task, scheme)
+
+
+def _gives_ids(task: Task, scheme: str) -> bool:
+    """Whether the scheme can give ids to a string of this task."""
+    try:
+        assigned(task, roomy_scheme(task, scheme, MAX_LENGTH), MAX_LENGTH)
+    except LengthwiseError:
+        return False
+    return True
+
+
+def assigned(task: Task, scheme: PositionScheme, length: int) -> np.ndarray:
+    """Test ids ``[B, T, L]`` of a few strings; raises `LengthwiseError` where the scheme does not suit the task."""
+    near = (task.lengths(1, length) or task.lengths(1, 20 * length))[-1]
+    rng = stream(0, "comparison", "ids")
+    scheme.check_rule(task.place_rule)
+    batch = task.batch(near, DRAWS_AT_TEST, rng)
+    return scheme.for_evaluation().assign(batch.places, task.levels, rng)
+
+
+def chosen_systems(task: Task, names: Sequence[str]) -> tuple[System, ...]:
+    """The systems of these names: `standard_systems` for none, `sensible_systems` for ``all``.
+
+    A name is ``scheme+encoding``, or an encoding alone (with plain ids, or a random start for a table), or a scheme
+    alone (with a learned table; ``pose`` with RoPE). Raises `LengthwiseError` for an unknown name, and for a scheme
+    that gives no ids on this task.
+    """
+    if not names:
+        return standard_systems(task)
+    if list(names) == ["all"]:
+        return sensible_systems(task)
+    return tuple(dict.fromkeys(_system(task, name) for name in names))
+
+
+def _system(task: Task, name: str) -> System:
+    if name == "coupled" and (coupled := coupled_system(task)) is not None:
+        return coupled
+    scheme, plus, encoding = name.partition("+")
+    known_scheme = scheme == RANDOM_START or scheme in SCHEMES
+    if not plus and known_scheme:
+        encoding = "rope" if scheme == "pose" else "learned"
+    elif not plus and name in ENCODINGS:
+        scheme, encoding = RANDOM_START if ENCODINGS.get(name).has_table else "sequential", name
+    elif not plus or not known_scheme or encoding not in ENCODINGS:
+        known = [system.name for system in (*standard_systems(task), *sensible_systems(task))]
+        raise UnknownNameError("system", name, dict.fromkeys([*known, *ENCODINGS, *SCHEMES, "all"]))
+    if scheme != RANDOM_START:
+        try:
+            assigned(task, roomy_scheme(task, scheme, MAX_LENGTH), MAX_LENGTH)
+        except LengthwiseError as error:
+            raise LengthwiseError(f"system {name!r} does not suit task {task.name!r}: {error}") from None
+    return System(scheme, encoding)

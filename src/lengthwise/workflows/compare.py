@@ -1,0 +1,100 @@
+"""Compares the position systems on one task: training, ranking, and what theory and structure say beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lengthwise.core.config import fields_of
+from lengthwise.core.files import write_json, write_text
+from lengthwise.experiments.comparison.plan import MAX_LENGTH, REACH, Plan
+from lengthwise.experiments.comparison.ranking import differ_in_every_seed, ranked
+from lengthwise.experiments.comparison.run import DEFAULT_BUDGET, Budget, run_comparison
+from lengthwise.experiments.provenance import provenance
+from lengthwise.experiments.workers import Tell
+from lengthwise.prediction.predict import predict_task
+from lengthwise.prediction.systems import SYSTEMS
+from lengthwise.prediction.verdict import SHOWN, Prediction
+from lengthwise.report.figures.comparison_figure import draw_comparison
+from lengthwise.tasks import Task
+
+RESULT, PICTURE = "comparison.json", "comparison.svg"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outcome of a comparison as plain JSON values, and the folder where it is."""
+
+    values: dict[str, Any]
+    folder: Path
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per system, best first."""
+        return self.values["systems"]
+
+
+def compare(
+    task: Task,
+    folder: Path,
+    *,
+    systems: Sequence[str] = (),
+    budget: Budget = DEFAULT_BUDGET,
+    max_length: int = MAX_LENGTH,
+    observe: Tell = lambda event: None,
+) -> Comparison:
+    """Train and rank the systems; writes ``comparison.json`` and ``comparison.svg``.
+
+    Raises `LengthwiseError` as `run_comparison` does.
+    """
+    plan = run_comparison(
+        task, folder, systems=systems, budget=budget, max_length=max_length, observe=observe
+    )  # fmt: skip
+    return gathered(task, plan, folder, budget)
+
+
+def gathered(task: Task, plan: Plan, folder: Path, budget: Budget) -> Comparison:
+    """The comparison from the files of a folder, with the verdict and the structure of every system."""
+    rows = ranked(folder, plan)
+    prediction = predict_task(task)
+    for row in rows:
+        row |= explained(prediction, row["scheme"], row["encoding"])
+    values = {
+        "task": plan.task,
+        "name": task.name,
+        "trained_to": plan.max_length,
+        "tests": list(plan.tests),
+        "reach_at": REACH,
+        "steps": plan.steps,
+        "seeds": plan.seeds,
+        "budget_seconds": budget.seconds,
+        "jobs": budget.jobs,
+        "grid": [fields_of(setting) for setting in plan.grid],
+        "systems": rows,
+        "top_and_bottom_differ_in_every_seed": differ_in_every_seed(rows),
+        **provenance("cpu"),
+    }
+    write_json(folder / RESULT, values)
+    figure = draw_comparison(values)
+    if figure is not None:
+        write_text(folder / PICTURE, figure.svg())
+    return Comparison(values, folder)
+
+
+def explained(prediction: Prediction, scheme: str, encoding: str) -> dict[str, Any]:
+    """The verdict for a system and the sparsity and span under its ids; None where theory says nothing."""
+    scheme_name, random_start = ("sequential", True) if scheme == "random-start" else (scheme, False)
+    wanted = {"name": scheme_name, **({"random_start": True} if random_start else {})}
+    name = next((s.name for s in SYSTEMS if s.scheme == wanted and s.encoding == encoding), None)
+    verdict = next((v for v in prediction.verdicts if v.system == name), None)
+    ids = "coupled" if scheme in ("coupled", "predictive-coupling") else "sequential"
+    row = next((row for row in prediction.structure if row.scheme == ids), None)
+    return {
+        "verdict": None if verdict is None else SHOWN[verdict.answer],
+        "why": None if verdict is None else verdict.why,
+        "sparsity": None if row is None else list(row.sparsity),
+        "span": None if row is None else list(row.span),
+        "structure_lengths": None if row is None else list(row.lengths),
+    }

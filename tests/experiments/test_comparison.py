@@ -1,0 +1,219 @@
+"""A comparison trains every system alike, chooses settings by training lengths, resumes, and says what is missing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.experiments.comparison import plan as planning
+from lengthwise.experiments.comparison import run as running
+from lengthwise.experiments.comparison import stages
+from lengthwise.experiments.comparison.plan import GRID, Plan, Setting, default_tests, read_plan, steps_for
+from lengthwise.experiments.comparison.ranking import differ_in_every_seed, ranked, reach
+from lengthwise.experiments.comparison.run import Budget, run_comparison
+from lengthwise.experiments.comparison.stages import tuning_file
+from lengthwise.experiments.comparison.systems import (
+    System,
+    chosen_systems,
+    coupled_system,
+    sensible_systems,
+    standard_systems,
+)
+from lengthwise.experiments.run import check_ids
+from lengthwise.experiments.run_directory import run_directory
+from lengthwise.report.comparison_table import comparison_table
+from lengthwise.tasks import TASKS
+from lengthwise.workflows.compare import compare
+
+TINY = (Setting(1, 1e-2, 0.0), Setting(1, 1e-3, 0.0))
+
+OWN_TASK = '''
+from functools import cached_property
+from lengthwise.core.config import config
+from lengthwise.core.vocab import EOS, Vocab
+from lengthwise.tasks.base import Task
+
+@config
+class Echo(Task):
+    """One letter, and the same again."""
+    summary = "echo"
+    @cached_property
+    def vocab(self): return Vocab.of("ab")
+    def write(self, seq, layout, rng):
+        x = rng.integers(2, size=(layout.length, seq.size)) + 4
+        seq.bos()
+        given = seq.givens(x)
+        seq.sep()
+        seq.predicted(x[0], parents=[given[0]])
+        seq.eos()
+    def answer(self, prompt):
+        if len(prompt) < 3 or prompt[-1] != "<sep>": raise ValueError("no prompt")
+        return [prompt[1], EOS]
+'''
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings of a few steps on the smallest models."""
+    monkeypatch.setattr(planning, "FEWEST_STEPS", 5)
+    monkeypatch.setattr(planning, "MOST_STEPS", 6)
+    monkeypatch.setattr(running, "FEWEST_STEPS", 5)
+    monkeypatch.setattr(stages, "TIMED_STEPS", 4)
+    made = Plan
+
+    def small(*values: Any) -> Plan:
+        return dataclasses.replace(made(*values), grid=TINY, width=8, heads=1, batch_size=8, samples=2, fit_samples=4)
+
+    monkeypatch.setattr(running, "Plan", small)
+
+
+def test_reach_ends_at_the_first_length_that_fails():
+    assert reach({5: 1.0, 10: 0.96, 20: 0.94, 40: 1.0}) == 10
+    assert reach({20: 0.95, 10: 0.95}) == 20
+    assert reach({5: 0.9, 10: 1.0}) == 0
+    assert reach({}) == 0
+
+
+@pytest.mark.parametrize("task", ["addition", "sort", "retrieval", "majority"])
+def test_every_sensible_system_can_give_ids_up_to_the_longest_test(task: str):
+    built = TASKS.build(task)
+    systems = sensible_systems(built)
+    assert len(set(systems)) == len(systems)
+    assert set(standard_systems(built)) <= set(systems)
+    plan = Plan(TASKS.describe(built), systems, 4, default_tests(built, 4), 1, 10)
+    for system in systems:
+        check_ids(plan.experiment(system, GRID[0]), 0)
+
+
+def test_ids_of_the_answer_are_given_only_where_they_give_nothing_away():
+    assert coupled_system(TASKS.build("addition")) == System("coupled", "learned")
+    assert coupled_system(TASKS.build("sort")) == System("predictive-coupling", "learned")
+    assert all(system.scheme != "coupled" for system in sensible_systems(TASKS.build("sort")))
+
+
+def test_systems_by_short_names():
+    task = TASKS.build("addition")
+    found = chosen_systems(task, ["rope", "ape+rope"[4:], "pose", "learned", "coupled", "nope", "randomized+fire"])
+    assert [system.name for system in found] == [
+        "sequential+rope", "pose+rope", "random-start+learned", "coupled+learned", "nope", "randomized+fire",
+    ]  # fmt: skip
+    with pytest.raises(UnknownNameError, match="Did you mean 'rope'"):
+        chosen_systems(task, ["rop"])
+
+
+def test_a_budget_decides_the_steps_and_may_be_too_small():
+    seconds = {"a": (0.01, 0.02), "b": (0.03, 0.01)}
+    assert steps_for(600.0, 1, seconds, 3) == int(planning.SHARE * 600 / 0.17) // 50 * 50
+    assert steps_for(600.0, 2, seconds, 3) == pytest.approx(2 * steps_for(600.0, 1, seconds, 3), abs=100)
+    with pytest.raises(
+        LengthwiseError, match=r"--budget 10s gives each training \d+ steps, and at least 200 are needed"
+    ):
+        steps_for(10.0, 1, seconds, 3)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_task_file_from_nothing_to_a_table(tmp_path: Path):
+    (tmp_path / "own.py").write_text(OWN_TASK, encoding="utf-8")
+    task = TASKS.build(f"{tmp_path / 'own.py'}:Echo")
+    out = tmp_path / "out"
+    budget = Budget(seconds=600.0, seeds=2)
+    found = compare(task, out, systems=["nope", "rope"], budget=budget, max_length=2)
+    assert [row["missing"] for row in found.rows] == [0, 0]
+    assert all(len(row["seeds"]) == 2 and row["setting"] for row in found.rows)
+    written = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    assert written["systems"] == found.rows
+    assert "<svg" in (out / "comparison.svg").read_text(encoding="utf-8")
+    assert len(comparison_table(written).rows) == 2
+    # A point of the grid that fits ends the search, so one or two of them were tried, never with long lengths in view.
+    tried = json.loads(tuning_file(out, System("sequential", "nope")).read_text(encoding="utf-8"))
+    assert set(tried) == {"system", "in_distribution", "chosen"}
+    assert tried["in_distribution"][tried["chosen"]] == max(tried["in_distribution"])
+
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("result.json")}
+    again = compare(task, out, systems=["nope", "rope"], budget=Budget(seconds=1e-6, seeds=2), max_length=2)
+    assert [row["seeds"] for row in again.rows] == [row["seeds"] for row in found.rows]
+    assert before == {path: path.stat().st_mtime_ns for path in out.rglob("result.json")}, "nothing runs twice"
+    with pytest.raises(LengthwiseError, match="holds a comparison of other systems, lengths or seeds"):
+        run_comparison(task, out, systems=["nope"], budget=budget, max_length=2)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_what_the_budget_cuts_off_is_named_and_goes_on(tmp_path: Path):
+    task = TASKS.build("parity")
+    wanted = {"systems": ["nope", "rope"], "max_length": 2}
+    none = compare(task, tmp_path, budget=Budget(seconds=1e-6, seeds=1), **wanted)
+    assert [row["missing"] for row in none.rows] == [1, 1]
+    notes = " ".join(comparison_table(none.values).notes)
+    assert "seeds that the budget did not reach: nope (1), sequential+rope (1); the same command goes on" in notes
+    assert not (tmp_path / "comparison.svg").exists(), "there is nothing to draw yet"
+    done = compare(task, tmp_path, budget=Budget(seconds=600.0, seeds=1), **wanted)
+    assert [row["missing"] for row in done.rows] == [0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("tiny")
+def test_processes_side_by_side_find_the_same(tmp_path: Path):
+    task = TASKS.build("parity")
+    first = run_comparison(task, tmp_path / "one", systems=["nope", "rope"], budget=Budget(600.0, 1, 2), max_length=2)
+    (tmp_path / "two" / "tuning").mkdir(parents=True)
+    first.write(tmp_path / "two")
+    run_comparison(task, tmp_path / "two", systems=["nope", "rope"], budget=Budget(600.0, 2, 2), max_length=2)
+    ours, theirs = (ranked(tmp_path / name, first) for name in ("one", "two"))
+    for mine, other in zip(ours, theirs, strict=True):
+        assert (mine["system"], mine["tuning"]) == (other["system"], other["tuning"])
+        for one, two in zip(mine["seeds"], other["seeds"], strict=True):
+            assert {**one, "seconds": 0} == {**two, "seconds": 0}
+
+
+def _plan_with_results(folder: Path, outcomes: dict[str, list[tuple[bool, dict[int, float]]]]) -> Plan:
+    """A folder as if systems had been trained, with a fit and the exact match by length for each seed."""
+    task = TASKS.build("parity")
+    systems = chosen_systems(task, list(outcomes))
+    plan = Plan(TASKS.describe(task), systems, 4, (4, 8, 16), 3, 10)
+    plan.write(folder)
+    for system, seeds in zip(systems, outcomes.values(), strict=True):
+        tuning_file(folder, system).parent.mkdir(exist_ok=True)
+        tuning_file(folder, system).write_text(json.dumps({"in_distribution": [1.0], "chosen": 0}), encoding="utf-8")
+        experiment = plan.experiment(system, plan.grid[0])
+        for seed, (fitted, rates) in enumerate(seeds):
+            made = run_directory(folder, "runs", experiment, seed)
+            made.mkdir(parents=True)
+            scores = [_score(length, rate) for length, rate in rates.items()]
+            values = {"format": 1, "recipe": "runs", "system": system.name, "experiment": experiment.to_json(),
+                      "seed": seed, "fitted": fitted, "in_distribution": _score(4, 1.0 if fitted else 0.5),
+                      "scores": scores, "seconds": 1.0}  # fmt: skip
+            (made / "result.json").write_text(json.dumps(values), encoding="utf-8")
+    return plan
+
+
+def _score(length: int, rate: float) -> dict[str, Any]:
+    right = round(100 * rate)
+    return {"length": length, "axes": {}, "n": 100, "exact_match": right / 100, "correct": {"exact_match": right},
+            "tokens": 100, "tokens_total": 100, "first_error": {}, "first_error_at": []}  # fmt: skip
+
+
+def test_ranking_by_the_median_seed_with_unfitted_ones_named(tmp_path: Path):
+    far, near, never = {4: 1.0, 8: 1.0, 16: 0.97}, {4: 1.0, 8: 0.5, 16: 0.0}, {4: 0.4}
+    plan = _plan_with_results(
+        tmp_path,
+        {
+            "fire": [(False, never)] * 3,
+            "rope": [(True, near)] * 3,
+            "alibi": [(True, far), (True, far), (False, never)],
+            "nope": [(True, far)] * 3,
+        },
+    )
+    assert read_plan(tmp_path) == plan
+    rows = ranked(tmp_path, plan)
+    assert [(row["system"], row["reach"], row["fitted"]) for row in rows] == [
+        ("nope", 16, 3), ("sequential+alibi", 16, 2), ("sequential+rope", 4, 3), ("sequential+fire", 0, 0),
+    ]  # fmt: skip
+    assert differ_in_every_seed(rows) is True
+    assert differ_in_every_seed(rows[3:]) is None
+    assert differ_in_every_seed([rows[0], rows[0]]) is False
+    assert [seed["reach"] for seed in rows[1]["seeds"]] == [16, 16, 0]
