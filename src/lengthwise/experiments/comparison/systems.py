@@ -74,7 +74,7 @@ def standard_systems(task: Task) -> tuple[System, ...]:
 def sensible_systems(task: Task) -> tuple[System, ...]:
     """Every scheme with every encoding under which it does something of its own.
 
-    Without positions all schemes are the same. A random start changes nothing where only differences of ids count. A
+    Where an encoding does not use ids, all schemes are the same. A random start changes nothing where only differences of ids count. A
     table without a random start has no trained rows beyond the training lengths. Schemes that follow places need a
     task that states them.
     """
@@ -82,8 +82,8 @@ def sensible_systems(task: Task) -> tuple[System, ...]:
     found = [] if coupled is None else [coupled]
     for encoding in ENCODINGS:
         cls = ENCODINGS.get(encoding)
-        if encoding == "nope":
-            found.append(System("sequential", "nope"))
+        if not cls.uses_ids:
+            found.append(System("sequential", encoding))
             continue
         for scheme in (RANDOM_START, *SCHEMES):
             if scheme == "sequential" and cls.has_table:
