@@ -74,9 +74,9 @@ def standard_systems(task: Task) -> tuple[System, ...]:
 def sensible_systems(task: Task) -> tuple[System, ...]:
     """Every scheme with every encoding under which it does something of its own.
 
-    Where an encoding does not use ids, all schemes are the same. A random start changes nothing where only differences of ids count. A
-    table without a random start has no trained rows beyond the training lengths. Schemes that follow places need a
-    task that states them.
+    Where an encoding does not use ids, all schemes are the same. A random start changes nothing where only differences
+    of ids count. A table without a random start has no trained rows beyond the training lengths. Schemes that follow
+    places need a task that states them.
     """
     coupled = coupled_system(task)
     found = [] if coupled is None else [coupled]
