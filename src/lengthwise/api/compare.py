@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.components import task as build_task
 from lengthwise.core.table import Table, Tabular
-from lengthwise.report.comparison_table import comparison_table
+from lengthwise.report.comparison.table import comparison_table
 from lengthwise.tasks import Task
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Comparison(Tabular):
     def plot(self) -> Drawing:
         """The picture of the ranking; raises `LengthwiseError` if no seed was finished."""
         from lengthwise.core.errors import LengthwiseError
-        from lengthwise.report.figures.comparison_figure import draw_comparison
+        from lengthwise.report.comparison.figure import draw_comparison
 
         figure = draw_comparison(self.values)
         if figure is None:

@@ -14,7 +14,7 @@ def draw(console: Console, comparison: Comparison) -> None:
     """The table of `comparison_table`, notes below it, and where the picture is."""
     from rich.text import Text
 
-    from lengthwise.report.comparison_table import comparison_table, notes_of
+    from lengthwise.report.comparison.table import comparison_table, notes_of
 
     values = comparison.values
     table = comparison_table(values)

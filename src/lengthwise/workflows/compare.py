@@ -17,7 +17,7 @@ from lengthwise.experiments.workers import Tell
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.systems import SYSTEMS
 from lengthwise.prediction.verdict import SHOWN, Prediction
-from lengthwise.report.figures.comparison_figure import draw_comparison
+from lengthwise.report.comparison.figure import draw_comparison
 from lengthwise.tasks import Task
 
 RESULT, PICTURE = "comparison.json", "comparison.svg"

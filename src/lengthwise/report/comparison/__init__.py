@@ -1,0 +1,1 @@
+"""The table and the picture of a comparison, from its result file."""
