@@ -139,7 +139,9 @@ def test_memory_and_range_errors_are_one_line(terminal: Terminal, monkeypatch: p
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "not enough memory"),
         (OverflowError("int too big to convert"), "a number is too large (int too big to convert)"),
     ):
-        monkeypatch.setattr("lengthwise.report.example.example", lambda *_, error=error: (_ for _ in ()).throw(error))
+        monkeypatch.setattr(
+            "lengthwise.prediction.task_example.example", lambda *_, error=error: (_ for _ in ()).throw(error)
+        )
         one_line(terminal("show", "addition"), says)
 
 

@@ -37,7 +37,7 @@ def couple(
     use_threads(threads)
     from lengthwise.prediction.target import parse_target, unsuitable
     from lengthwise.prediction.task_coupling import couple as find
-    from lengthwise.report.example import configured
+    from lengthwise.prediction.task_example import configured
     from lengthwise.tasks import Task
 
     for edit in edits or []:

@@ -41,7 +41,7 @@ def _print(catalogue: dict[str, list[dict[str, Any]]]) -> None:
             table.add_row()
         table.add_row(Text(kind, style="bold"))
         for entry in entries:
-            line = Text(entry["summary"])
+            line = Text(entry["summary"] + (f"  ({entry['from']})" if "from" in entry else ""))
             settings = "  ".join(f"{key}={_value(value)}" for key, value in entry.get("settings", {}).items())
             if settings:
                 line.append("\n" + settings, style="dim")

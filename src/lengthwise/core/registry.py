@@ -29,7 +29,8 @@ class Registry(Generic[T]):
         """
         self.kind, self._base = kind, base
         self._classes: dict[str, type[T]] = {}
-        self._aliases: dict[str, dict[str, Any]] = {}
+        self.aliases: dict[str, dict[str, Any]] = {}
+        """By name: the configured component that an alias stands for."""
 
     @property
     def _installed(self) -> dict[str, Any]:
@@ -52,25 +53,25 @@ class Registry(Generic[T]):
         """Enter a configured component under a name of its own; `describe` gives its class's name and its fields."""
         if name in self:
             raise ValueError(f"{self.kind} {name!r} is registered twice")
-        self._aliases[name] = spec
+        self.aliases[name] = spec
 
     def __iter__(self) -> Iterator[str]:
         yield from self._classes
-        yield from self._aliases
-        yield from (name for name in self._installed if name not in self._classes and name not in self._aliases)
+        yield from self.aliases
+        yield from (name for name in self._installed if name not in self._classes and name not in self.aliases)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._classes or name in self._aliases or name in self._installed
+        return name in self._classes or name in self.aliases or name in self._installed
 
     def get(self, name: str) -> type[T]:
         """The class under ``name``; raises `UnknownNameError` with a suggestion."""
         if name in self._classes:
             return self._classes[name]
-        if name in self._aliases:
-            return self._classes[self._aliases[name]["name"]]
+        if name in self.aliases:
+            return self._classes[self.aliases[name]["name"]]
         if self._base is not None and (":" in name or name.endswith(".py")):
             return load_class(name, self._base, kind=self.kind)
         if name in self._installed:
@@ -78,6 +79,11 @@ class Registry(Generic[T]):
             # A class that also registers itself when it is imported is entered by then.
             return self._classes[name] if name in self._classes else self.register(name)(found)
         raise UnknownNameError(self.kind, name, self)
+
+    def is_built_in(self, name: str) -> bool:
+        """Whether the component of this name is part of this package, so that nothing else has to be imported."""
+        name = self.aliases.get(name, {"name": name})["name"]
+        return name in self._classes and self._classes[name].__module__.partition(".")[0] == "lengthwise"
 
     def origin(self, name: str) -> str:
         """Where a component comes from: ``lengthwise``, another package, or a module of the user's."""
@@ -94,7 +100,7 @@ class Registry(Generic[T]):
             return spec
         if "name" not in spec:
             raise LengthwiseError(f"a {self.kind} needs a name; write {{'name': ...}} with one of: {', '.join(self)}")
-        values = {**self._aliases.get(spec["name"], {}), **spec}
+        values = {**self.aliases.get(spec["name"], {}), **spec}
         del values["name"]
         return from_fields(self.get(spec["name"]), values, where=f"{self.kind} {spec['name']!r}")
 

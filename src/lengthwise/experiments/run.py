@@ -15,6 +15,7 @@ from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished
+from lengthwise.prediction.stored_task import is_built_in, to_store
 
 if TYPE_CHECKING:
     from lengthwise.models.transformer import Transformer
@@ -100,9 +101,17 @@ def measure(experiment: Experiment, state: RunState, *, recipe: str, system: str
             "seconds": round(state.progress.seconds, 2),
             "probes": state.progress.probes,
             "parameters": model.parameter_count,
+            **_own_task(experiment),
             **provenance(chosen_device()),
         }
     )
+
+
+def _own_task(experiment: Experiment) -> dict[str, Any]:
+    """What a page needs to show a task that is not built in; nothing for one that is."""
+    if is_built_in(experiment.task):
+        return {}
+    return {"task": to_store(experiment.task, experiment.evaluation.lengths).to_json()}
 
 
 def score_bins(experiment: Experiment, model: Transformer, seed: int, report: Report = silent) -> list[LengthScore]:

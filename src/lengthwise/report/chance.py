@@ -12,9 +12,9 @@ from lengthwise.tasks import TASKS, Task
 
 
 def known_task(experiment: Mapping[str, Any]) -> Task | None:
-    """The registered task of a configuration; None for other tasks, whose files would run code."""
+    """The built-in task of a configuration; None for other tasks, whose files or packages would run code."""
     spec = experiment["task"]
-    if spec["name"] not in TASKS:
+    if not TASKS.is_built_in(spec["name"]):
         return None
     try:
         return TASKS.build(dict(spec))

@@ -10,6 +10,7 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import check_seal, checked, each_once, result_files
+from lengthwise.prediction.stored_task import StoredTask, stored_task
 
 Axes = tuple[tuple[str, int], ...]
 """The axes of a test beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""
@@ -46,15 +47,17 @@ class Result:
     commit: str
     machine: Mapping[str, Any]
     time: str
+    task: StoredTask | None = None
+    """What the file says of a task of the user's own."""
 
     @classmethod
     def of(cls, values: Any, *, where: str = "result") -> Result:
         """From the contents of a result file; raises `LengthwiseError` that names ``where`` if they are damaged."""
-        return cls._of_sound(checked(values, where))
+        return cls._of_sound(checked(values, where), where)
 
     @classmethod
-    def _of_sound(cls, values: Mapping[str, Any]) -> Result:
-        machine = values.get("machine")
+    def _of_sound(cls, values: Mapping[str, Any], where: str) -> Result:
+        machine, stored = values.get("machine"), values.get("task")
         return cls(
             recipe=str(values.get("recipe", "")),
             system=values["system"],
@@ -68,6 +71,7 @@ class Result:
             commit=str(values.get("commit", "unknown")),
             machine=machine if isinstance(machine, dict) else {},
             time=str(values.get("time", "")),
+            task=None if stored is None else stored_task(stored, where),
         )
 
     @property
@@ -97,7 +101,7 @@ def load(folders: Iterable[Path]) -> list[Result]:
 def runs(files: Iterable[tuple[Path, Any]]) -> list[Result]:
     """The results of training runs in these files, each run once; raises `LengthwiseError` as `load` does."""
     sound = [(path, checked(values, f"result file {path}")) for path, values in files]
-    return [Result._of_sound(values) for _, values in each_once(sound)]
+    return [Result._of_sound(values, f"result file {path}") for path, values in each_once(sound)]
 
 
 def kind_of(values: Any) -> str | None:

@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from lengthwise.core.config import canonical_json
+from lengthwise.prediction.stored_task import StoredTask
 from lengthwise.report.result import Axes, Result, Score
 from lengthwise.report.statistics import Estimate, estimate
 
@@ -55,6 +56,11 @@ class SystemSummary:
     def experiment(self) -> dict[str, Any]:
         """The configuration of the experiment."""
         return dict(self.results[0].experiment)
+
+    @property
+    def task(self) -> StoredTask | None:
+        """What the result files say of a task of the user's own."""
+        return next((result.task for result in self.results if result.task is not None), None)
 
     @property
     def max_length(self) -> int:

@@ -6,16 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lengthwise.positions.schemes import SCHEMES
+from lengthwise.prediction.stored_task import title_of
+from lengthwise.prediction.task_example import (
+    StructureTable,
+    Token,
+    TokenSequence,
+    short_example,
+    tested_structure,
+)
 from lengthwise.report.chance import known_task
-from lengthwise.report.example import Example, StructureTable, Token, example, structure_table
-from lengthwise.report.figures.dependency_figure import MOST_TOKENS, draw_dependencies
+from lengthwise.report.figures.dependency_figure import draw_dependencies
 from lengthwise.report.pictures import Picture
 from lengthwise.report.summary import SystemSummary
 from lengthwise.tasks import Task
 
 MOST_FIGURES = 2
 """Further tasks of a recipe show their examples without figures and structure tables."""
+NOT_STORED = (
+    "This task is not part of lengthwise, and this result was written before results kept the structure of such tasks. "
+    "Its file is not run to draw a page."
+)
 CAPTION = (
     "The dependencies of the example. Bold: predicted tokens. Filled: one of them; outlined: the tokens that it "
     "depends on. Faint lines: all other dependencies."
@@ -38,14 +48,13 @@ class TaskSection:
 
 def task_sections(systems: Iterable[SystemSummary]) -> list[TaskSection]:
     """One section per task; configurations of a task with the same example share one."""
-    specs = {repr(sorted(s.experiment["task"].items(), key=str)): s.experiment for s in systems}
-    found: dict[object, tuple[Mapping[str, Any], Example | None]] = {}
-    for experiment in specs.values():
-        task = known_task(experiment)
-        shown = None if task is None else _example(task)
-        key = experiment["task"]["name"] if shown is None else (shown.task.name, shown.tokens)
-        found.setdefault(key, (experiment, shown))
-    labels = _labels([experiment["task"] for experiment, _ in found.values()])
+    specs = {repr(sorted(s.experiment["task"].items(), key=str)): s for s in systems}
+    found: dict[object, tuple[SystemSummary, TokenSequence | None]] = {}
+    for system in specs.values():
+        shown = _example(system)
+        name = system.experiment["task"]["name"]
+        found.setdefault(name if shown is None else (title_of(name), shown.tokens), (system, shown))
+    labels = _labels([system.experiment["task"] for system, _ in found.values()])
     pairs = enumerate(zip(labels, found.values(), strict=True))
     return [_section(label, *pair, index < MOST_FIGURES) for index, (label, pair) in pairs]
 
@@ -57,33 +66,31 @@ def _labels(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
         rivals = [other for other in tasks if other["name"] == task["name"]]
         keys = [key for key, value in task.items() if isinstance(value, bool | str) and key != "name"]
         parts = [f"{key} {task[key]}" for key in keys if any(other.get(key) != task[key] for other in rivals)]
-        labels.append(", ".join([str(task["name"]), *parts]))
+        labels.append(", ".join([title_of(str(task["name"])), *parts]))
     return labels
 
 
-def _section(label: str, experiment: Mapping[str, Any], shown: Example | None, full: bool) -> TaskSection:
-    task = known_task(experiment)
-    if task is None:
-        note = "This task is not part of lengthwise. Its file is not run to draw a report, so no structure is shown."
-        return TaskSection(label, note=note)
-    about = TaskSection(label, task.summary)
+def _section(label: str, system: SystemSummary, shown: TokenSequence | None, full: bool) -> TaskSection:
+    task, stored = known_task(system.experiment), system.task
+    if task is None and stored is None:
+        return TaskSection(label, note=NOT_STORED)
+    about = TaskSection(label, task.summary if task is not None else stored.summary if stored is not None else "")
     if shown is not None:
         about = replace(about, note=f"An example of length {shown.length}:", length=shown.length, tokens=shown.tokens)
     if not full:
         return about
-    tested = experiment.get("evaluation", {}).get("lengths") or []
-    lengths = sorted({int(n) for n in tested if task.lengths(int(n), int(n))})[:6] or None
     figure = None if shown is None else Picture(f"{label}-dependencies", draw_dependencies(shown))
-    return replace(about, structure=structure_table(task, lengths, 0), figure=figure)
+    return replace(about, structure=_structure(system, task), figure=figure)
 
 
-def _example(task: Task) -> Example | None:
-    """The longest test layout of at most 12 if there is one, else a length near 5; None if all are too long to draw."""
-    lengths: Sequence[int] = task.lengths(1, 12)
-    tested = [(length, layout) for length in lengths for layout in task.test_layouts(length)[:1]]
-    others = [(length, None) for length in sorted(lengths, key=lambda n: abs(n - 5))]
-    for length, layout in [*tested[-1:], *others]:
-        shown = example(task, SCHEMES.build("coupled"), length, 0, layout)
-        if shown.scored and len(shown.tokens) <= MOST_TOKENS:
-            return shown
-    return None
+def _structure(system: SystemSummary, task: Task | None) -> StructureTable | None:
+    if task is None:
+        return None if system.task is None else system.task.structure
+    return tested_structure(task, system.experiment.get("evaluation", {}).get("lengths") or [])
+
+
+def _example(system: SystemSummary) -> TokenSequence | None:
+    task = known_task(system.experiment)
+    if task is not None:
+        return short_example(task)
+    return None if system.task is None else system.task.example

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from lengthwise.core.config import fields_of
@@ -34,7 +35,8 @@ def encoding_named(name: str) -> tuple[EncodingSpec, PositionScheme | None]:
 def catalogue() -> dict[str, list[dict[str, Any]]]:
     """``{"tasks": [{"name", "summary", "settings"}], "schemes": …, "encodings": …, "recipes": …}``.
 
-    ``settings`` are the fields with their defaults, as ``--set`` takes them.
+    ``settings`` are the fields with their defaults, as ``--set`` takes them; ``from`` names the package of a component
+    that is not built in.
     """
     # Importing the recipes registers them; it is the slowest part of a listing.
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
@@ -42,8 +44,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 
     encodings = _entries(ENCODINGS)
     for alias, (encoding, scheme) in ENCODING_ALIASES.items():
-        settings = ", ".join(f"{key}={str(value).lower()}" for key, value in scheme.items() if key != "name")
-        summary = f"alias: encoding {encoding['name']} with scheme {scheme['name']} ({settings})"
+        summary = f"alias: encoding {encoding['name']} with scheme {scheme['name']} ({_settings(scheme)})"
         encodings.append({"name": alias, "summary": summary, "alias": {"encoding": encoding, "scheme": scheme}})
     return {
         "tasks": _entries(TASKS),
@@ -58,8 +59,12 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 def _entries(registry: Registry[Any]) -> list[dict[str, Any]]:
     entries = []
     for name in registry:
-        cls = registry.get(name)
-        entry = {"name": name, "summary": cls.summary}
+        entry = {"name": name, "summary": registry.get(name).summary}
+        if name in registry.aliases:
+            spec = registry.aliases[name]
+            entry["summary"] = f"alias: {spec['name']} with {_settings(spec)}"
+        if (origin := registry.origin(name)) != "lengthwise":
+            entry["from"] = origin
         try:
             entry["settings"] = fields_of(registry.build(name))
         except LengthwiseError:
@@ -67,3 +72,8 @@ def _entries(registry: Registry[Any]) -> list[dict[str, Any]]:
             entry["settings"] = {}
         entries.append(entry)
     return entries
+
+
+def _settings(spec: dict[str, Any]) -> str:
+    """The settings of an alias as ``key=value, …``."""
+    return ", ".join(f"{key}={json.dumps(value)}" for key, value in spec.items() if key != "name")

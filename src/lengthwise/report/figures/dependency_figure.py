@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from lengthwise.report.example import Example
+from lengthwise.prediction.task_example import TokenSequence
 from lengthwise.report.figures.style import COLOURS, FAINT, INK, LINE, PAPER, QUIET, TINT, WIDE, page_style
 from lengthwise.report.figures.svg import new_figure
 
@@ -15,24 +15,22 @@ if TYPE_CHECKING:
     from lengthwise.report.figures.drawing import Drawing
 
 ACCENT = COLOURS[1]
-MOST_TOKENS = 72
-"""A longer sequence would be too small to read."""
 
 Point = tuple[float, float]
 
 
-def dependency_figure(shown: Example) -> str:
+def dependency_figure(shown: TokenSequence) -> str:
     """The figure of `draw_dependencies` as SVG."""
     return draw_dependencies(shown).svg()
 
 
-def draw_dependencies(shown: Example, width: float = WIDE) -> Drawing:
+def draw_dependencies(shown: TokenSequence, width: float = WIDE) -> Drawing:
     """One or two panels; one scored token and its parents are highlighted, the other dependencies are faint."""
     focus = _focus(shown)
     places = [token.places[0] for token in shown.tokens]
     rows = min(max(Counter(places).values()), 14)
     plain = [(float(t), 0.0) for t in range(len(shown.tokens))]
-    salt = "dependencies" + shown.task.name
+    salt = "dependencies" + shown.title
     with page_style(salt):
         alt = "Dependencies of one example under plain and coupled position ids"
         figure = new_figure(width, 2.5 + (0.45 * rows + 1.0 if any(places) else 0), salt, alt)
@@ -47,7 +45,7 @@ def draw_dependencies(shown: Example, width: float = WIDE) -> Drawing:
         return figure
 
 
-def _focus(shown: Example) -> int:
+def _focus(shown: TokenSequence) -> int:
     """The scored token to highlight: among those with most parents, the middle one."""
     most = max(len(token.parents) for token in shown.scored)
     best = [token.position for token in shown.scored if len(token.parents) == most]
@@ -64,13 +62,13 @@ def _stacked(places: list[int]) -> list[Point]:
     return points
 
 
-def _title(plot: Plot, text: str, shown: Example, focus: int, *, places: bool) -> None:
+def _title(plot: Plot, text: str, shown: TokenSequence, focus: int, *, places: bool) -> None:
     away = shown.reach(shown.tokens[focus], places=places)
     unit = "id" if away == 1 else "ids"
     plot.set_title(f"{text} — farthest parent {away} {unit} away", fontsize=10, pad=12)
 
 
-def _draw(plot: Plot, shown: Example, points: list[Point], focus: int, *, arcs: bool) -> None:
+def _draw(plot: Plot, shown: TokenSequence, points: list[Point], focus: int, *, arcs: bool) -> None:
     """The dependencies as arcs or lines, and over them the tokens in boxes."""
     plot.grid(False)
     plot.set_yticks([])

@@ -20,6 +20,8 @@ STRUCTURE_LENGTHS = (5, 20, 100)
 """Lengths at which sparsity and span are shown by default."""
 LONGEST = 100_000
 """Largest length of an example."""
+MOST_TOKENS = 72
+"""A longer sequence would be too small to read in a figure."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,11 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Example:
-    """One training sequence of a task under a position scheme."""
+class TokenSequence:
+    """One sequence of the task ``title``, token by token."""
 
-    task: Task
-    scheme: PositionScheme
+    title: str
     length: int
-    seed: int
-    axes: dict[str, int]
     tokens: tuple[Token, ...]
 
     @property
@@ -58,6 +57,16 @@ class Example:
         """Largest distance from the predicting token (position − 1) to a parent, in tokens or in places."""
         where = [t.places[0] if places else t.position for t in self.tokens]
         return max((abs(where[token.position - 1] - where[parent]) for parent in token.parents), default=0)
+
+
+@dataclass(frozen=True)
+class Example(TokenSequence):
+    """One training sequence of a task under a position scheme."""
+
+    task: Task
+    scheme: PositionScheme
+    seed: int
+    axes: dict[str, int]
 
     def to_json(self) -> dict[str, Any]:
         """The example as JSON values."""
@@ -143,7 +152,24 @@ def example(task: Task, scheme: PositionScheme, length: int, seed: int, layout: 
         )
         for t in range(batch.tokens)
     )
-    return Example(task, scheme, length, seed, batch.layout.axes, tokens)
+    return Example(task.name, length, tokens, task, scheme, seed, batch.layout.axes)
+
+
+def short_example(task: Task) -> Example | None:
+    """The longest test layout of at most 12 if there is one, else a length near 5; None if all are too long to draw."""
+    lengths: Sequence[int] = task.lengths(1, 12)
+    tested = [(length, layout) for length in lengths for layout in task.test_layouts(length)[:1]]
+    others = [(length, None) for length in sorted(lengths, key=lambda n: abs(n - 5))]
+    for length, layout in [*tested[-1:], *others]:
+        shown = example(task, SCHEMES.build("coupled"), length, 0, layout)
+        if shown.scored and len(shown.tokens) <= MOST_TOKENS:
+            return shown
+    return None
+
+
+def tested_structure(task: Task, lengths: Sequence[int]) -> StructureTable:
+    """The structure at the first six of these lengths that have instances, or at the default lengths."""
+    return structure_table(task, sorted({int(n) for n in lengths if task.lengths(int(n), int(n))})[:6] or None, 0)
 
 
 def _valid(positions: np.ndarray) -> tuple[int, ...]:

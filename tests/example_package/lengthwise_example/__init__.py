@@ -1,0 +1,1 @@
+"""Components that lengthwise finds by the entry points of this package."""
