@@ -155,7 +155,7 @@ def test_a_task_file_named_by_a_result_is_not_run(tmp_path: Path) -> None:
     config = experiment()
     config["task"] = {"name": f"{trap}:Trap"}
     _, checker = page(result(config=config))
-    assert "not run to draw a report" in " ".join(checker.text.split())
+    assert "not run to draw a page" in " ".join(checker.text.split())
     assert not (tmp_path / "sprung").exists()
 
 
