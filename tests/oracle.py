@@ -70,7 +70,7 @@ def slow_hidden(model: Transformer, input_ids: Tensor, position_ids: Tensor) -> 
 
 
 def _row(model: Transformer, tokens: Tensor, ids: Tensor) -> Tensor:
-    state, config, encoding = model.state_dict(), model.config, model.encoding
+    state, config = model.state_dict(), model.config
     d = config.head_width
 
     def one(t: int) -> Tensor:
@@ -89,10 +89,11 @@ def _row(model: Transformer, tokens: Tensor, ids: Tensor) -> Tensor:
     stream_ = []
     for t, token in enumerate(tokens.tolist()):
         x = state["table.weight"][token].clone()
-        added = encoding.embed(one(t))
+        added = model.encoding.embed(one(t))
         stream_.append(x if added is None else x + added[0, 0])
     for layer in range(config.layers):
-        name = f"blocks.{layer}"
+        name, encoding = f"blocks.{layer}", model.encoding.layer(layer)
+        window = encoding.window or len(tokens)
         gains = next((state[key].flatten() for key in state if key.startswith(f"{name}.attention.gain")), None)
         heads: list[list[tuple[Tensor, Tensor, Tensor]]] = []
         for t, x in enumerate(stream_):
@@ -112,26 +113,29 @@ def _row(model: Transformer, tokens: Tensor, ids: Tensor) -> Tensor:
             rows = [[torch.stack([row[h][n] for row in heads]) for h in range(config.heads)] for n in (0, 1)]
             q, k = (torch.stack(row) for row in rows)
             if config.log_length is not None:
-                factors = torch.arange(1, len(heads) + 1).log() / math.log(config.log_length)
+                factors = torch.arange(1, len(heads) + 1).clamp(max=window).log() / math.log(config.log_length)
                 q = q * factors[:, None]
             inputs = torch.stack([normed(f"{name}.norm1", x) for x in stream_])
-            context = ScoreContext.of_last(len(heads), q[None], k[None], inputs[None], ids[None])
+            ages = torch.arange(len(heads))[:, None] - torch.arange(len(heads))
+            mask = torch.where((ages >= 0) & (ages < window), 0.0, -math.inf)
+            context = ScoreContext.of_last(len(heads), q[None], k[None], inputs[None], ids[None], mask)
             changed = encoding.scores(q[None] @ k.mT[None] / math.sqrt(d), context)[0]
         for i, x in enumerate(stream_):
             mixed = []
             for h in range(config.heads):
                 logits = []
-                for j in range(i + 1):
+                first = max(0, i + 1 - window)
+                for j in range(first, i + 1):
                     logit = float(heads[i][h][0] @ heads[j][h][1]) / math.sqrt(d)
                     if config.log_length is not None:
-                        logit *= math.log(i + 1) / math.log(config.log_length)
+                        logit *= math.log(i + 1 - first) / math.log(config.log_length)
                     if changed is not None:
                         logit = float(changed[h, i, j])
                     bias = encoding.bias(one(i), one(j))
                     logits.append(logit + (0.0 if bias is None else float(bias[0, h, 0, 0])))
                 top = max(logits)
                 weights = [math.exp(logit - top) for logit in logits]
-                mixed.append(sum(w / sum(weights) * heads[j][h][2] for j, w in enumerate(weights)))
+                mixed.append(sum(w / sum(weights) * heads[j][h][2] for j, w in enumerate(weights, first)))
             x = x + post(f"{name}.added1", dense(f"{name}.attention.out", torch.cat(mixed)))  # type: ignore[arg-type]
             x = x + post(f"{name}.added2", dense(f"{name}.down", gelu(dense(f"{name}.up", normed(f"{name}.norm2", x)))))
             after.append(x)

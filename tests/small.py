@@ -7,6 +7,7 @@ from functools import cached_property
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
+from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.positions.encodings import ENCODINGS
@@ -24,8 +25,11 @@ class Echo(Task):
     """
 
     name = "echo"
-    levels = ("coupled", "coupled", "fixed")
     min_length = 2
+
+    @property
+    def levels(self) -> tuple[LevelKind, ...]:
+        return ("coupled", "coupled", "fixed")
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -71,4 +75,6 @@ def fitting_scheme(scheme: PositionScheme, task: Task) -> PositionScheme:
     return scheme
 
 
-ENCODING_NAMES = list(ENCODINGS)
+PATTERNS = ("rope(window=3)+nope", "kerple(window=4)+cope(window=3)")
+"""Encodings by layer, with attention windows: rotation, bias and scores each in a layer of its own."""
+ENCODING_NAMES = [*ENCODINGS, *PATTERNS]

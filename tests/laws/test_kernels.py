@@ -117,7 +117,7 @@ def both(config: ModelConfig, encoding: str, kind: str) -> tuple[list[Tensor], l
     """Outputs and gradients (where they are continuous) of the readable models, joined, and of the optimized one."""
     models, fast, expected, result = readable_and_optimized(config, encoding, kind)
     joined = [torch.cat(parts) for parts in zip(*expected, strict=True)]
-    if not ENCODINGS.get(encoding).smooth:
+    if not ENCODINGS.build(encoding).smooth:
         return joined, result
     generator = torch.Generator().manual_seed(2)
     factors = [torch.randn(value.shape, generator=generator) for value in joined]

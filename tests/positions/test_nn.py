@@ -56,14 +56,14 @@ def test_examples_run(name: str):
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_docstrings_say_what_goes_in_and_out(encoding: type[nn.PositionEncoding]):
-    """Plain constructor arguments too: no object of this package but the optional slots."""
+    """Plain constructor arguments too: no object of this package but the optional slots, and encodings by layer."""
     text = inspect.getdoc(encoding) or ""
     assert encoding is nn.NoPE or ("Input:" in text and "Output:" in text and "Raises" in text)
     source = importlib.import_module(encoding.__module__).__doc__ or ""
     assert re.search(r"\w (\d{4}|et al\. \d{4})\b", source), "the module's docstring names the paper"
     for name, parameter in list(inspect.signature(encoding.__init__).parameters.items())[1:]:
-        kinds = ("int", "float", "bool", "str", "int | Sequence[int]", "int | None")
-        assert parameter.annotation in kinds or name == "slots", f"{name}: {parameter.annotation}"
+        kinds = ("int", "float", "bool", "str", "int | Sequence[int]", "int | None", "Sequence[int] | None")
+        assert parameter.annotation in kinds or name in ("slots", "parts"), f"{name}: {parameter.annotation}"
 
 
 def test_every_encoding_is_exported():

@@ -60,7 +60,7 @@ class Experiment(Tabular):
             settings,
         )  # fmt: skip
         self.name = str(
-            settings.get("name") or f"{self.configuration.scheme.name} + {self.configuration.encoding.name}"
+            settings.get("name") or f"{self.configuration.scheme.name} + {self.configuration.encoding.label}"
         )
 
     @classmethod
@@ -106,7 +106,7 @@ class Experiment(Tabular):
 
 
 def _name(configuration: Configuration) -> str:
-    return f"{configuration.scheme.name} + {configuration.encoding.name}"
+    return f"{configuration.scheme.name} + {configuration.encoding.label}"
 
 
 def _changed(configuration: Configuration, settings: dict[str, Any]) -> Configuration:

@@ -1,4 +1,4 @@
-"""The model: a decoder-only transformer whose position encoding acts through three hooks.
+"""The model: a decoder-only transformer whose position encoding acts through hooks, in every layer or by layer.
 
 Each token comes with its position ids. The outputs are next-token logits and, under predictive position coupling, a
 prediction of the next token's ids. `lengthwise.models.kernels` computes the same function faster for training.
@@ -18,6 +18,7 @@ from torch.nn import functional
 from lengthwise.core.errors import require
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.masks import causal_mask, keys_seen, mask_keys, visible_keys_seen
 from lengthwise.models.position_head import IdPrediction, PositionHead
 from lengthwise.nn.base import PositionEncoding
 from lengthwise.nn.content import content_logits
@@ -37,11 +38,7 @@ class TransformerOutput:
 
 @dataclass(frozen=True)
 class AttentionContext:
-    """What attention needs besides the tokens' vectors: encoding, position ids, mask.
-
-    Today all layers of a call share one context; a layer with an encoding or an attention window of its own would be
-    given its own.
-    """
+    """What attention needs besides the tokens' vectors: encoding, position ids, mask."""
 
     encoding: PositionEncoding
     query_ids: Int[Tensor, "B A L"]
@@ -159,6 +156,11 @@ class Transformer(nn.Module):
         self.config, self.shape = config, shape
         self.table = nn.Embedding(vocab_size, config.width)
         self.encoding = encoding.build(shape)
+        require(
+            self.encoding.period <= config.layers,
+            f"the pattern of encodings names {self.encoding.period} layers, but the model has {config.layers}; "
+            "raise model.layers or shorten the pattern",
+        )
         self.blocks = Modules[Block](Block(config) for _ in range(config.layers))
         self.norm = make_norm(config)
         self.head = None if config.tied else nn.Linear(config.width, vocab_size, bias=False)
@@ -186,17 +188,17 @@ class Transformer(nn.Module):
             "hidden tokens need a forward pass without a cache and a model without a pointing id head; "
             "leave out visible or the cache, or use id_head classification",
         )
-        context = self.context(position_ids, cache, visible)
+        contexts = self.contexts(position_ids, cache, visible)
         x = self.embed(input_ids, position_ids)
-        for layer, block in enumerate(self.blocks):
-            if layer == len(self.blocks) - 1 and at is not None and not (pointing or self.encoding.has_scores):
+        for layer, (block, context) in enumerate(zip(self.blocks, contexts, strict=True)):
+            if layer == len(self.blocks) - 1 and at is not None and not (pointing or context.encoding.has_scores):
                 # Of the last layer nothing else is read. A pointing head and scores by content read all tokens.
                 context, at = context.for_queries(at), None
             x = block(x, context, cache, layer)
         hidden = self.norm(x)
         position: tuple[IdPrediction, ...] = ()
         if self.position_head is not None:
-            position = self.position_head(hidden, context.key_ids, at, cache)
+            position = self.position_head(hidden, contexts[0].key_ids, at, cache)
         if cache is not None:
             cache.length += input_ids.shape[1]
         return TransformerOutput(self.logits(hidden if at is None else hidden[:, at]), position)
@@ -214,34 +216,49 @@ class Transformer(nn.Module):
         self, input_ids: Int[Tensor, "B T"], position_ids: Int[Tensor, "B T L"], at: slice
     ) -> Float[Tensor, "layers B H A T"]:
         """The attention weights of the queries ``at`` in every layer."""
-        context, x, found = self.context(position_ids), self.embed(input_ids, position_ids), []
-        for layer, block in enumerate(self.blocks):
-            some = context if self.encoding.has_scores else context.for_queries(at)
+        x, found = self.embed(input_ids, position_ids), []
+        for layer, (block, context) in enumerate(zip(self.blocks, self.contexts(position_ids), strict=True)):
+            some = context if context.encoding.has_scores else context.for_queries(at)
             weights = block.attention.weights(block.norm1(x), some)
-            found.append(weights[:, :, at] if self.encoding.has_scores else weights)
+            found.append(weights[:, :, at] if context.encoding.has_scores else weights)
             x = block(x, context, None, layer)
         return torch.stack(found)
 
-    def context(
+    def contexts(
         self, position_ids: Int[Tensor, "B Q L"], cache: Cache | None = None, visible: Tensor | None = None
-    ) -> AttentionContext:
-        """Masks, the encoding's biases and log-length factors of one call."""
+    ) -> list[AttentionContext]:
+        """What every layer's attention needs; layers with the same encoding share it."""
         key_ids = position_ids if cache is None else cache.extend("ids", position_ids, axis=1)
-        bias = self.encoding.bias(position_ids, key_ids)
+        encodings = [self.encoding.layer(layer) for layer in range(len(self.blocks))]
+        made = {
+            encoding: self.context(encoding, position_ids, key_ids, visible) for encoding in dict.fromkeys(encodings)
+        }
+        return [made[encoding] for encoding in encodings]
+
+    def context(
+        self,
+        encoding: PositionEncoding,
+        ids: Int[Tensor, "B Q L"],
+        key_ids: Int[Tensor, "B T L"],
+        visible: Tensor | None,
+    ) -> AttentionContext:
+        """Masks, biases and log-length factors of one call under one encoding."""
+        bias = encoding.bias(ids, key_ids)
         if visible is not None:
             bias = mask_keys(visible, bias)
-        queries, keys = position_ids.shape[1], key_ids.shape[1]
-        if queries > 1 and (bias is not None or keys > queries):
-            mask = causal_mask(queries, keys, key_ids.device)
+        queries, keys = ids.shape[1], key_ids.shape[1]
+        # A window of at least all keys changes nothing.
+        window = encoding.window if encoding.window is not None and encoding.window < keys else None
+        if window is not None or (queries > 1 and (bias is not None or keys > queries)):
+            mask = causal_mask(queries, keys, key_ids.device, window)
             bias = mask if bias is None else bias + mask
         scale = None
         if self.config.log_length is not None:
-            # The number of keys that each query sees.
-            count = torch.arange(keys - queries + 1, keys + 1, device=position_ids.device)[:, None]
+            count = keys_seen(queries, keys, ids.device, window)[:, None]
             if visible is not None:
-                count = (visible.cumsum(1) + ~visible)[:, None, :, None]
+                count = visible_keys_seen(visible, window)[:, None, :, None]
             scale = count.to(self.table.weight.dtype).log() / math.log(self.config.log_length)
-        return AttentionContext(self.encoding, position_ids, position_ids, key_ids, bias, scale, slice(None))
+        return AttentionContext(encoding, ids, ids, key_ids, bias, scale, slice(None))
 
     @torch.no_grad()
     def _init_weights(self) -> None:
@@ -268,19 +285,6 @@ class Transformer(nn.Module):
     def parameter_count(self) -> int:
         """Number of trained parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
-
-
-def causal_mask(queries: int, keys: int, device: torch.device) -> Float[Tensor, "Q T"]:
-    """Zeros, and −∞ at keys behind the query, when the last key is the last query's own."""
-    return torch.full((queries, keys), -math.inf, device=device).triu(1 + keys - queries)
-
-
-def mask_keys(visible: Bool[Tensor, "B T"], bias: Float[Tensor, "*rows T T"] | None) -> Float[Tensor, "B H T T"]:
-    """``bias`` (or zeros) with −∞ at hidden keys, except for a token's own query, which must see something."""
-    itself = torch.eye(visible.shape[1], dtype=torch.bool, device=visible.device)
-    hidden = ~visible[:, None, None, :] & ~itself
-    base = torch.zeros((), device=visible.device) if bias is None else bias
-    return base.masked_fill(hidden, -math.inf)
 
 
 def make_norm(config: ModelConfig) -> nn.RMSNorm | nn.LayerNorm:

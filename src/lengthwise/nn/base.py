@@ -7,6 +7,9 @@ A model that calls all of them works with every encoding:
 * ``logits + bias(query_ids, key_ids)`` in every layer, before the softmax; the bias may be made once for all layers,
 * ``scores(logits, tokens)`` in every layer, before the softmax, for encodings that depend on the tokens' content. A
   model asks `has_scores` once, and has nothing to do for the other encodings.
+
+``layer(i)`` is the encoding of layer i (the encoding itself, unless it is `LayerEncodings`), and ``window`` the number
+of keys that a query sees there.
 """
 
 from __future__ import annotations
@@ -23,6 +26,11 @@ class PositionEncoding(nn.Module):
 
     ``slots`` adds learned vectors for levels of the ids that hold labels instead of positions; most models have none.
     """
+
+    window: int | None = None
+    """A query sees its own token and those before it, this many in all; None: all of them."""
+    period: int = 1
+    """After how many layers the encodings of the layers repeat."""
 
     def __init__(self, slots: Slots | None = None) -> None:
         super().__init__()
@@ -47,6 +55,10 @@ class PositionEncoding(nn.Module):
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
         """The attention logits (q·k/√d, with no mask yet), changed as a function of the tokens' content."""
         return scores
+
+    def layer(self, index: int) -> PositionEncoding:
+        """The encoding of one layer of a model; they count from 0."""
+        return self
 
     @property
     def is_rotary(self) -> bool:

@@ -87,7 +87,7 @@ def cached_equals_uncached(encoding: EncodingSpec) -> None:
 @torch.no_grad()
 def translation_invariance_is_as_claimed(encoding: EncodingSpec) -> None:
     """Where `translation_invariant` is true, adding one number to all ids changes nothing."""
-    if not type(encoding).translation_invariant:
+    if not encoding.translation_invariant:
         return
     model = _model(encoding)
     tokens, ids = _inputs()

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.models.flat_groups import FlatGroup
-from lengthwise.models.transformer import causal_mask, mask_keys
+from lengthwise.models.masks import causal_mask, keys_seen, mask_keys, visible_keys_seen
 from lengthwise.nn.base import PositionEncoding
 from lengthwise.nn.content import content_logits
 from lengthwise.nn.score_context import ScoreContext
@@ -40,14 +40,18 @@ class FlatContext:
         """Masks, biases and log-length factors of all groups; with ``visible`` there is one group."""
         biases, counts = [], []
         for group, part in zip(groups, ids.split([g.size for g in groups], dim=1), strict=True):
-            own = group.sequences(part)
+            own, tokens = group.sequences(part), group.tokens
+            window = encoding.window if encoding.window is not None and encoding.window < tokens else None
             bias = encoding.bias(own, own)
             if visible is not None:
                 bias = mask_keys(visible, bias)
-            biases.append(None if bias is None else bias + causal_mask(group.tokens, group.tokens, ids.device))
-            count = torch.arange(1, group.tokens + 1, device=ids.device).repeat(group.rows)
+            if bias is not None or window is not None:
+                mask = causal_mask(tokens, tokens, ids.device, window)
+                bias = mask if bias is None else bias + mask
+            biases.append(bias)
+            count = keys_seen(tokens, tokens, ids.device, window).repeat(group.rows)
             if visible is not None:
-                count = (visible.cumsum(1) + ~visible).view(len(ids), 1, -1)
+                count = visible_keys_seen(visible, window).view(len(ids), 1, -1)
             counts.append(count)
         scale = None
         if log_length is not None:

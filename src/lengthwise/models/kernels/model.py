@@ -105,15 +105,24 @@ class FlatTransformer(nn.Module):
         visible: Bool[Tensor, "RB T"] | None,
     ) -> TransformerOutput:
         """One flat batch."""
-        context = FlatContext.of(self.encoding, groups, position_ids, self.config.log_length, visible)
+        contexts = self.contexts(groups, position_ids, visible)
         x, positions = self.table(input_ids), self.encoding.embed(position_ids)
         x = x if positions is None else x + positions
         pointing = self.position_head is not None and self.position_head.points
-        for layer, block in enumerate(self.blocks):
-            if layer == len(self.blocks) - 1 and at is not None and not (pointing or self.encoding.has_scores):
+        for layer, (block, context) in enumerate(zip(self.blocks, contexts, strict=True)):
+            if layer == len(self.blocks) - 1 and at is not None and not (pointing or context.encoding.has_scores):
                 context, at = context.for_queries(at), None
             x = block(x, context)
         hidden = self.norm(x)
         position = () if self.position_head is None else self.position_head(hidden, position_ids, at, groups)
         hidden = hidden if at is None else take(hidden, at)
         return TransformerOutput(product(hidden, *(self.head or self.table).weights()), position)
+
+    def contexts(
+        self, groups: Sequence[FlatGroup], ids: Int[Tensor, "R N L"], visible: Bool[Tensor, "RB T"] | None
+    ) -> list[FlatContext]:
+        """What every layer's attention needs; layers with the same encoding share it."""
+        encodings = [self.encoding.layer(layer) for layer in range(len(self.blocks))]
+        log_length = self.config.log_length
+        made = {each: FlatContext.of(each, groups, ids, log_length, visible) for each in dict.fromkeys(encodings)}
+        return [made[encoding] for encoding in encodings]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lengthwise.core.levels import FIXED_LEVEL_IDS
 from lengthwise.core.registry import Registry
@@ -27,6 +27,11 @@ class EncodingSpec(ABC):
     translation_invariant: ClassVar[bool] = True
     """Whether attention stays the same when one number is added to all ids."""
 
+    @property
+    def label(self) -> str:
+        """What tables and figures call the encoding."""
+        return self.name
+
     @abstractmethod
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """The torch module, for ids ``[B, T, L]`` of the kinds in ``shape``; imports torch."""
@@ -38,4 +43,14 @@ class EncodingSpec(ABC):
         return nn.Slots(shape.fixed, shape.width, FIXED_LEVEL_IDS)
 
 
-ENCODINGS: Registry[EncodingSpec] = Registry("encoding", EncodingSpec)
+class EncodingRegistry(Registry[EncodingSpec]):
+    """Encodings by name; a pattern such as ``rope(window=128)*3+nope`` is the encoding ``layers`` with that pattern."""
+
+    def build(self, spec: Any, **fields: Any) -> EncodingSpec:
+        """An encoding from itself, its name, a pattern of names by layer, or ``{"name": ..., **fields}``."""
+        if isinstance(spec, str) and ":" not in spec and not spec.endswith(".py") and set(spec) & set("+*("):
+            return super().build("layers", pattern=spec, **fields)
+        return super().build(spec, **fields)
+
+
+ENCODINGS: Registry[EncodingSpec] = EncodingRegistry("encoding", EncodingSpec)

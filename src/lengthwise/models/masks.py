@@ -1,0 +1,42 @@
+"""Masks of attention: causal, with a sliding window, and without hidden tokens; and how many keys a query sees."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+
+def causal_mask(queries: int, keys: int, device: torch.device, window: int | None = None) -> Float[Tensor, "Q T"]:
+    """Zeros, and −∞ at keys behind the query, when the last key is the last query's own.
+
+    With a ``window`` w, keys w or more positions before the query are masked, too: a query sees w keys at most.
+    """
+    mask = torch.full((queries, keys), -math.inf, device=device)
+    later = mask.triu(1 + keys - queries)
+    return later if window is None else later + mask.tril(keys - queries - window)
+
+
+def mask_keys(visible: Bool[Tensor, "B T"], bias: Float[Tensor, "*rows T T"] | None) -> Float[Tensor, "B H T T"]:
+    """``bias`` (or zeros) with −∞ at hidden keys, except for a token's own query, which must see something."""
+    itself = torch.eye(visible.shape[1], dtype=torch.bool, device=visible.device)
+    hidden = ~visible[:, None, None, :] & ~itself
+    base = torch.zeros((), device=visible.device) if bias is None else bias
+    return base.masked_fill(hidden, -math.inf)
+
+
+def keys_seen(queries: int, keys: int, device: torch.device, window: int | None = None) -> Int[Tensor, " Q"]:
+    """How many keys each of the last ``queries`` tokens sees."""
+    count = torch.arange(keys - queries + 1, keys + 1, device=device)
+    return count if window is None else count.clamp(max=window)
+
+
+def visible_keys_seen(visible: Bool[Tensor, "B T"], window: int | None = None) -> Int[Tensor, "B T"]:
+    """How many keys each token sees where some are hidden; every token sees itself."""
+    count = visible.cumsum(1)
+    if window is not None:
+        count = count - functional.pad(count, (window, 0))[:, : visible.shape[1]]
+    return count + ~visible
