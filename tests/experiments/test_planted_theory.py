@@ -12,7 +12,7 @@ from lengthwise.core.rng import stream
 from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes import automatic_coupling, planted_theory
 from lengthwise.experiments.sweep import sweep
-from lengthwise.positions.structure import span
+from lengthwise.positions.structure import reach
 from lengthwise.report.figures.study_figure import draw_study, study_figure
 
 
@@ -93,7 +93,7 @@ def test_found_places_are_local_at_the_longest_test() -> None:
         one, two = (e.task.batch(longest, 8, stream(0, name)) for e in (by_hand, found))
         assert np.array_equal(one.input_ids, two.input_ids)
         assert not np.array_equal(one.places, two.places)
-        assert span(two, two.places) == 1
+        assert reach(two, two.parents, two.places).span == 1
         found.scheme.assign(two.places, found.task.levels, stream(1))
     # Of the two rules for parity the published one is the found one, token by token, ends included.
     by_hand = systems["parity-scratchpad, hand-made, offset one"].experiment

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.prediction.predict import fragment_answer, predict
+from lengthwise.prediction.predict import arguments_from_locality, fragment_answer, predict
 from lengthwise.prediction.systems import SYSTEMS, contains
-from lengthwise.prediction.verdict import Prediction
+from lengthwise.prediction.verdict import Prediction, StructureRow
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.huang import HUANG
 
@@ -149,3 +149,36 @@ def test_the_page_is_run() -> None:
     result = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert result.attempted == 4
     assert result.failed == 0
+
+
+def test_a_measurement_against_a_yes_is_in_its_line() -> None:
+    """Variable assignment with learned positions and sparse parity with RoPE were trained, fitted, and failed."""
+    for task, system, number in (("variable-assignment", "ape", "0.25"), ("sparse-parity", "rope", "0.53")):
+        verdict = next(v for v in predict(task).verdicts if v.system == system)
+        assert verdict.answer == "yes"
+        assert verdict.shown == "yes; measured otherwise"
+        assert number in verdict.reason
+
+
+def test_a_measurement_that_agrees_is_no_conflict() -> None:
+    assert all(not v.conflict for v in predict("parity-scratchpad").verdicts)
+    assert next(v for v in predict("sparse-parity").verdicts if v.system == "nope").shown == "yes"
+
+
+def test_theorems_say_which_tokens_they_count() -> None:
+    for task in ("addition", "variable-assignment", "copy"):
+        for verdict in predict(task).verdicts:
+            for argument in verdict.arguments:
+                if argument.certificate.get("kind") == "structure":
+                    assert "counting parents (Corollary C" in argument.why
+
+
+def test_plain_ids_need_selectors_in_the_window_too() -> None:
+    """Parents next to the token, chosen by a token that is far away: no case for Theorem A."""
+    row = StructureRow("sequential", (5, 10, 20), (1, 1, 1), (2, 2, 2), (1, 1, 1), (5, 10, 20), (2, 2, 2), (5, 10, 20))
+    near = StructureRow("sequential", (5, 10, 20), (1, 1, 1), (2, 2, 2), (1, 1, 1), (3, 3, 3), (2, 2, 2), (3, 3, 3))
+    rope = next(system for system in SYSTEMS if system.name == "rope")
+    coupled = next(system for system in SYSTEMS if system.name == "coupled")
+    assert arguments_from_locality(rope, row) == []
+    assert "parents and selectors (Theorem A" in arguments_from_locality(rope, near)[0].why
+    assert arguments_from_locality(coupled, row)

@@ -111,9 +111,11 @@ def decide(expression: str, alphabet: str | None = None) -> Decided:
 
 
 class StructureResult(Tabular):
-    """Sparsity k and span of one task under one scheme, by length."""
+    """Sparsity k and span of one task under one scheme, by length: of parents, and of parents and selectors."""
 
-    def __init__(self, task: Task, scheme: PositionScheme, rows: Sequence[tuple[int, int, int | None]]) -> None:
+    def __init__(
+        self, task: Task, scheme: PositionScheme, rows: Sequence[tuple[int, int, int | None, int, int | None]]
+    ) -> None:
         self.task, self.scheme, self.rows = task, scheme, tuple(rows)
 
     @property
@@ -129,7 +131,7 @@ class StructureResult(Tabular):
     def table(self) -> Table:
         """One row per length."""
         caption = f"{self.task.name} under {self.scheme.name} ids"
-        return Table(("length", "sparsity k", "span"), self.rows, caption=caption)
+        return Table(("length", "sparsity k", "span", "k with selectors", "span with them"), self.rows, caption=caption)
 
 
 def structure(
@@ -140,12 +142,15 @@ def structure(
 ) -> StructureResult:
     """How many earlier tokens a predicted token depends on (k), and how far they are in position ids (span).
 
+    Once for its parents, and once with its selectors, the tokens that choose the parents by content.
+
     ``lengths`` are in the task's own unit. Raises `LengthwiseError` for a length without instances.
     """
     built_task, built_scheme = build_task(task), build_scheme(scheme)
     found = structure_table(built_task, lengths, seed, built_scheme)
-    spans = next(row.spans for row in found.rows if built_scheme.name in row.schemes)
-    return StructureResult(built_task, built_scheme, list(zip(found.lengths, found.sparsity, spans, strict=True)))
+    row = next(row for row in found.rows if built_scheme.name in row.schemes)
+    columns = zip(found.lengths, found.sparsity, row.spans, found.both, row.both, strict=True)
+    return StructureResult(built_task, built_scheme, list(columns))
 
 
 class Shown(Tabular):

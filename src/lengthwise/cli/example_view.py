@@ -167,17 +167,24 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
     for length in table.lengths:
         grid.add_column(f"n = {length}", justify="right")
     grid.add_row(Text("sparsity k", style="bold"), *[Text(str(k), style="bold") for k in table.sparsity])
+    selected = any(table.selectors)
+    if selected:
+        grid.add_row("with selectors", *[str(k) for k in table.both])
     missing = False
     for row in table.rows:
         mark = "▸ " if scheme in row.schemes else "  "
         cells = ["–" if span is None else str(span) for span in row.spans]
         missing |= None in row.spans
         grid.add_row(Text("span   " + mark + ", ".join(row.schemes)), *cells)
+        if selected and row.both != row.spans:
+            cells = ["–" if span is None else str(span) for span in row.both]
+            grid.add_row(Text("         with selectors", style="dim"), *cells)
     console.print(grid)
     console.print()
     console.print(
         Text(
-            "k: most tokens that one scored token depends on.  span: the farthest of them, in position ids.",
+            "k: most tokens that one scored token depends on (its parents).  span: the farthest of them, in position "
+            "ids." + ("  selectors: the tokens that choose the parents by content." if selected else ""),
             style="dim",
         )
     )

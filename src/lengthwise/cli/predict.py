@@ -44,7 +44,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     from rich.text import Text
 
     from lengthwise.prediction.systems import CITED_LINK
-    from lengthwise.prediction.verdict import CAVEATS, SHOWN
+    from lengthwise.prediction.verdict import CAVEATS
 
     console.print(Text.assemble((prediction.target, "bold"), ("   " + prediction.summary, "dim")))
     if prediction.depends:
@@ -58,9 +58,15 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
         table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
         for heading in ("length", *(str(length) for length in prediction.structure[0].lengths)):
             table.add_column(heading, justify="right" if heading != "length" else "left")
-        table.add_row("sparsity k", *(str(k) for k in prediction.structure[0].sparsity))
+        first = prediction.structure[0]
+        table.add_row("sparsity k (parents)", *(str(k) for k in first.sparsity))
+        if any(first.selectors):
+            table.add_row("selectors", *(str(k) for k in first.selectors))
+            table.add_row("parents and selectors", *(str(k) for k in first.both))
         for row in prediction.structure:
-            table.add_row(f"span, {row.scheme} ids", *(str(span) for span in row.span))
+            table.add_row(f"span of parents, {row.scheme} ids", *(str(span) for span in row.span))
+            if any(row.selectors):
+                table.add_row(f"span of both, {row.scheme} ids", *(str(span) for span in row.both_span))
         console.print(table)
     console.print()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -68,9 +74,9 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
         table.add_column(heading, width=width)
     table.add_column("why", ratio=1)
     for group in _same_reason(prediction.verdicts):
-        answer, why = group[0].answer, group[0].why.removeprefix("no guarantee: ")
-        names = ", ".join(verdict.system for verdict in group)
-        table.add_row(names, Text(SHOWN[answer], style=STYLE[answer]), group[0].basis or "–", Text(why))
+        first, names = group[0], ", ".join(verdict.system for verdict in group)
+        style = STYLE["unknown"] if first.conflict else STYLE[first.answer]
+        table.add_row(names, Text(first.shown, style=style), first.basis or "–", Text(first.reason))
     console.print(table)
     helps = dict.fromkeys(verdict.help for verdict in prediction.verdicts if verdict.help)
     for help_ in helps:
@@ -97,7 +103,7 @@ def _same_reason(verdicts: tuple[Verdict, ...]) -> list[list[Verdict]]:
     """Verdicts with one answer, basis and reason share a line, at the place of the first of them."""
     groups: dict[tuple[str, str | None, str], list[Verdict]] = {}
     for verdict in verdicts:
-        groups.setdefault((verdict.answer, verdict.basis, verdict.why), []).append(verdict)
+        groups.setdefault((verdict.shown, verdict.basis, verdict.reason), []).append(verdict)
     return list(groups.values())
 
 

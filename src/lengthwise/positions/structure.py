@@ -1,4 +1,4 @@
-"""The structure of a task under a scheme: its sparsity k, and its span in position ids."""
+"""The structure of a task under a scheme: how many tokens matter (sparsity k), and how far they are in position ids."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.levels import LevelKind
@@ -28,39 +30,56 @@ class Structured(Protocol):
 
 
 @dataclass(frozen=True)
-class Structure:
-    """Sparsity and span at one length: the largest number of parents, and the largest distance to one in ids."""
+class Reach:
+    """How many tokens a scored token depends on at most, and the largest distance to one of them in position ids."""
 
-    length: int
-    sparsity: int
+    count: int
     span: int
 
 
-def sparsity(batch: Batch) -> int:
-    """k, the largest number of parents of a scored token."""
-    return int((batch.parents[:, batch.scored] >= 0).sum(axis=-1).max(initial=0))
+@dataclass(frozen=True)
+class Structure:
+    """At one length: the reach of parents, of selectors (which choose the parents by content), and of both together."""
+
+    length: int
+    parents: Reach
+    selectors: Reach
+    both: Reach
+
+    @property
+    def sparsity(self) -> int:
+        """k, the largest number of parents of a scored token."""
+        return self.parents.count
+
+    @property
+    def span(self) -> int:
+        """The largest distance to a parent in position ids."""
+        return self.parents.span
 
 
-def span(batch: Batch, ids: np.ndarray) -> int:
-    """The largest |id of the predicting token − id of a parent| over scored tokens, on the first level of ``ids``.
+def reach(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T K"]) -> Reach:
+    """The reach of ``positions`` (-1 for none) over scored tokens, with distances on the first level of ``ids``.
 
-    The token at position t is predicted from position t − 1.
+    The token at position t is predicted from position t − 1. A position that is named twice counts once.
     """
     target = np.flatnonzero(batch.scored)
-    parents = batch.parents[:, target]
+    wanted = np.sort(positions[:, target], axis=-1)
+    new = (wanted >= 0) & np.diff(wanted, axis=-1, prepend=-1).astype(bool)
     rows = np.arange(batch.size)[:, None, None]
-    # A missing parent is replaced by the predicting token, at distance 0.
-    predicting = np.broadcast_to((target - 1)[None, :, None], parents.shape)
-    parents = np.where(parents < 0, predicting, parents)
+    # What is missing is replaced by the predicting token, at distance 0.
+    predicting = np.broadcast_to((target - 1)[None, :, None], wanted.shape)
+    wanted = np.where(wanted < 0, predicting, wanted)
     first = ids[:, :, 0]
-    return int(np.abs(first[rows, predicting] - first[rows, parents]).max(initial=0))
+    span = np.abs(first[rows, predicting] - first[rows, wanted]).max(initial=0)
+    return Reach(int(new.sum(axis=-1).max(initial=0)), int(span))
 
 
 def structure(task: Structured, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64) -> Structure:
-    """Sparsity and span of a sampled batch, under the ids that the scheme gives at test time.
+    """The structure of a sampled batch, under the ids that the scheme gives at test time.
 
     Coupled ids are compared as blocks from 1, since a random subset stretches all spans alike.
     """
     batch = task.batch(length, size, rng)
     plain = batch.places if scheme.uses_places else scheme.for_evaluation().assign(batch.places, task.levels, rng)
-    return Structure(length, sparsity(batch), span(batch, plain))
+    both = np.concatenate([batch.parents, batch.selectors], axis=-1)
+    return Structure(length, *(reach(batch, positions, plain) for positions in (batch.parents, batch.selectors, both)))

@@ -16,8 +16,9 @@ from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import structure
 from lengthwise.prediction.combine_evidence import arguments_from_programs, verdict_for, verdicts_of, with_help
 from lengthwise.prediction.examples import predict_examples
+from lengthwise.prediction.id_rule import id_rules
 from lengthwise.prediction.knowledge import evidence, language_evidence, program_evidence
-from lengthwise.prediction.measured import measured
+from lengthwise.prediction.measured import conflict, measured
 from lengthwise.prediction.systems import SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
 from lengthwise.prediction.verdict import Argument, Prediction, StructureRow
@@ -62,8 +63,12 @@ def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS) -> P
     verdicts = []
     for system in SYSTEMS:
         row = rows.get("coupled" if system.coupled else "sequential")
-        arguments = [*arguments_from_programs(system, known), *_from_locality(task, system, row)]
-        verdicts.append(verdict_for(system, arguments))
+        local = arguments_from_locality(system, row)
+        verdict = verdict_for(system, [*arguments_from_programs(system, known), *local])
+        if verdict.answer == "yes":
+            condition = _condition(task, system) if local and system.coupled and system in systems else ""
+            verdict = replace(verdict, condition=condition, conflict=conflict(task.name, system))
+        verdicts.append(verdict)
     return Prediction(
         target=task.name,
         kind="task",
@@ -112,7 +117,10 @@ def structure_row(task: Task, scheme: str) -> StructureRow:
     built = SCHEMES.build(scheme)
     lengths = tuple(dict.fromkeys(_nearest(task, length) for length in LENGTHS))
     found = [structure(task, built, length, stream(0, "predict", length), size=ROWS) for length in lengths]
-    return StructureRow(scheme, lengths, tuple(s.sparsity for s in found), tuple(s.span for s in found))
+    columns = [(s.parents, s.selectors, s.both) for s in found]
+    counts = [tuple(reach.count for reach in column) for column in zip(*columns, strict=True)]
+    spans = [tuple(reach.span for reach in column) for column in zip(*columns, strict=True)]
+    return StructureRow(scheme, lengths, counts[0], spans[0], counts[1], spans[1], counts[2], spans[2])
 
 
 def _nearest(task: Task, length: int) -> int:
@@ -136,23 +144,37 @@ def _has_places(task: Task) -> bool:
     return len(row) > 0 and len(np.unique(row)) < len(row)
 
 
-def _from_locality(task: Task, system: PositionSystem, row: StructureRow | None) -> list[Argument]:
-    """A *yes* by our theorem where the task is sparse and local under the scheme; otherwise no argument."""
+def arguments_from_locality(system: PositionSystem, row: StructureRow | None) -> list[Argument]:
+    """A *yes* by our theorem where the task is sparse and local under the scheme; otherwise no argument.
+
+    Theorem A (plain ids) needs parents and selectors together in a window, since a head of its class finds its tokens
+    by what the window holds. Corollary C (coupled ids) needs the parents only: the ids say which tokens they are.
+    """
     if row is None or not (row.sparse and row.local) or not (system.coupled or system.relative):
+        return []
+    if not system.coupled and not row.both_local:
         return []
     # A span that is equal at few or close lengths may still grow.
     if len(row.lengths) < FEWEST or max(row.lengths) < SPREAD * min(row.lengths):
         return []
-    facts = {"kind": "structure", "lengths": list(row.lengths), "sparsity": list(row.sparsity), "span": list(row.span)}
-    k, span = row.sparsity[0], row.span[0]
-    theorem = "Corollary C" if system.coupled else "Theorem A"
+    facts = {"kind": "structure", **row.to_json()}
+    if system.coupled:
+        k, span, of, theorem = row.sparsity[0], row.span[0], "parents", "Corollary C"
+    else:
+        k, span, of, theorem = row.both[0], row.both_span[0], "parents and selectors", "Theorem A"
     why = (
-        f"sparse (k = {k}) and local (span {span} at every length) under {row.scheme} ids ({theorem}, docs/sparsity.md)"
+        f"sparse (k = {k}) and local (span {span} at every length) under {row.scheme} ids, counting {of} "
+        f"({theorem}, docs/sparsity.md)"
     )
-    if system.name == "predictive-coupling":
-        rule = "an earlier token's" if task.place_rule == "earlier" else "the current one or the next"
-        why += f"; the id to predict is {rule}, a function of the prefix"
     return [Argument("yes", "ours", why, facts)]
+
+
+def _condition(task: Task, system: PositionSystem) -> str:
+    """What Corollary C presupposes of coupled ids: that they are given, or the rule by which they are predicted."""
+    if system.name != "predictive-coupling":
+        return "the ids are given"
+    lengths = tuple(dict.fromkeys(_nearest(task, length) for length in LENGTHS))
+    return f"if the model learns the rule for the next id: {id_rules(task, lengths, size=ROWS // 2).sentence}"
 
 
 def _otherwise(rows: dict[str, StructureRow]) -> str:

@@ -96,24 +96,35 @@ class Example(TokenSequence):
 
 @dataclass(frozen=True)
 class StructureRow:
-    """The spans of schemes that have equal spans; None where a scheme has too few position ids."""
+    """The spans of schemes that have equal spans; None where a scheme has too few position ids.
+
+    ``spans`` counts parents, ``both`` parents and selectors.
+    """
 
     schemes: tuple[str, ...]
     spans: tuple[int | None, ...]
+    both: tuple[int | None, ...]
 
 
 @dataclass(frozen=True)
 class StructureTable:
-    """Sparsity k and span by length for every registered scheme."""
+    """Sparsity k and span by length for every registered scheme; ``selectors`` and ``both`` are numbers of tokens."""
 
     lengths: tuple[int, ...]
     sparsity: tuple[int, ...]
+    selectors: tuple[int, ...]
+    both: tuple[int, ...]
     rows: tuple[StructureRow, ...]
 
     def to_json(self) -> dict[str, Any]:
         """The table as JSON values, with one list of spans per scheme."""
-        spans = {scheme: list(row.spans) for row in self.rows for scheme in row.schemes}
-        return {"lengths": list(self.lengths), "sparsity": list(self.sparsity), "span": spans}
+        counts = {"sparsity": self.sparsity, "selectors": self.selectors, "both": self.both}
+        return {
+            "lengths": list(self.lengths),
+            **{key: list(values) for key, values in counts.items()},
+            "span": {scheme: list(row.spans) for row in self.rows for scheme in row.schemes},
+            "span_both": {scheme: list(row.both) for row in self.rows for scheme in row.schemes},
+        }
 
 
 def configured(task: str, scheme: str, edits: Sequence[str]) -> tuple[Task, PositionScheme]:
@@ -187,20 +198,27 @@ def structure_table(
     require(longest <= LONGEST, f"structure is shown for lengths of at most {LONGEST}, got {longest}")
     if lengths is None:
         lengths = [n for n in STRUCTURE_LENGTHS if task.lengths(n, n)] or task.lengths(1, max(STRUCTURE_LENGTHS))[-3:]
-    sparsity = [structure(task, _roomy(SCHEMES.build("sequential")), n, _rng(seed, n)).sparsity for n in lengths]
-    by_spans: dict[tuple[int | None, ...], list[str]] = {}
+    plain = _roomy(SCHEMES.build("sequential"))
+    counted = [structure(task, plain, n, _rng(seed, n)) for n in lengths]
+    by_spans: dict[tuple[tuple[int | None, int | None], ...], list[str]] = {}
     for name in SCHEMES:
         used = scheme if scheme is not None and scheme.name == name else SCHEMES.build(name)
-        by_spans.setdefault(tuple(_span(task, used, n, seed) for n in lengths), []).append(name)
-    rows = tuple(StructureRow(tuple(names), spans) for spans, names in by_spans.items())
-    return StructureTable(tuple(lengths), tuple(sparsity), rows)
+        by_spans.setdefault(tuple(_spans(task, used, n, seed) for n in lengths), []).append(name)
+    rows = (
+        StructureRow(tuple(names), tuple(parents for parents, _ in spans), tuple(both for _, both in spans))
+        for spans, names in by_spans.items()
+    )
+    parents, selectors, both = zip(*((s.parents.count, s.selectors.count, s.both.count) for s in counted), strict=True)
+    return StructureTable(tuple(lengths), parents, selectors, both, tuple(rows))
 
 
-def _span(task: Task, scheme: PositionScheme, length: int, seed: int) -> int | None:
+def _spans(task: Task, scheme: PositionScheme, length: int, seed: int) -> tuple[int | None, int | None]:
+    """The span of the parents, and of parents and selectors."""
     try:
-        return structure(task, scheme, length, _rng(seed, length)).span
+        found = structure(task, scheme, length, _rng(seed, length))
     except LengthwiseError:
-        return None
+        return None, None
+    return found.parents.span, found.both.span
 
 
 def _roomy(scheme: PositionScheme) -> PositionScheme:

@@ -54,6 +54,10 @@ class Verdict:
     """Changes that give a guarantee, where there is none."""
     source: str = ""
     """The theorem that links the encoding to its fragment."""
+    condition: str = ""
+    """What a *yes* presupposes beyond the encoding, such as the rule for predicted ids; empty for no condition."""
+    conflict: str = ""
+    """A committed measurement that contradicts a *yes*; empty if there is none."""
 
     @property
     def answer(self) -> Answer:
@@ -68,6 +72,22 @@ class Verdict:
             return None
         order: tuple[Basis, ...] = ("proved", "cited", "ours", "evidence")
         return order[min(order.index(argument.basis) for argument in self.arguments)]
+
+    @property
+    def shown(self) -> str:
+        """The answer as a reader sees it, with its condition and its conflict named."""
+        words = SHOWN[self.answer]
+        if self.answer == "yes" and self.condition:
+            words += ", on a condition"
+        return f"{words}; measured otherwise" if self.conflict else words
+
+    @property
+    def reason(self) -> str:
+        """The reasons with the condition and the measurement that contradicts."""
+        parts = [self.why.removeprefix("no guarantee: ")]
+        parts += [f"condition: {self.condition}"] if self.condition else []
+        parts += [f"but measured: {self.conflict}"] if self.conflict else []
+        return ". ".join(parts)
 
     @property
     def why(self) -> str:
@@ -92,6 +112,8 @@ class Verdict:
             "why": self.why,
             "help": self.help,
             "source": self.source,
+            "condition": self.condition,
+            "conflict": self.conflict,
             "certificate": next((dict(a.certificate) for a in self.arguments if a.certificate), None),
             "arguments": [argument.to_json() for argument in self.arguments],
         }
@@ -99,12 +121,16 @@ class Verdict:
 
 @dataclass(frozen=True)
 class StructureRow:
-    """Sparsity and span at several lengths under one scheme."""
+    """Sparsity and span at several lengths under one scheme, for parents, selectors, and both together."""
 
     scheme: str
     lengths: tuple[int, ...]
     sparsity: tuple[int, ...]
     span: tuple[int, ...]
+    selectors: tuple[int, ...] = ()
+    selector_span: tuple[int, ...] = ()
+    both: tuple[int, ...] = ()
+    both_span: tuple[int, ...] = ()
 
     @property
     def sparse(self) -> bool:
@@ -113,8 +139,17 @@ class StructureRow:
 
     @property
     def local(self) -> bool:
-        """Whether the span is the same at all lengths."""
+        """Whether the span of the parents is the same at all lengths."""
         return len(set(self.span)) == 1
+
+    @property
+    def both_local(self) -> bool:
+        """Whether parents and selectors together are sparse and local."""
+        return len(set(self.both)) <= 1 and len(set(self.both_span)) <= 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in vars(self).items()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,9 +168,10 @@ class Prediction(Tabular):
 
     def table(self) -> Table:
         """One row per position system; below it the structure, the measurements and what the words mean."""
-        rows = tuple((v.system, SHOWN[v.answer], v.basis, v.why.removeprefix("no guarantee: ")) for v in self.verdicts)
+        rows = tuple((v.system, v.shown, v.basis, v.reason) for v in self.verdicts)
         structure = tuple(
-            f"{row.scheme} ids: k = {row.sparsity}, span = {row.span} at lengths {row.lengths}"
+            f"{row.scheme} ids at lengths {row.lengths}: parents k = {row.sparsity}, span {row.span}; "
+            f"selectors {row.selectors}, span {row.selector_span}; both {row.both}, span {row.both_span}"
             for row in self.structure
         )
         notes = (*structure, *(f"measured: {line}" for line in self.measured), *CAVEATS)
@@ -148,10 +184,7 @@ class Prediction(Tabular):
             "target": self.target,
             "kind": self.kind,
             "summary": self.summary,
-            "structure": [
-                {"scheme": r.scheme, "lengths": list(r.lengths), "sparsity": list(r.sparsity), "span": list(r.span)}
-                for r in self.structure
-            ],
+            "structure": [row.to_json() for row in self.structure],
             "depends": list(self.depends),
             "communication": self.communication,
             "measured": list(self.measured),

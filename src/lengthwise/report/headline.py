@@ -53,6 +53,9 @@ def _row(system: SystemSummary) -> dict[str, Any]:
     return {
         "task": system.experiment["task"]["name"],
         "system": f"{system.results[0].system}, trained to {system.max_length}",
+        "scheme": system.experiment["scheme"]["name"],
+        "random_start": bool(system.experiment["scheme"].get("random_start", False)),
+        "encoding": system.experiment["encoding"]["name"],
         "seeds": len(system.results),
         "fitted": len(system.fitted),
         "cells": [cell for cell in cells if cell["length"] in longest],

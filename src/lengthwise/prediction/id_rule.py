@@ -1,0 +1,234 @@
+"""Finds the rule by which the next position id follows from the prefix, for systems that predict their ids (PPC).
+
+Corollary C holds for *given* ids. A model that predicts them must also learn this rule, so a verdict on predicted ids
+is conditional on it. The rule is searched for among a few forms, by content and by id, and is exact on all sampled
+sequences of several lengths, or there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from lengthwise.core.batch import Batch
+from lengthwise.core.rng import Rng, stream
+from lengthwise.core.vocab import EOS
+from lengthwise.positions.schemes.coupled import PredictiveCoupling
+from lengthwise.tasks import Task
+
+UNKNOWN = -1
+"""Where a rule gives no id."""
+FEW = 24
+"""Vocabularies up to this size may have a rule for each token; in larger ones only frequent tokens do."""
+PROGRAM_FOR = "for ids up to any fixed bound, since an alphabet is finite"
+
+Kind = Literal["this", "next", "none", "same id", "same token", "token"]
+
+
+@dataclass(frozen=True, order=True)
+class IdRule:
+    """One form: the id of an earlier token, which ``kind`` finds, ``offset`` tokens after it.
+
+    ``this`` and ``next``: the current token's id, and that plus one; ``none``: "no place". ``same id``: the first token
+    with the current token's id; ``same token``: all earlier tokens like the current one; ``token``: all tokens
+    ``token``. ``slot`` restricts the last two to one id of the ``fixed`` level, such as "child".
+    """
+
+    cost: int
+    kind: Kind
+    offset: int = 0
+    slot: int | None = None
+    token: int | None = None
+
+    @property
+    def local(self) -> bool:
+        """Whether it reads tokens at a bounded distance in ids only."""
+        return self.kind in ("this", "next", "none", "same id")
+
+    def words(self, vocab: Any) -> str:
+        """The rule in words."""
+        where = "" if self.slot is None else f" in slot {self.slot}"
+        found = {
+            "this": "the current id",
+            "next": "the current id plus one",
+            "none": "no place",
+            "same id": "of the first token with the current id",
+            "same token": f"of the earlier token like the current one{where}",
+            "token": f"of {vocab.tokens[self.token] if self.token is not None else ''}{where}",
+        }[self.kind]
+        if self.local and self.kind != "same id":
+            return found
+        beside = {0: "the id ", 1: "the id of the token after that ", -1: "the id of the token before that "}
+        return (beside[self.offset] + found).replace("that of", "that").replace("that the", "the")
+
+    def predict(self, batch: Batch, ids: Int[ndarray, "B T K"], at: int) -> Int[ndarray, " B"]:
+        """The id after the token ``at`` on the first level, `UNKNOWN` in rows where the rule gives none."""
+        first = ids[:, :, 0]
+        if self.kind in ("this", "next"):
+            return first[:, at] + (self.kind == "next")
+        if self.kind == "none":
+            return np.zeros(batch.size, dtype=first.dtype)
+        found = self.matches(batch, ids, at)
+        # The id at an offset from each match; all matches of a row have to agree.
+        values = np.full(found.shape, UNKNOWN)
+        low, high = max(0, -self.offset), at + 1 - max(0, self.offset)
+        values[:, low:high] = first[:, low + self.offset : high + self.offset]
+        largest = np.where(found, values, UNKNOWN).max(axis=1)
+        agree = (np.where(found, values, largest[:, None]) == largest[:, None]).all(axis=1)
+        return np.where(agree & found.any(axis=1), largest, UNKNOWN)
+
+    def matches(self, batch: Batch, ids: Int[ndarray, "B T K"], at: int) -> ndarray:
+        """Which tokens up to ``at`` the rule finds, shape ``[B, at + 1]``."""
+        tokens = batch.input_ids[:, : at + 1]
+        if self.kind == "same id":
+            same = ids[:, : at + 1, 0] == ids[:, at, None, 0]
+            return same & (np.cumsum(same, axis=1) == 1)
+        found = tokens == (batch.input_ids[:, at, None] if self.kind == "same token" else self.token)
+        if self.kind == "same token":
+            found[:, at] = False
+        return found if self.slot is None else found & (ids[:, : at + 1, 1] == self.slot)
+
+
+@dataclass(frozen=True)
+class IdRules:
+    """The rules of a task in order of use, with what they read; ``missing`` is the share of ids without a rule."""
+
+    texts: tuple[str, ...]
+    lengths: tuple[int, ...]
+    span: tuple[int, ...]
+    """By length, the largest distance in tokens from the predicting token to one that its rule reads."""
+    local: bool
+    """Whether every rule reads only tokens at a bounded distance in ids."""
+    missing: float
+
+    @property
+    def found(self) -> bool:
+        """Whether the rules give every id of the sampled sequences."""
+        return self.missing == 0
+
+    @property
+    def sentence(self) -> str:
+        """The rule, how far it reads, and whether C-RASP expresses it."""
+        if not self.found:
+            return (
+                f"no rule was found for {self.missing:.0%} of the ids (tried: this id, the next, "
+                "and look-ups by id and by content); no program is known"
+            )
+        rules = "; ".join(self.texts)
+        if self.local:
+            return f"{rules}: local in ids, a C-RASP program exists {PROGRAM_FOR}"
+        distance = ", ".join(map(str, self.span))
+        return (
+            f"{rules}: a look-up by content over {distance} tokens at lengths {', '.join(map(str, self.lengths))}, "
+            f"so not local; a C-RASP program exists {PROGRAM_FOR}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "rules": list(self.texts),
+            "lengths": list(self.lengths),
+            "span": list(self.span),
+            "local": self.local,
+            "missing": self.missing,
+            "program": PROGRAM_FOR if self.found else None,
+        }
+
+
+def id_rules(task: Task, lengths: tuple[int, ...], *, size: int = 32) -> IdRules:
+    """The rules for the predicted ids of ``task`` on the first level, from ``size`` sequences of each length.
+
+    Ids are drawn as a scheme with predicted ids draws them in training. The cheapest rules that give all ids are
+    taken greedily: each covers the tokens after which it is never wrong.
+    """
+    scheme = PredictiveCoupling(draw="contiguous" if task.place_rule == "next" else "sorted", max_position=1 << 20)
+    samples = []
+    for length in lengths:
+        batch = task.batch(length, size, stream(0, "id rule", length))
+        samples.append((batch, _ids(scheme, task, batch, stream(0, "id rule", "ids", length))))
+    right = {rule: _right_after(rule, samples) for rule in _candidates(task, samples)}
+    keys = set().union(*(found for found in right.values()))
+    chosen: list[tuple[IdRule, set[Any]]] = []
+    left = {key for key in keys if any(found.get(key) for found in right.values())}
+    hopeless = keys - left
+    while left:
+        gains = {rule: {key for key in left if found.get(key)} for rule, found in right.items()}
+        best = max(gains, key=lambda rule: (len(gains[rule]) / rule.cost, -rule.cost))
+        chosen.append((best, gains[best]))
+        left -= gains[best]
+    return _described(task, samples, lengths, chosen, hopeless)
+
+
+def _ids(scheme: PredictiveCoupling, task: Task, batch: Batch, rng: Rng) -> Int[ndarray, "B T K"]:
+    return scheme.assign(batch.places, task.levels, rng)
+
+
+def _key(batch: Batch, ids: ndarray, at: int) -> list[tuple[int, ...]]:
+    """What the choice of a rule may depend on: the current token, and its ids on ``fixed`` levels."""
+    return [(int(t), *map(int, fixed)) for t, fixed in zip(batch.input_ids[:, at], ids[:, at, 1:], strict=True)]
+
+
+def _predicted(batch: Batch) -> list[int]:
+    """The columns whose ids matter: the scored ones without ``<eos>``, after which nothing follows."""
+    return [int(t) for t in np.flatnonzero(batch.scored) if (batch.input_ids[:, t] != batch.vocab[EOS]).any()]
+
+
+def _right_after(rule: IdRule, samples: list[tuple[Batch, ndarray]]) -> dict[tuple[int, ...], bool]:
+    """For every key, whether the rule is right wherever the key occurs before a predicted id."""
+    found: dict[tuple[int, ...], bool] = {}
+    for batch, ids in samples:
+        for t in _predicted(batch):
+            fits = rule.predict(batch, ids, t - 1) == ids[:, t, 0]
+            for key, fit in zip(_key(batch, ids, t - 1), fits, strict=True):
+                found[key] = found.get(key, True) and bool(fit)
+    return found
+
+
+def _candidates(task: Task, samples: list[tuple[Batch, ndarray]]) -> Iterator[IdRule]:
+    yield IdRule(1, "this")
+    yield IdRule(1, "none")
+    if task.place_rule == "next":
+        yield IdRule(1, "next")
+    for offset in (1, -1):
+        yield IdRule(2, "same id", offset)
+    slots: list[int | None] = [None]
+    if len(task.levels) > 1:
+        slots += sorted({int(s) for _, ids in samples for s in np.unique(ids[:, :, 1])})
+    # Tokens that stand in every sequence: marks and separators.
+    everywhere = set.intersection(*(set(row) for batch, _ in samples for row in batch.input_ids.tolist()))
+    for cost, slot in enumerate(slots):
+        for offset in (0, 1):
+            yield IdRule(3 + min(cost, 1), "same token", offset, slot)
+            for token in sorted(everywhere):
+                yield IdRule(3 + min(cost, 1), "token", offset, slot, token)
+
+
+def _described(
+    task: Task,
+    samples: list[tuple[Batch, ndarray]],
+    lengths: tuple[int, ...],
+    chosen: list[tuple[IdRule, set[Any]]],
+    hopeless: set[Any],
+) -> IdRules:
+    by_key = {key: rule for rule, keys in chosen for key in keys}
+    spans, missing, total = [], 0, 0
+    for batch, ids in samples:
+        farthest = 0
+        for t in _predicted(batch):
+            keys = _key(batch, ids, t - 1)
+            total += len(keys)
+            missing += sum(key in hopeless for key in keys)
+            for rule in {by_key[key] for key in keys if key in by_key} - {IdRule(1, "this"), IdRule(1, "none")}:
+                if rule.kind != "next":
+                    rows = [by_key.get(key) == rule for key in keys]
+                    where = rule.matches(batch, ids, t - 1)[rows].any(axis=0)
+                    farthest = max(farthest, int(t - 1 - np.argmax(where)) if where.any() else 0)
+        spans.append(farthest)
+    texts = tuple(dict.fromkeys(rule.words(task.vocab) for rule, _ in chosen))
+    local = all(rule.local for rule, _ in chosen)
+    return IdRules(texts, lengths, tuple(spans), local, missing / max(total, 1))
