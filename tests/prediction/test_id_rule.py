@@ -105,7 +105,7 @@ def test_the_program_gives_the_id_of_the_rule(rule: IdRule, seed: int, length: i
 
 def test_the_verdict_on_predicted_ids_is_conditional() -> None:
     by_system = {v.system: v for v in predict("variable-assignment").verdicts}
-    assert "if the model learns the rule" in by_system["predictive-coupling"].condition
+    assert "the next id is learned" in by_system["predictive-coupling"].condition
     assert "slot 1" in by_system["predictive-coupling"].condition
     assert by_system["coupled"].condition == "the ids are given"
     assert by_system["ape"].condition == ""

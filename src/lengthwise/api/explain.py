@@ -129,9 +129,11 @@ class StructureResult(Tabular):
         return tuple(row[2] for row in self.rows)
 
     def table(self) -> Table:
-        """One row per length."""
+        """One row per length; a task whose parents are not chosen by content has no columns for selectors."""
         caption = f"{self.task.name} under {self.scheme.name} ids"
-        return Table(("length", "sparsity k", "span", "k with selectors", "span with them"), self.rows, caption=caption)
+        columns = ("length", "sparsity k", "span", "k with selectors", "span with selectors")
+        width = 3 if all(row[:3] == (row[0], *row[3:]) for row in self.rows) else 5
+        return Table(columns[:width], tuple(row[:width] for row in self.rows), caption=caption)
 
 
 def structure(

@@ -62,7 +62,6 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
         table.add_row("sparsity k (parents)", *(str(k) for k in first.sparsity))
         if any(first.selectors):
             table.add_row("selectors", *(str(k) for k in first.selectors))
-            table.add_row("parents and selectors", *(str(k) for k in first.both))
         for row in prediction.structure:
             table.add_row(f"span of parents, {row.scheme} ids", *(str(span) for span in row.span))
             if any(row.selectors):

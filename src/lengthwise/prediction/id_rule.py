@@ -25,7 +25,7 @@ UNKNOWN = -1
 """Where a rule gives no id."""
 FEW = 24
 """Vocabularies up to this size may have a rule for each token; in larger ones only frequent tokens do."""
-PROGRAM_FOR = "for ids up to any fixed bound, since an alphabet is finite"
+PROGRAM_FOR = "for ids up to any bound"
 
 Kind = Literal["this", "next", "none", "same id", "same token", "token"]
 
@@ -74,10 +74,11 @@ class IdRule:
         if self.kind == "none":
             return np.zeros(batch.size, dtype=first.dtype)
         found = self.matches(batch, ids, at)
-        # The id at an offset from each match; all matches of a row have to agree.
+        # The id at an offset from each match that has such a neighbour; all of them have to agree.
         values = np.full(found.shape, UNKNOWN)
         low, high = max(0, -self.offset), at + 1 - max(0, self.offset)
         values[:, low:high] = first[:, low + self.offset : high + self.offset]
+        found &= values != UNKNOWN
         largest = np.where(found, values, UNKNOWN).max(axis=1)
         agree = (np.where(found, values, largest[:, None]) == largest[:, None]).all(axis=1)
         return np.where(agree & found.any(axis=1), largest, UNKNOWN)
@@ -121,12 +122,9 @@ class IdRules:
             )
         rules = "; ".join(self.texts)
         if self.local:
-            return f"{rules}: local in ids, a C-RASP program exists {PROGRAM_FOR}"
-        distance = ", ".join(map(str, self.span))
-        return (
-            f"{rules}: a look-up by content over {distance} tokens at lengths {', '.join(map(str, self.lengths))}, "
-            f"so not local; a C-RASP program exists {PROGRAM_FOR}"
-        )
+            return f"{rules} (local; a program exists {PROGRAM_FOR})"
+        reads = f"reads {', '.join(map(str, self.span))} tokens back at lengths {', '.join(map(str, self.lengths))}"
+        return f"{rules} (a look-up, not local: {reads}; a program exists {PROGRAM_FOR})"
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""

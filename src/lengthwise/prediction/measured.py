@@ -15,7 +15,13 @@ CUT = 0.70
 
 def measured(task: str) -> tuple[str, ...]:
     """One line per system that was trained on ``task``: the number of fitted seeds, and median accuracy by length."""
-    return tuple(_line(row) + f"  (commit {row['commit']})" for row in _rows() if row["task"] == task)
+    return tuple(
+        f"{row['system']}: fitted {row['fitted']} of {row['seeds']}"
+        + "".join(f", {cell['label']} {cell['median']:.2f}" for cell in row["cells"])
+        + f"  (commit {row['commit']})"
+        for row in _rows()
+        if row["task"] == task
+    )
 
 
 def conflict(task: str, system: PositionSystem) -> str:
@@ -23,12 +29,12 @@ def conflict(task: str, system: PositionSystem) -> str:
 
     One counts if most of its seeds fitted and every median at its longest test is below `CUT`.
     """
-    return "; ".join(_line(row) for row in _rows() if row["task"] == task and _of(row, system) and _contradicts(row))
-
-
-def _line(row: dict[str, Any]) -> str:
-    cells = "".join(f", {cell['label']} {cell['median']:.2f}" for cell in row["cells"])
-    return f"{row['system']}: fitted {row['fitted']} of {row['seeds']}{cells}"
+    against = [row for row in _rows() if row["task"] == task and _of(row, system) and _contradicts(row)]
+    return "; ".join(
+        f"{row['system']}, {row['fitted']} of {row['seeds']} seeds fitted: at most "
+        f"{max(cell['median'] for cell in row['cells']):.2f} at length {row['cells'][0]['length']}"
+        for row in against
+    )
 
 
 def _of(row: dict[str, Any], system: PositionSystem) -> bool:

@@ -174,7 +174,7 @@ def _condition(task: Task, system: PositionSystem) -> str:
     if system.name != "predictive-coupling":
         return "the ids are given"
     lengths = tuple(dict.fromkeys(_nearest(task, length) for length in LENGTHS))
-    return f"if the model learns the rule for the next id: {id_rules(task, lengths, size=ROWS // 2).sentence}"
+    return f"the next id is learned: {id_rules(task, lengths, size=ROWS // 2).sentence}"
 
 
 def _otherwise(rows: dict[str, StructureRow]) -> str:
