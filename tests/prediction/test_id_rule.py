@@ -14,9 +14,9 @@ from lengthwise.core.rng import stream
 from lengthwise.core.vocab import Vocab
 from lengthwise.crasp.run.interpreter import encode, next_tokens
 from lengthwise.crasp.syntax.parser import parse
-from lengthwise.prediction.id_rule import UNKNOWN, IdRule, id_rules
-from lengthwise.prediction.id_rule_program import id_rule_text
 from lengthwise.prediction.predict import predict
+from lengthwise.prediction.predicted_ids.program import id_rule_text
+from lengthwise.prediction.predicted_ids.rule import UNKNOWN, IdRule, id_rules
 from lengthwise.tasks import TASKS
 
 LENGTHS = (5, 10, 20)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from lengthwise.crasp.program.spelling import quote
-from lengthwise.prediction.id_rule import IdRule
+from lengthwise.prediction.predicted_ids.rule import IdRule
 
 
 def id_rule_text(rules: Mapping[str, IdRule], names: Sequence[str], ids: int) -> str:
