@@ -6,9 +6,11 @@ import contextlib
 import dataclasses
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import Any, cast
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, one_line_warnings
@@ -68,7 +70,7 @@ def run_jobs(worker: Callable[[Job, Tell], None], jobs: list[Job], count: int) -
                 ours, theirs = context.Pipe(duplex=False)
                 arguments = (worker, waiting.pop().to_json(), theirs)
                 process = context.Process(target=_serve, args=arguments, daemon=True)
-                process.start()
+                start_undisturbed(process)
                 theirs.close()
                 running[ours] = process
             for ready in cast(list[Connection], wait(list(running))):
@@ -91,6 +93,18 @@ def run_jobs(worker: Callable[[Job, Tell], None], jobs: list[Job], count: int) -
             process.terminate()
         for process in running.values():
             process.join()
+
+
+def start_undisturbed(process: BaseProcess) -> None:
+    """Start a process that Ctrl-C does not reach: its parent gets it, and ends the process."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        process.start()
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(worker: Callable[[Job, Tell], None], values: dict[str, Any], pipe: Connection) -> None:

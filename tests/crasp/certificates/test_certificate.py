@@ -1,5 +1,6 @@
 import copy
 import json
+import time
 
 import pytest
 
@@ -230,4 +231,30 @@ def test_a_product_without_bound_is_refused(monkeypatch):
     decision, reason = made("(aa)*", "periodic", "eos")
     monkeypatch.setattr(checker_graphs, "MAX_NODES", 50)
     with pytest.raises(CertificateError, match="too large to check"):
-        check({**reason, "periods": 10_000}, decision.dfa)
+        check({**reason, "periods": 1_000}, decision.dfa)
+
+
+@pytest.mark.parametrize("key", ["windows", "periods"])
+def test_huge_windows_and_periods_are_refused_at_once(key):
+    decision, reason = made("(abab)*", "periodic", "eos")
+    with pytest.raises(CertificateError, match=f"{key} must be a number in 1..1000"):
+        check({**reason, "fragment": "ape", key: 1_000_000}, decision.dfa)
+
+
+def test_an_automaton_with_a_large_monoid_is_certified_quickly():
+    """15,086 elements: the search for words and the equations are done once for six verdicts."""
+    dfa = Dfa(("a", "b"), ((0, 1), (2, 3), (3, 1), (4, 0), (5, 4), (1, 5)), (True, False, True, True, True, False))
+    decision = decide(dfa)
+    started = time.process_time()
+    for fragment in ("local", "periodic", "ape"):
+        for end in decision.ends:
+            assert certificate(decision, fragment, end)["answer"] == "no"
+    assert time.process_time() - started < 10
+    assert len(decision.analysis.certificates) == 1
+
+
+def test_what_takes_more_work_than_the_bound_is_not_decided():
+    dfa = Dfa(("a", "b"), ((4, 1), (3, 4), (1, 5), (0, 3), (2, 2), (2, 0)), (False, True, False, True, True, False))
+    decision = decide(dfa, ends=("eos",), bounds=Bounds(max_work=200_000))
+    assert decision.verdict("ape", "eos").verdict == "unknown"
+    assert decision.analysis._work.done > 200_000

@@ -22,6 +22,8 @@ from lengthwise.languages.automata.minimize import access_words, distinguishing_
 from lengthwise.languages.automata.monoid import TransitionSemigroup
 
 Certificate = dict[str, Any]
+MOST_NODES = 2_000_000
+"""Pairs of an element and a remainder among which words are searched for."""
 
 
 def certificate(decision: Decision, fragment: str, end: str) -> Certificate | None:
@@ -79,6 +81,8 @@ def words_by_remainder(semigroup: TransitionSemigroup, step: int, elements: Iter
             found[element] = trace_back(origin, (element, remainder))
             if len(found) == len(wanted):
                 break
+        if len(queue) > MOST_NODES:
+            raise LengthwiseError(f"a certificate takes more than {MOST_NODES:,} nodes to search; not written")
         for symbol, target in enumerate(semigroup.right[element]):
             if (following := (target, (remainder + 1) % step)) not in origin:
                 origin[following] = ((element, remainder), symbol)
@@ -164,10 +168,22 @@ def _product(dfa: Dfa, component: Component, refinement: Refinement, window: int
 
 
 def _local(target: Analysis, system: LocalSystem | None, windows: int | str, periods: int | str) -> Certificate | None:
-    """A certificate from merged states that loop on a word, for all windows and/or all periods."""
+    """A certificate from merged states that loop on a word, for all windows and/or all periods.
+
+    Verdicts with the same reason share it: what it takes is searched for once.
+    """
     if system is None or target.semigroup is None:
         return None
-    dfa, semigroup = target.dfa, target.semigroup
+    key = (id(system), windows, periods)
+    if key not in target.certificates:
+        target.certificates[key] = _local_body(target, target.semigroup, system, windows, periods)
+    return target.certificates[key]
+
+
+def _local_body(
+    target: Analysis, semigroup: TransitionSemigroup, system: LocalSystem, windows: int | str, periods: int | str
+) -> Certificate:
+    dfa = target.dfa
     stable = semigroup.by_length.stable_index if periods == "all" else None
     step = stable or int(periods)
     refinement = system.refinement

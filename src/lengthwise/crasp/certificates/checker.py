@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from lengthwise.crasp.certificates.checker_graphs import (
+    MAX_SIZE,
     MAX_STABLE,
     CertificateError,
     CheckedAutomaton,
@@ -49,7 +50,8 @@ def check(certificate: dict[str, Any], language: Automaton) -> None:
     try:
         for key in ("windows", "periods"):
             size = certificate[key]
-            require(size == "all" or (type(size) is int and size >= 1), f"{key} must be a number >= 1 or 'all'")
+            fits = size == "all" or (type(size) is int and 1 <= size <= MAX_SIZE)
+            require(fits, f"{key} must be a number in 1..{MAX_SIZE} or 'all'")
         require(certificate["end"] in ("eos", "visible"), "end must be 'eos' or 'visible'")
         _check_scope(certificate)
         if certificate["answer"] == "yes":

@@ -9,6 +9,8 @@ from lengthwise.core.errors import LengthwiseError
 
 MAX_STABLE = 200_000  # maps in S_s ∪ S_2s
 MAX_NODES = 1_000_000  # of a product graph
+MAX_SYMBOLS = 20_000_000  # in the windows of all nodes together
+MAX_SIZE = 1_000  # of a window or period
 
 
 class CertificateError(LengthwiseError):
@@ -53,6 +55,7 @@ def maps_of_length(machine: CheckedAutomaton, length: int) -> set[tuple[int, ...
 
 def product_graph(machine: CheckedAutomaton, window: int, period: int) -> dict[Any, dict[str, Any]]:
     """All reachable nodes (state, last k−1 symbols or fewer at the start, phase) and their successors."""
+    largest = max(1, min(MAX_NODES, MAX_SYMBOLS // window))
     start = (0, (), 0)
     successors: dict[Any, dict[str, Any]] = {start: {}}
     queue: list[Any] = [start]
@@ -63,7 +66,7 @@ def product_graph(machine: CheckedAutomaton, window: int, period: int) -> dict[A
             following = (target, recent, (phase + 1) % period)
             successors[node][symbol] = following
             if following not in successors:
-                require(len(successors) < MAX_NODES, f"more than {MAX_NODES} nodes; the product is too large to check")
+                require(len(successors) < largest, f"more than {largest} nodes; the product is too large to check")
                 successors[following] = {}
                 queue.append(following)
     return successors

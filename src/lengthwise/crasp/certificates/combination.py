@@ -27,29 +27,38 @@ def combinations_for(
 
     Labels are refined by the ``classes`` of their sources. Raises `ValueError` for a pair that is not merged.
     """
-    solver = _Solver(edges, classes)
-    return [solver.difference(first, second) for first, second in pairs]
+    wanted = list(pairs)
+    solver = _Solver(edges, classes, wanted)
+    return [solver.difference(first, second) for first, second in wanted]
 
 
 class _Solver:
-    """Gaussian elimination over the rationals that remembers how every reduced row was combined."""
+    """Gaussian elimination over the rationals that remembers how every reduced row was combined.
 
-    def __init__(self, edges: Iterable[Edge], classes: Sequence[int]) -> None:
+    It takes equations in order until they show all ``wanted`` pairs to be merged.
+    """
+
+    def __init__(self, edges: Iterable[Edge], classes: Sequence[int], wanted: Sequence[tuple[int, int]]) -> None:
         self.equations: list[tuple[Edge, Edge]] = []
         self.pivots: dict[int, tuple[Vector, Vector]] = {}  # pivot node -> (row, combination of equations)
         first: dict[tuple[int, int], Edge] = {}
-        seen: set[frozenset[tuple[int, Fraction]]] = set()
+        seen: set[frozenset[tuple[int, int]]] = set()
+        open_pairs = list(wanted)
         for edge in edges:
+            if not open_pairs:
+                break
             known = first.setdefault((edge[1], classes[edge[0]]), edge)
-            row: Vector = {}
+            row: dict[int, int] = {}
             for node, sign in ((edge[2], 1), (edge[0], -1), (known[2], -1), (known[0], 1)):
-                row[node] = row.get(node, Fraction(0)) + sign
+                row[node] = row.get(node, 0) + sign
             row = {node: weight for node, weight in row.items() if weight}
             key = frozenset(row.items())
             if row and key not in seen:
                 seen.add(key)
                 self.equations.append((edge, known))
-                self._enter(row, {len(self.equations) - 1: Fraction(1)})
+                weights = {node: Fraction(weight) for node, weight in row.items()}
+                if self._enter(weights, {len(self.equations) - 1: Fraction(1)}):
+                    open_pairs = [pair for pair in open_pairs if self._difference(*pair)[0]]
 
     def _reduce(self, row: Vector, combination: Vector) -> tuple[Vector, Vector]:
         row, combination = dict(row), dict(combination)
@@ -68,14 +77,19 @@ class _Solver:
                 else:
                     target.pop(key, None)
 
-    def _enter(self, row: Vector, combination: Vector) -> None:
+    def _enter(self, row: Vector, combination: Vector) -> bool:
+        """Whether the equation says something new."""
         row, combination = self._reduce(row, combination)
         if row:
             self.pivots[min(row)] = (row, combination)
+        return bool(row)
+
+    def _difference(self, first: int, second: int) -> tuple[Vector, Vector]:
+        return self._reduce({first: Fraction(1), second: Fraction(-1)}, {})
 
     def difference(self, first: int, second: int) -> tuple[EquationTerm, ...]:
         """Terms that add up to V(first) − V(second); the nodes must be merged."""
-        row, combination = self._reduce({first: Fraction(1), second: Fraction(-1)}, {})
+        row, combination = self._difference(first, second)
         if row:
             raise ValueError(f"nodes {first} and {second} are not merged")
         return tuple(EquationTerm(*self.equations[number], -weight) for number, weight in sorted(combination.items()))

@@ -6,12 +6,13 @@ bounds are exhausted. docs/verdicts.md states the theorems used and their status
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from lengthwise.core.errors import UnknownNameError, require
+from lengthwise.crasp.decide.potential import TooMuchWorkError, Work
 from lengthwise.crasp.decide.product import ProductTooLargeError, components
 from lengthwise.crasp.decide.stable_local_test import LocalSystem, period_test, stable_local_test, window_test
 from lengthwise.crasp.program.fragment import FRAGMENTS
@@ -31,6 +32,7 @@ ENDS = ("visible", "eos")
 MAX_WINDOW, MAX_PERIOD, MAX_NODES = 8, 12, 100_000
 LARGEST_BOUND = 1_000  # of windows and periods: all pairs are listed
 MAX_TOTAL_NODES = 150_000  # of all product graphs of one automaton: a few seconds
+MAX_WORK = 10_000_000  # coefficients that the equations of one automaton touch: seconds
 MAX_ENTRIES = 500_000  # elements of the monoid times states; the local systems have as many edges
 
 Answer = Literal["yes", "no", "unknown"]
@@ -39,7 +41,8 @@ DecisionBasis = Literal["proved", "cited", "ours", "searched"]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of the search: windows, periods, nodes of one product graph and of all, elements of the monoid.
+    """Bounds of the search: windows, periods, nodes of one product graph and of all, elements of the monoid,
+    and the work on the equations of one automaton. What is not decided within them is *unknown*.
 
     Raises `LengthwiseError` for a window or period below 1 or above `LARGEST_BOUND`.
     """
@@ -49,6 +52,7 @@ class Bounds:
     max_nodes: int = MAX_NODES
     max_elements: int = MAX_ELEMENTS
     max_total_nodes: int = MAX_TOTAL_NODES
+    max_work: int = MAX_WORK
 
     def __post_init__(self) -> None:
         for name, bound, least in (
@@ -91,8 +95,10 @@ class Analysis:
     def __init__(self, dfa: Dfa, bounds: Bounds) -> None:
         self.dfa, self.bounds = dfa, bounds
         self._separated: dict[tuple[int, int], bool | None] = {}
-        self._nodes = 0
+        self._nodes, self._work = 0, Work(bounds.max_work)
         self._windows: dict[int, LocalSystem | None] = {}
+        self.certificates: dict[tuple[int, int | str, int | str], dict[str, Any]] = {}
+        """Bodies of certificates that have been written, by system, windows and periods."""
 
     def separated(self, window: int, period: int) -> bool | None:
         """Whether potentials separate all states for (k, m); None beyond the bounds on nodes."""
@@ -107,9 +113,9 @@ class Analysis:
         try:
             for component in components(self.dfa, window, period, max_nodes=self.bounds.max_nodes):
                 self._nodes += len(component.nodes)
-                if not component.separates():
+                if not component.separates(self._work):
                     return False
-        except ProductTooLargeError:
+        except (ProductTooLargeError, TooMuchWorkError):
             return None
         return True
 
@@ -129,18 +135,25 @@ class Analysis:
     @cached_property
     def refuted_for_all(self) -> LocalSystem | None:
         """The result of `stable_local_test`: not None if no program exists for any window and period."""
-        return self.semigroup and stable_local_test(self.semigroup)
+        return self._tested(stable_local_test)
 
     @cached_property
     def refuted_for_periods(self) -> LocalSystem | None:
         """The result of `period_test`: not None if no program without windows exists for any period."""
-        return self.semigroup and period_test(self.semigroup)
+        return self._tested(period_test)
 
     def refuted_for_windows(self, period: int) -> LocalSystem | None:
         """The result of `window_test`: not None if no program of that period exists for any window."""
         if period not in self._windows:
-            self._windows[period] = self.semigroup and window_test(self.semigroup, period)
+            self._windows[period] = self._tested(lambda found, work: window_test(found, period, work))
         return self._windows[period]
+
+    def _tested(self, test: Callable[[TransitionSemigroup, Work], LocalSystem | None]) -> LocalSystem | None:
+        """What a test refutes; nothing without the semigroup or beyond the bound on the work."""
+        try:
+            return self.semigroup and test(self.semigroup, self._work)
+        except TooMuchWorkError:
+            return None
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,33 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 
 Edge = tuple[int, int, int]  # (source, label, target)
 Equation = dict[int, int]  # Σ coefficient · V(node) = 0
+
+
+class TooMuchWorkError(LengthwiseError):
+    """The equations of an automaton took more work than the given bound."""
+
+
+@dataclass
+class Work:
+    """Counts the coefficients that eliminations touch, up to a bound."""
+
+    limit: int
+    done: int = 0
+
+    def add(self, amount: int) -> None:
+        """Raises `TooMuchWorkError` beyond the bound."""
+        self.done += amount
+        if self.done > self.limit:
+            raise TooMuchWorkError(f"the equations take more than {self.limit:,} operations; not decided within them")
+
+
+UNBOUNDED = Work(2**62)
+"""For certificates of what has been decided within a bound."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +84,17 @@ class Refinement:
         return len(self.partitions) - 1
 
 
-def refine(count: int, edges: Sequence[Edge], initial: Sequence[int] | None = None) -> Refinement:
-    """Refine until nothing splits; all ``edges`` must be inner edges of one strongly connected component."""
+def refine(
+    count: int, edges: Sequence[Edge], initial: Sequence[int] | None = None, work: Work = UNBOUNDED
+) -> Refinement:
+    """Refine until nothing splits; all ``edges`` must be inner edges of one strongly connected component.
+
+    Raises `TooMuchWorkError` beyond the bound of ``work``.
+    """
     current = numbered(initial if initial is not None else [0] * count)
     partitions = [current]
     while max(current, default=-1) + 1 < count:
-        refined = numbered(list(zip(current, LinearSystem(count, rows_of(edges, current)).keys(), strict=True)))
+        refined = numbered(list(zip(current, LinearSystem(count, rows_of(edges, current), work).keys(), strict=True)))
         if max(refined) == max(current):
             break
         current = refined
@@ -95,8 +123,8 @@ def rows_of(edges: Iterable[Edge], classes: Sequence[int]) -> list[tuple[int, in
 class LinearSystem:
     """A solved system of equations: every node's value is a combination of the values of free nodes."""
 
-    def __init__(self, count: int, rows: Iterable[tuple[int, int, int, int]]) -> None:
-        self.count = count
+    def __init__(self, count: int, rows: Iterable[tuple[int, int, int, int]], work: Work = UNBOUNDED) -> None:
+        self.count, self._work = count, work
         self._parent = list(range(count))
         self._pivots: dict[int, Equation] = {}
         remaining = self._merge_equal(rows)
@@ -146,6 +174,7 @@ class LinearSystem:
         """Merge the nodes of equations V(p) = V(q); return the others in terms of the representatives."""
         pending: set[tuple[int, int, int, int]] = set(rows)
         while True:
+            self._work.add(len(pending))
             merged = False
             kept: set[tuple[int, int, int, int]] = set()
             root = self._root
@@ -174,12 +203,15 @@ class LinearSystem:
 
     def _eliminate(self, row: Equation) -> None:
         for node in [node for node in row if node in self._pivots]:
+            self._work.add(len(row) + len(self._pivots[node]))
             _cancel(row, node, self._pivots[node])
         if not row:
             return
         pivot = min(row, key=lambda node: (abs(row[node]), node))
+        self._work.add(len(self._pivots))
         for other in self._pivots.values():
             if pivot in other:
+                self._work.add(len(other) + len(row))
                 _cancel(other, pivot, row)
         self._pivots[pivot] = row
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.decide.potential import Edge, Refinement, numbered, refine
+from lengthwise.crasp.decide.potential import UNBOUNDED, Edge, Refinement, Work, numbered, refine
 from lengthwise.languages.automata.automaton import Dfa, Word
 from lengthwise.languages.automata.components import strongly_connected
 
@@ -41,13 +41,13 @@ class Component:
     contexts: tuple[int, ...]
     edges: tuple[Edge, ...]
 
-    def refinement(self) -> Refinement:
-        """The chain of partitions that starts from the contexts."""
-        return refine(len(self.nodes), self.edges, self.contexts)
+    def refinement(self, work: Work = UNBOUNDED) -> Refinement:
+        """The chain of partitions that starts from the contexts; raises `TooMuchWorkError`."""
+        return refine(len(self.nodes), self.edges, self.contexts, work)
 
-    def separates(self) -> bool:
-        """Whether the refinement separates all nodes."""
-        return not self.needs_counting() or len(set(self.refinement().classes)) == len(self.nodes)
+    def separates(self, work: Work = UNBOUNDED) -> bool:
+        """Whether the refinement separates all nodes; raises `TooMuchWorkError`."""
+        return not self.needs_counting() or len(set(self.refinement(work).classes)) == len(self.nodes)
 
     def needs_counting(self) -> bool:
         """Whether two different automaton states share a context."""

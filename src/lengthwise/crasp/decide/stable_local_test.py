@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lengthwise.crasp.decide.potential import Edge, Refinement, refine
+from lengthwise.crasp.decide.potential import UNBOUNDED, Edge, Refinement, Work, refine
 from lengthwise.languages.automata.components import strongly_connected
 from lengthwise.languages.automata.monoid import TransitionSemigroup
 
@@ -40,27 +40,27 @@ class LocalSystem:
     refinement: Refinement
 
 
-def stable_local_test(semigroup: TransitionSemigroup) -> LocalSystem | None:
+def stable_local_test(semigroup: TransitionSemigroup, work: Work = UNBOUNDED) -> LocalSystem | None:
     """Refute every (k, m): a local system with a merged pair, or None if the test finds none."""
     lengths = semigroup.by_length
-    return _with_idempotents(semigroup, lengths.at(lengths.stable_index))
+    return _with_idempotents(semigroup, lengths.at(lengths.stable_index), work)
 
 
-def window_test(semigroup: TransitionSemigroup, period: int) -> LocalSystem | None:
+def window_test(semigroup: TransitionSemigroup, period: int, work: Work = UNBOUNDED) -> LocalSystem | None:
     """Refute (k, period) for every k: a local system with a merged pair, or None if the test finds none."""
-    return _with_idempotents(semigroup, semigroup.by_length.multiples(period))
+    return _with_idempotents(semigroup, semigroup.by_length.multiples(period), work)
 
 
-def period_test(semigroup: TransitionSemigroup) -> LocalSystem | None:
+def period_test(semigroup: TransitionSemigroup, work: Work = UNBOUNDED) -> LocalSystem | None:
     """Refute (1, m) for every m: a local system with a merged pair, or None if the test finds none."""
     lengths = semigroup.by_length
     members = np.flatnonzero(lengths.at(lengths.stable_index))
     letters = {semigroup.maps[element]: element for element in members.tolist()}
     states = range(semigroup.dfa.size)
-    return _merged(None, tuple(states), list(letters), list(letters.values()))
+    return _merged(None, tuple(states), letters, work)
 
 
-def _with_idempotents(semigroup: TransitionSemigroup, mask: npt.NDArray[np.bool_]) -> LocalSystem | None:
+def _with_idempotents(semigroup: TransitionSemigroup, mask: npt.NDArray[np.bool_], work: Work) -> LocalSystem | None:
     members = np.flatnonzero(mask)
     rows = semigroup.array[members]
     for element in _idempotents(members, rows):
@@ -70,7 +70,7 @@ def _with_idempotents(semigroup: TransitionSemigroup, mask: npt.NDArray[np.bool_
         letters: dict[tuple[int, ...], int] = {}
         for row, member in zip(local.tolist(), members.tolist(), strict=True):
             letters.setdefault(tuple(row), member)
-        system = _merged(element, tuple(image.tolist()), list(letters), list(letters.values()))
+        system = _merged(element, tuple(image.tolist()), letters, work)
         if system is not None:
             return system
     return None
@@ -96,9 +96,10 @@ def _idempotents(members: npt.NDArray[np.int_], rows: npt.NDArray[np.int32]) -> 
 
 
 def _merged(
-    idempotent: int | None, states: tuple[int, ...], letters: list[tuple[int, ...]], elements: list[int]
+    idempotent: int | None, states: tuple[int, ...], letters: dict[tuple[int, ...], int], work: Work
 ) -> LocalSystem | None:
-    """The first component of the graph of ``letters`` (maps of ``states``) that leaves a pair merged."""
+    """The first component of the graph of ``letters`` (maps of ``states``, and their elements) with a merged pair."""
+    work.add(len(letters) * len(states))
     number = {state: index for index, state in enumerate(states)}
     targets = [[number[target] for target in letter] for letter in letters]
     numbers = strongly_connected([list({row[index] for row in targets}) for index in range(len(states))])
@@ -115,7 +116,7 @@ def _merged(
             for index in group
             if row[index] in inside
         ]
-        refinement = refine(len(group), edges)
+        refinement = refine(len(group), edges, work=work)
         if len(set(refinement.classes)) < len(group):
-            return LocalSystem(idempotent, tuple(states[index] for index in group), tuple(elements), refinement)
+            return LocalSystem(idempotent, tuple(states[index] for index in group), tuple(letters.values()), refinement)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from typing import Any, cast
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.blind.run import run_cell
 from lengthwise.experiments.blind.study import Study, read_study
+from lengthwise.experiments.workers import start_undisturbed
 from lengthwise.training.threads import use_one_thread_per_job
 
 Note = Callable[[str], None]
@@ -39,7 +41,7 @@ def run_encodings(study: Study, work: Path, encodings: Sequence[str], *, ends: f
         for encoding in encodings:
             ours, theirs = context.Pipe(duplex=False)
             process = context.Process(target=_work, args=(study.folder, work, encoding, ends, theirs), daemon=True)
-            process.start()
+            start_undisturbed(process)
             theirs.close()
             running[ours] = process
         while running:
@@ -86,8 +88,9 @@ def _work(folder: Path, work: Path, encoding: str, ends: float, pipe: Connection
     try:
         climb(read_study(folder), work, encoding, ends, pipe.send)
     except LengthwiseError as error:
-        pipe.send(error)
-    except KeyboardInterrupt:
-        pass
+        with contextlib.suppress(BrokenPipeError):
+            pipe.send(error)
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass  # Nobody is left to report to; the checkpoint is there.
     finally:
         pipe.close()

@@ -9,7 +9,7 @@ from lengthwise.core.config import fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json, write_json
 from lengthwise.influence.lm.config import LMConfig
-from lengthwise.influence.text.tokenizer import OwnTokenizer, load_tokenizer, save_tokenizer
+from lengthwise.influence.text.tokenizer import OwnTokenizer, load_tokenizer, save_tokenizer, tokenizer_digest
 
 if TYPE_CHECKING:
     from lengthwise.influence.models.language_model import OwnModel
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LM_FORMAT = 1
 CONFIG, MODEL = "config.json", "model.safetensors"
+TOKENIZER = "model with the tokenizer "
+"""How the text about a model begins; the digest of its tokenizer follows. Older files say ``model``."""
 
 
 def is_lm(folder: Path) -> bool:
@@ -62,7 +64,8 @@ def save_lm(
 
     write_json(folder / CONFIG, description(config, corpus))
     save_tokenizer(tokenizer, folder)
-    checkpoint.save_tensors(folder / MODEL, transformer.state_dict(), "model", step=config.steps)
+    about = TOKENIZER + tokenizer_digest(tokenizer)
+    checkpoint.save_tensors(folder / MODEL, transformer.state_dict(), about, step=config.steps)
 
 
 def read_config(folder: Path) -> tuple[LMConfig, dict[str, Any]]:
@@ -100,8 +103,9 @@ def load_lm(folder: Path) -> tuple[OwnModel, OwnTokenizer]:
     config, _ = read_config(folder)
     path = folder / MODEL
     require(path.exists(), f"the training of {folder} has not ended; give `lengthwise lm train` again to go on")
-    tokenizer = load_tokenizer(folder)
-    tensors, _ = checkpoint.load_tensors(path)
+    tensors, metadata = checkpoint.load_tensors(path)
+    about = metadata.get("about", "")
+    tokenizer = load_tokenizer(folder, expected=about.removeprefix(TOKENIZER) if about.startswith(TOKENIZER) else None)
     with torch.random.fork_rng(devices=[]):
         transformer = new_transformer(config, tokenizer.vocab_size)
     try:

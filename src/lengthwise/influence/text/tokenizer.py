@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json, write_text
 from lengthwise.core.vocab import SPECIALS
@@ -158,10 +159,23 @@ def save_tokenizer(tokenizer: OwnTokenizer, folder: Path) -> None:
     write_text(folder / FILE, tokenizer.to_json() + "\n")
 
 
-def load_tokenizer(folder: Path) -> OwnTokenizer:
-    """Read ``tokenizer.json``; raises `LengthwiseError` if it is missing, damaged or of another format."""
+def tokenizer_digest(tokenizer: OwnTokenizer) -> str:
+    """A fingerprint of everything in a tokenizer's file, which a model keeps to know its own."""
+    return digest(json.loads(tokenizer.to_json()))
+
+
+def load_tokenizer(folder: Path, *, expected: str | None = None) -> OwnTokenizer:
+    """Read ``tokenizer.json``; raises `LengthwiseError` if it is missing, damaged or of another format.
+
+    It must have the digest that is ``expected``, if one is given.
+    """
     path = folder / FILE
     values = read_json(path, what="tokenizer")
+    if expected is not None:
+        require(
+            digest(values) == expected,
+            f"tokenizer {path} is not the one that the model was trained with; restore the file, or train again",
+        )
     if values == {"kind": Bytes.kind}:
         return Bytes()
     tokenizers = _library()
@@ -170,6 +184,13 @@ def load_tokenizer(folder: Path) -> OwnTokenizer:
     # The library raises `Exception` itself.
     except Exception:
         raise LengthwiseError(f"tokenizer {path} is damaged or of another format; train the model again") from None
+    ids = sorted(tokenizer._tokenizer.get_vocab().values())
+    # What ours have none of: it would change the text, or end in a panic of the library.
+    parts = [key for key in ("normalizer", "truncation", "padding", "post_processor") if values.get(key) is not None]
+    require(
+        not parts and ids == list(range(len(ids))),
+        f"tokenizer {path} is not one of ours: {f'it has a {parts[0]}' if parts else 'its ids have holes'}",
+    )
     tokens = [tokenizer._tokenizer.id_to_token(i) for i in range(len(SPECIALS))]
     require(tokens == list(SPECIALS), f"tokenizer {path} is not one of ours: ids 0 to 3 are not {' '.join(SPECIALS)}")
     return tokenizer
