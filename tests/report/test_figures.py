@@ -75,6 +75,18 @@ def test_accuracy_names_every_system_at_its_line(width: float, count: int) -> No
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_many_panels_are_small_and_share_a_legend(width: float) -> None:
+    scores = [score(n, 100, axes={"k": k, "min_ones": k % 2 * 11}) for n in (10, 20, 500) for k in range(25)]
+    results = [Result.of(result(f"system {i} of many", scores=scores, recipe="many")) for i in range(16)]
+    figure = accuracy(results, width)
+    assert problems(figure.svg(), LEAST[width]) == []
+    assert len(figure.axes) >= 25
+    assert figure.get_figheight() < 10 * width
+    written = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert written == [f"system {i} of many" for i in range(16)]
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_accuracy_lines_are_the_medians(width: float) -> None:
     (plot,) = accuracy(mixed_results(), width).axes
     lines = {tuple(np.asarray(line.get_xdata())): list(np.asarray(line.get_ydata())) for line in plot.get_lines()

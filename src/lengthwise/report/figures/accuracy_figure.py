@@ -23,6 +23,8 @@ LOW, HIGH = -0.04, 1.14
 SHADE = {"fc": PAPER, "ec": "none", "alpha": 0.75, "pad": 1}
 MARGINS = 0.95
 """Height in inches of a panel's title, tick labels and axis label."""
+MOST_NAMED = 6
+"""Panels of the same systems beyond which they are small, and one legend names the systems."""
 
 
 def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Drawing | None:
@@ -30,6 +32,8 @@ def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Draw
     drawn = [panel for panel in panels(systems) if panel.cells]
     if not drawn:
         return None
+    if len(drawn) > MOST_NAMED and len({panel.systems for panel in drawn}) == 1:
+        return _draw_small(drawn, systems, width)
     small = width < 2 * NARROW
     columns = 1 if small or len(drawn) == 1 else 2
     rows = -(-len(drawn) // columns)
@@ -49,6 +53,29 @@ def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Draw
         return figure
 
 
+def _draw_small(drawn: Sequence[Panel], systems: Sequence[SystemSummary], width: float) -> Drawing:
+    """Small panels of about 2 inches, four or two side by side, above one legend."""
+    from matplotlib.lines import Line2D
+
+    columns, size, letters = (2, 7.5, 42) if width < 2 * NARROW else (4, 8.5, 60)
+    names = {index: short_name(systems[index].name, letters) for panel in drawn for index in panel.cells}
+    rows, lines = -(-len(drawn) // columns), sum(name.count("\n") + 1 for name in names.values()) / (columns // 2)
+    salt = f"accuracy {systems[0].recipe} {width}"
+    with page_style(salt):
+        figure = new_figure(width, 1.95 * rows + 1.6 * size / 72 * lines, salt, "Exact match against length, by system")
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for plot in grid.flat[len(drawn) :]:
+            plot.set_visible(False)
+        for plot, panel in zip(grid.flat, drawn, strict=False):
+            _Panel(figure, plot, panel, systems).draw(size, small=True)
+        handles = []
+        for index, name in sorted(names.items()):
+            (colour, marker), style = look(drawn[0], index), line_style(drawn[0], index)
+            handles.append(Line2D([], [], color=colour, marker=marker, ms=4.5, lw=2, ls=style, label=name))
+        figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
+        return figure
+
+
 class _Panel:
     """Draws one panel."""
 
@@ -60,8 +87,8 @@ class _Panel:
         self.logarithmic = shortest > 0 and self.lengths[-1] > 6 * shortest
         self.limits = _limits(shortest, max(self.lengths[-1], self.trained), self.logarithmic)
 
-    def draw(self, size: float) -> None:
-        """All lines, the training lengths and the chance line, with text of ``size`` points."""
+    def draw(self, size: float, *, small: bool = False) -> None:
+        """All lines, the training lengths and the chance line, with text of ``size`` points, less in a small panel."""
         plot, (left, right) = self.plot, self.limits
         ticks = sorted({self.trained, *self.lengths})
         room = 0.9 * size * len(str(ticks[-1])) / 72 / (0.5 * self.figure.get_figwidth())
@@ -75,14 +102,14 @@ class _Panel:
         plot.set_ylim(LOW, HIGH)
         plot.set_yticks([0, 0.25, 0.5, 0.75, 1])
         plot.tick_params(labelsize=size)
-        plot.set_xlabel("length, logarithmic axis" if self.logarithmic else "length", fontsize=size)
+        plot.set_xlabel("length, logarithmic axis" if self.logarithmic and not small else "length", fontsize=size)
         plot.set_ylabel("exact match", fontsize=size)
         if self.panel.title:
-            plot.set_title(short_name(self.panel.title, 44), fontsize=size + 1.5, fontweight="bold")
+            plot.set_title(short_name(self.panel.title, 24 if small else 44), fontsize=size + 1.5, fontweight="bold")
         plot.axvspan(left, self.trained, color=BAND, zorder=0, linewidth=0)
-        text, side = (f" ◂ trained up to {self.trained}", "left")
+        text, side = f" ◂ trained{'' if small else ' up'} to {self.trained}", "left"
         if self._share(self.trained) > 0.5:
-            text, side = f"trained up to {self.trained} ", "right"
+            text, side = f"{text[3:]} ", "right"
         plot.text(self.trained, 1.085, text, ha=side, va="center", color=QUIET, fontsize=size)
         for index, cells in self.panel.cells.items():
             self._system(index, cells)
@@ -91,15 +118,8 @@ class _Panel:
         )
         if chance:
             plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)))
-            plot.text(
-                left,
-                chance + 0.02,
-                f" chance {chance:.2f} (answer)",
-                color=QUIET,
-                fontsize=size,
-                va="bottom",
-                bbox=SHADE,
-            )
+            shown = f" chance {chance:.2f} (answer)"
+            plot.text(left, chance + 0.02, shown, color=QUIET, fontsize=size, va="bottom", bbox=SHADE)
 
     def _share(self, length: float) -> float:
         """Where a length lies between the limits, from 0 to 1."""
@@ -119,18 +139,14 @@ class _Panel:
             rates = [(cell.length, cell.scores[seed].rate() or 0.0) for cell in cells if seed < len(cell.scores)]
             self.plot.plot(*zip(*rates, strict=True), color=colour, lw=0.7, alpha=0.45)
         tips = [f"{name}, length {cell.length}: {e.median:.3f}, 95 % {e.low:.2f} to {e.high:.2f}" for cell, e in found]
-        style = "--" if self.panel.systems.index(index) >= len(COLOURS) else "-"
         self.plot.plot(
-            at, medians, color=colour, marker=marker, ms=5.5, lw=2, ls=style,
+            at, medians, color=colour, marker=marker, ms=5.5, lw=2, ls=line_style(self.panel, index),
             clip_on=False, zorder=3, gid=self.figure.tip_id(tips),
         )  # fmt: skip
         ceiling = [estimate.median for cell in cells if (estimate := cell.estimate("oracle_ids"))]
         predicted = all("exact_match_ids" in score.correct for cell in cells for score in cell.scores)
-        if (
-            predicted
-            and len(ceiling) == len(medians)
-            and any(c - m > 0.01 for c, m in zip(ceiling, medians, strict=True))
-        ):
+        complete = predicted and len(ceiling) == len(medians)
+        if complete and any(c - m > 0.01 for c, m in zip(ceiling, medians, strict=True)):
             self.plot.plot(at, ceiling, color=colour, lw=1.3, ls=(0, (1, 1.5)), zorder=2)
 
 
@@ -138,6 +154,11 @@ def look(panel: Panel, index: int) -> tuple[str, str]:
     """Colour and marker of the system with this index."""
     rank = panel.systems.index(index)
     return COLOURS[rank % len(COLOURS)], MARKERS[(rank + rank // len(COLOURS)) % len(MARKERS)]
+
+
+def line_style(panel: Panel, index: int) -> str:
+    """Dashed from the system on at which colours repeat."""
+    return "--" if panel.systems.index(index) >= len(COLOURS) else "-"
 
 
 def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
