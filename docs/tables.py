@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.files import read_json
-from lengthwise.core.result_file import result_files
-from lengthwise.report.result import Result, Score, load
+from lengthwise.core.result_file import Score, result_files
+from lengthwise.report.result import Result, load
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
@@ -67,7 +67,7 @@ def huang() -> dict[str, str]:
         for folder in ("huang", "huang/controls"):
             found = [run for run in runs(folder, system) if run.experiment["model"]["layers"] == 2]
             axes = {"low": 101, "high": 150} | ({"adversarial": 1} if adversarial else {})
-            shown.append(seeds(found, 150, digits=2, **axes))
+            shown.append(seeds(found, 150, metric="exact_match", digits=2, **axes))
         rows.append((system.replace(", nope", "").replace("*", "\\*"), "NoPE", "no", switched, *shown))
     heads = ("language", "positions", "theory", "switched", "101–150 in the table", "101–150 switched")
     return {"switched": markdown(heads, rows)}

@@ -1,4 +1,4 @@
-"""Validation of ``result.json`` files, and removal of copies of the same run."""
+"""Contents of ``result.json`` files as typed objects, their validation, and removal of copies of the same run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import pydantic
 from pydantic import Field
@@ -25,6 +25,10 @@ CONTROLS = "controls"
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Positive = Annotated[int, Field(ge=1, lt=2**53)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+Axes = tuple[tuple[str, int], ...]
+"""The axes of a test beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""
 
 
 class _Part(pydantic.BaseModel):
@@ -55,10 +59,9 @@ class Score(_Part):
             raise ValueError("a bin needs low, high and tokens_total")
         return self
 
-    @property
-    def rate(self) -> float:
-        """Share of strings that are right."""
-        return self.correct["exact_match"] / self.n
+    def rate(self, metric: str = "exact_match") -> float:
+        """Share of right strings, by a metric that was counted."""
+        return self.correct[metric] / self.n
 
 
 class _Task(_Part):
@@ -86,10 +89,7 @@ def _experiment(values: dict[str, Any]) -> dict[str, Any]:
 
 
 class RunResult(_Part):
-    """One system trained with one seed and measured: the contents of ``result.json``.
-
-    Commit, version, machine and time are further fields.
-    """
+    """One system trained with one seed and measured: the contents of ``result.json``."""
 
     format: int = FORMAT
     recipe: str = ""
@@ -105,15 +105,34 @@ class RunResult(_Part):
     probes: list[dict[str, Any]] = []
     parameters: Count | None = None
     commit: str = "unknown"
+    machine: dict[str, Any] = {}
+    time: str = ""
+
+    @property
+    def max_length(self) -> int:
+        """The longest training length of the configuration."""
+        return int(self.experiment["training"]["max_length"])
 
     def to_json(self) -> dict[str, Any]:
         """The fields that were given, as plain JSON values."""
         return self.model_dump(mode="json", exclude_unset=True)
 
     @classmethod
-    def of(cls, values: Any, where: str) -> RunResult:
-        """From the contents of a result file; raises `LengthwiseError` as `checked` does."""
-        return cls.model_validate(_unsealed(checked(values, where)))
+    def of(cls, values: Any, where: str = "result") -> Self:
+        """From the contents of a result file; raises `LengthwiseError` naming ``where`` and the first thing amiss."""
+        check_seal(values, where)
+        if isinstance(values, dict) and values.get("format", FORMAT) != FORMAT:
+            raise LengthwiseError(f"{where} has format {values['format']!r}, not {FORMAT}; delete it and run again")
+        what = ""
+        try:
+            if values["format"] == FORMAT:
+                return cls.model_validate(_unsealed(values))
+        except pydantic.ValidationError as error:
+            first = error.errors()[0]
+            what = f" ({'.'.join(map(str, first['loc']))}: {first['msg']})"
+        except (TypeError, KeyError, IndexError):
+            pass
+        raise LengthwiseError(f"{where} is damaged{what}; delete it and run again")
 
 
 class StudyResult(_Part):
@@ -185,21 +204,9 @@ def result_files(folder: Path, name: str = "result.json") -> list[Path]:
 
 
 def checked(values: Any, where: str) -> dict[str, Any]:
-    """The contents of a result file; raises `LengthwiseError` naming ``where`` and the first thing amiss."""
-    check_seal(values, where)
-    if isinstance(values, dict) and values.get("format", FORMAT) != FORMAT:
-        raise LengthwiseError(f"{where} has format {values['format']!r}, not {FORMAT}; delete it and run again")
-    try:
-        if values["format"] == FORMAT:
-            RunResult.model_validate(values)
-            return values
-        what = ""
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        what = f" ({'.'.join(map(str, first['loc']))}: {first['msg']})"
-    except (TypeError, KeyError, IndexError):
-        what = ""
-    raise LengthwiseError(f"{where} is damaged{what}; delete it and run again")
+    """The contents of a result file; raises `LengthwiseError` as `RunResult.of` does."""
+    RunResult.of(values, where)
+    return values
 
 
 def each_once(results: Iterable[tuple[Path, dict[str, Any]]]) -> list[tuple[Path, dict[str, Any]]]:

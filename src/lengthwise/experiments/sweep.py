@@ -173,7 +173,7 @@ def _configuration(recipe: str, job: Job, known: Known, out: Path, tell: Tell) -
             continue
         rows.append(result)
         run = result if isinstance(result, RunResult) else None
-        number = 0.0 if run is None else run.in_distribution.rate
+        number = 0.0 if run is None else run.in_distribution.rate()
         tell(Event(job.name, seed, phase, number=number, fitted=run and run.fitted, seconds=result.seconds))
     return tuple(rows), failures
 
@@ -199,7 +199,7 @@ def _system_json(job: Job, results: Sequence[RunResult]) -> dict[str, Any]:
         "train": training_distribution(Experiment.from_json(results[0].experiment)),
         "seeds": [result.seed for result in results],
         "fitted": [result.fitted for result in results],
-        "in_distribution": [result.in_distribution.rate for result in results],
+        "in_distribution": [result.in_distribution.rate() for result in results],
         "seconds": [result.seconds for result in results],
         "commits": sorted({result.commit for result in results}),
         "scores": [_score_json(result.seed, score) for result in results for score in result.to_json()["scores"]],

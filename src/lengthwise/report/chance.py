@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.result_file import Axes
 from lengthwise.core.rng import stream
-from lengthwise.report.result import Axes
 from lengthwise.tasks import TASKS, Task
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lengthwise.report.result import Axes
+from lengthwise.core.result_file import Axes
 from lengthwise.report.summary import Cell, SystemSummary, axes_text, panel_axes, panel_of
 
 MOST_LINES = 8

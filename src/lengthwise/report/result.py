@@ -1,93 +1,29 @@
-"""Finds, reads and checks the result files of training runs."""
+"""Finds and reads result files, each run once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
+
+from pydantic import Field
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
-from lengthwise.core.result_file import check_seal, checked, each_once, result_files
+from lengthwise.core.result_file import RunResult, check_seal, each_once, result_files
 from lengthwise.prediction.stored_task import StoredTask, stored_task
 
-Axes = tuple[tuple[str, int], ...]
-"""The axes of a test beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""
 
+class Result(RunResult):
+    """One system trained with one seed; ``stored`` is what the file says of a task of the user's own."""
 
-@dataclass(frozen=True)
-class Score:
-    """The counts of one test."""
-
-    length: int
-    axes: Axes
-    n: int
-    correct: Mapping[str, int]
-    first_error: Mapping[str, int]
-
-    def rate(self, metric: str = "exact_match") -> float | None:
-        """Share of right strings, or None if the metric was not counted."""
-        return self.correct[metric] / self.n if metric in self.correct else None
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of one system with one seed."""
-
-    recipe: str
-    system: str
-    experiment: Mapping[str, Any]
-    seed: int
-    fitted: bool
-    in_distribution: Score
-    scores: tuple[Score, ...]
-    seconds: float | None
-    parameters: int | None
-    commit: str
-    machine: Mapping[str, Any]
-    time: str
-    task: StoredTask | None = None
-    """What the file says of a task of the user's own."""
+    stored: Annotated[StoredTask | None, Field(exclude=True)] = None
 
     @classmethod
-    def of(cls, values: Any, *, where: str = "result") -> Result:
-        """From the contents of a result file; raises `LengthwiseError` that names ``where`` if they are damaged."""
-        return cls._of_sound(checked(values, where), where)
-
-    @classmethod
-    def _of_sound(cls, values: Mapping[str, Any], where: str) -> Result:
-        machine, stored = values.get("machine"), values.get("task")
-        return cls(
-            recipe=str(values.get("recipe", "")),
-            system=values["system"],
-            experiment=values["experiment"],
-            seed=values["seed"],
-            fitted=values["fitted"],
-            in_distribution=_score(values["in_distribution"]),
-            scores=tuple(_score(score) for score in values["scores"]),
-            seconds=values.get("seconds"),
-            parameters=values.get("parameters"),
-            commit=str(values.get("commit", "unknown")),
-            machine=machine if isinstance(machine, dict) else {},
-            time=str(values.get("time", "")),
-            task=None if stored is None else stored_task(stored, where),
-        )
-
-    @property
-    def max_length(self) -> int:
-        """The longest training length of the configuration."""
-        return int(self.experiment["training"]["max_length"])
-
-
-def _score(values: Mapping[str, Any]) -> Score:
-    return Score(
-        length=values["length"],
-        axes=tuple(values.get("axes", {}).items()),
-        n=values["n"],
-        correct=values["correct"],
-        first_error=values.get("first_error", {}),
-    )
+    def of(cls, values: Any, where: str = "result") -> Self:
+        """As `RunResult.of`, and for the stored task."""
+        task, result = values.get("task") if isinstance(values, dict) else None, super().of(values, where)
+        return result if task is None else result.model_copy(update={"stored": stored_task(task, where)})
 
 
 def load(folders: Iterable[Path]) -> list[Result]:
@@ -100,8 +36,9 @@ def load(folders: Iterable[Path]) -> list[Result]:
 
 def runs(files: Iterable[tuple[Path, Any]]) -> list[Result]:
     """The results of training runs in these files, each run once; raises `LengthwiseError` as `load` does."""
-    sound = [(path, checked(values, f"result file {path}")) for path, values in files]
-    return [Result._of_sound(values, f"result file {path}") for path, values in each_once(sound)]
+    files = list(files)
+    read = {path: Result.of(values, f"result file {path}") for path, values in files}
+    return [read[path] for path, _ in each_once(files)]
 
 
 def kind_of(values: Any) -> str | None:

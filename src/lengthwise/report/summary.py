@@ -10,8 +10,9 @@ from itertools import combinations
 from typing import Any
 
 from lengthwise.core.config import canonical_json
+from lengthwise.core.result_file import Axes, Score
 from lengthwise.prediction.stored_task import StoredTask
-from lengthwise.report.result import Axes, Result, Score
+from lengthwise.report.result import Result
 from lengthwise.report.statistics import Estimate, estimate
 
 INTERVAL = (
@@ -60,7 +61,7 @@ class SystemSummary:
     @property
     def task(self) -> StoredTask | None:
         """What the result files say of a task of the user's own."""
-        return next((result.task for result in self.results if result.task is not None), None)
+        return next((result.stored for result in self.results if result.stored is not None), None)
 
     @property
     def max_length(self) -> int:
@@ -84,7 +85,7 @@ class SystemSummary:
         cells: dict[tuple[int, Axes], list[Score]] = {}
         for result in self.fitted:
             for score in result.scores:
-                cells.setdefault((score.length, score.axes), []).append(score)
+                cells.setdefault((score.length, tuple(score.axes.items())), []).append(score)
         return tuple(Cell(length, axes, tuple(scores)) for (length, axes), scores in cells.items())
 
 

@@ -32,7 +32,7 @@ def rates_by_length(result: RunResult) -> dict[int, float]:
     """Exact match by length; where a length has several test layouts, that of the worst."""
     found: dict[int, float] = {}
     for score in result.scores:
-        found[score.length] = min(score.rate, found.get(score.length, 1.0))
+        found[score.length] = min(score.rate(), found.get(score.length, 1.0))
     return found
 
 
@@ -78,7 +78,7 @@ def _seed(result: RunResult) -> dict[str, Any]:
     return {
         "seed": result.seed,
         "fitted": result.fitted,
-        "in_distribution": result.in_distribution.rate,
+        "in_distribution": result.in_distribution.rate(),
         "reach": reach(rates) if result.fitted else 0,
         "exact_match": {str(length): rate for length, rate in sorted(rates.items())},
         "seconds": result.seconds,

@@ -135,7 +135,7 @@ def _measure(folder: Path, experiment: Experiment, job: Job, tell: Tell) -> None
     )  # fmt: skip
     tell(
         Event(
-            job.name, FIRST_SEED, "finished", number=result.in_distribution.rate, fitted=result.fitted,
+            job.name, FIRST_SEED, "finished", number=result.in_distribution.rate(), fitted=result.fitted,
             seconds=result.seconds,
         )
     )  # fmt: skip
