@@ -1,0 +1,56 @@
+"""Sorting of symbols that repeat, from a small alphabet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.config import config
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import EOS, Vocab
+from lengthwise.tasks.base import TASKS, Task
+from lengthwise.tasks.sampling import symbol_names
+from lengthwise.tasks.string_task import draw, read
+
+
+@TASKS.register("bucket-sort")
+@config
+class BucketSort(Task):
+    """``<bos> c a c b <sep> a b c c <eos>``: symbols from an alphabet of 5 in ascending order, repeats included.
+
+    Length = number of symbols. Equal symbols keep their order, so that every copy has one parent, chosen by all
+    symbols; the two share a place.
+    """
+
+    summary = "symbols from an alphabet of 5, then the same in ascending order"
+
+    letters: int = 5
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.letters <= 26:
+            raise ValueError(f"letters must be in 2..26, got {self.letters}")
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        return Vocab.of(symbol_names(self.letters))
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Symbol i (from 0) and its copy have place i + 2, ``<sep>`` has 1."""
+        n = layout.length
+        x = draw("repeats", self.vocab, n, seq.size, rng)
+        order = np.argsort(x, axis=0, kind="stable")
+        ascending = np.take_along_axis(x, order, axis=0)
+        seq.bos()
+        given = seq.givens(x, place=np.arange(2, n + 2))
+        seq.sep(place=1)
+        for i in range(n):
+            seq.predicted(ascending[i], place=order[i] + 2, parents=[order[i] + given[0]], selectors=given)
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Count each letter."""
+        string = read("repeats", self.vocab, prompt)
+        return [*(letter for letter in self.vocab.tokens[4:] for _ in range(string.count(letter))), EOS]

@@ -1,0 +1,43 @@
+"""Odds first: the symbols at odd places, then those at even places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.config import config
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import EOS
+from lengthwise.tasks.base import TASKS
+from lengthwise.tasks.string_task import StringTask, Symbols, draw, read
+
+
+@TASKS.register("odds-first")
+@config
+class OddsFirst(StringTask):
+    """``<bos> a b c d e <sep> a c e b d <eos>``: the first, third, … symbol, then the second, fourth, …
+
+    Length = number of symbols; ``symbols`` and ``letters`` as in `copy`. A symbol and its copy share a place.
+    """
+
+    summary = "a string, then its symbols at odd and after them those at even places"
+
+    symbols: Symbols = "repeats"
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Symbol i (from 0) and its copy have place i + 2, ``<sep>`` has 1."""
+        n = layout.length
+        x = draw(self.symbols, self.vocab, n, seq.size, rng)
+        seq.bos()
+        given = seq.givens(x, place=np.arange(2, n + 2))
+        seq.sep(place=1)
+        for i in [*range(0, n, 2), *range(1, n, 2)]:
+            seq.predicted(x[i], place=i + 2, parents=[given[i]])
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Two slices."""
+        string = read(self.symbols, self.vocab, prompt)
+        return [*string[::2], *string[1::2], EOS]
