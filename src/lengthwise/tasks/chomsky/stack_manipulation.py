@@ -31,7 +31,8 @@ class StackManipulation(Task):
     """``<bos> 0 1 pop push0 push1 <sep> 1 0 0 # # # <eos>``: the stack 01 after three actions, top first.
 
     Length = symbols of the first stack (bottom to top) and actions. A pop from an empty stack changes nothing. The
-    answer is filled up with ``#`` to one token more than the length. Every symbol is a copy of one that was pushed, chosen by the actions.
+    answer is filled up with ``#`` to one token more than the length. Every symbol is a copy of one that was pushed,
+    chosen by the actions.
     """
 
     summary = "the stack after pushes and pops, top to bottom"
