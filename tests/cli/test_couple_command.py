@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
+from lengthwise.core.rng import stream
 from lengthwise.sparsity.coupling.coupling_rule import CouplingRule
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.recoupled import Recoupled
@@ -69,6 +71,53 @@ def test_where_there_is_none_the_reason_is_given(terminal: Terminal, task: str, 
     found = terminal("couple", task, "--json").json()
     assert (found["holds"], found["rule"]) == (False, None)
     assert found["reason"].startswith(reason)
+
+
+def test_the_example_of_the_readme_gets_a_coupling(terminal: Terminal) -> None:
+    """Its answer has ⌈n/2⌉ symbols, which three lengths do not tell from other sizes."""
+    task = Path(__file__).parents[2] / "examples" / "my_task.py"
+    answer = terminal("couple", f"{task}:EverySecond", "--lengths", "5,10")
+    assert "answer, floor((n + 1) / 2) symbols place 2 + i" in answer.out
+    assert "prompt, n symbols                  place 2 + floor(i / 2)" in answer.out
+    assert "it counts" in answer.out
+
+
+def examples_file(folder: Path, lengths: tuple[int, ...] = (4, 5, 6, 8), rows: int = 300) -> Path:
+    """Reversed strings of four letters."""
+    task = TASKS.build("reverse", symbols="repeats", letters=4)
+    path = folder / "reversed.jsonl"
+    with path.open("w") as file:
+        for n in lengths:
+            batch = task.batch(n, rows, stream(0, n))
+            for row in range(rows):
+                text = batch.text(row)
+                line = {"prompt": text[: batch.prompt_length], "answer": " ".join(text[batch.prompt_length :])}
+                file.write(json.dumps(line) + "\n")
+    return path
+
+
+def test_a_file_of_examples_gets_a_coupling(terminal: Terminal, tmp_path: Path) -> None:
+    path = examples_file(tmp_path)
+    answer = terminal("couple", path)
+    assert answer.out.startswith("reversed.jsonl   from 300 examples per length, prompts of n = 6, 7, 8")
+    assert "prompt, n - 2 symbols              place n - 1 - i" in answer.out
+    assert "10 (new)" in answer.out
+    assert "it counts" in answer.out
+    found = terminal("couple", path, "--json").json()
+    assert found["holds"]
+    assert found["task"] == {"name": "reversed.jsonl"}
+    assert found["source"] == "examples"
+
+
+def test_a_file_with_too_few_examples_says_how_many_it_needs(terminal: Terminal, tmp_path: Path) -> None:
+    answer = terminal("couple", examples_file(tmp_path, (4, 5), 300))
+    assert answer.code == 2
+    assert "has 2 prompt lengths with 200 examples or more, and a rule needs 3; give more examples" in answer.err
+    yes_or_no = tmp_path / "labels.jsonl"
+    yes_or_no.write_text('{"prompt": "a b", "answer": true}\n')
+    assert "answers are yes or no; a coupling places the tokens of longer answers" in terminal("couple", yes_or_no).err
+    answer = terminal("couple", yes_or_no, "--lengths", "5")
+    assert "--set and --lengths are for tasks; a file has the lengths of its examples" in answer.err
 
 
 def test_the_table_on_a_terminal(terminal: Terminal) -> None:

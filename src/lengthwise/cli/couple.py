@@ -22,7 +22,7 @@ MOST_EXAMPLES, LONGEST = 1_000_000, 10_000
 
 
 def couple(
-    task: Annotated[str, typer.Argument(help="A task by name, or path/to/file.py:Class (runs that file).")],
+    task: Annotated[str, typer.Argument(help="A task, FILE.py:Class (runs that file), or examples in FILE.jsonl.")],
     from_data: Annotated[bool, typer.Option("--from-data", help="Find it from examples, without any query.")] = False,
     examples: Annotated[int, typer.Option("--examples", help="With --from-data: examples per length.")] = 20_000,
     lengths: Annotated[
@@ -35,7 +35,8 @@ def couple(
 ) -> None:
     """Find places that keep every dependency within one step, at every length; give the reason where there are none."""
     use_threads(threads)
-    from lengthwise.prediction.target import parse_target, unsuitable
+    from lengthwise.prediction.examples_coupling import couple_examples
+    from lengthwise.prediction.target import ExamplesFile, parse_target, unsuitable
     from lengthwise.prediction.task_coupling import couple as find
     from lengthwise.prediction.task_example import configured
     from lengthwise.tasks import Task
@@ -43,23 +44,21 @@ def couple(
     for edit in edits or []:
         require(not edit.startswith("scheme"), f"--set {edit}: places are looked for, no scheme is used; leave it out")
     target = parse_target(task)
-    if not isinstance(target, Task):
+    if not isinstance(target, Task | ExamplesFile):
         raise unsuitable(task, target, "couple", "a task or examples")
-    built, _ = configured(task, "coupled", edits or [])
     checked = _lengths(lengths)
     require(50 <= examples <= MOST_EXAMPLES, f"--examples must be in 50..{MOST_EXAMPLES}, got {examples}")
     longest = max(checked or (0,))
     require(longest <= LONGEST, f"--lengths must be at most {LONGEST}, got {longest}")
-    console = err()
-    with console.status("looking for dependencies") as status:
-        found = find(
-            built,
-            from_data=from_data,
-            examples=examples,
-            checked=checked,
-            seed=seed,
-            progress=lambda step: status.update(step),
-        )
+    with err().status("looking for dependencies") as status:
+        if isinstance(target, ExamplesFile):
+            require(not (edits or checked), "--set and --lengths are for tasks; a file has the lengths of its examples")
+            found = couple_examples(target.path, seed=seed, progress=status.update)
+        else:
+            built, _ = configured(task, "coupled", edits or [])
+            found = find(
+                built, from_data=from_data, examples=examples, checked=checked, seed=seed, progress=status.update
+            )
     if as_json:
         emit_json(found.to_json())
         return
@@ -84,7 +83,8 @@ def draw(console: Console, found: CouplingFinding) -> None:
 
     source = f"{found.examples:,} examples per length" if found.from_data else f"{found.queries:,} queries"
     lengths = ", ".join(map(str, found.lengths))
-    head = Text.assemble((found.task.name, "bold"), (f"   from {source}, lengths {lengths}", "dim"))
+    unit = "prompts of n =" if found.task is None else "lengths"
+    head = Text.assemble((found.name, "bold"), (f"   from {source}, {unit} {lengths}", "dim"))
     console.print(head)
     console.print()
     if found.rule is None or found.check is None:
@@ -116,5 +116,5 @@ def draw(console: Console, found: CouplingFinding) -> None:
         )
     for problem in found.check.problems:
         console.print(Text.assemble(("it does not count: ", "bold"), problem))
-    if not found.agrees:
+    if not found.agrees and found.task is not None:
         console.print(Text("the task states no places that length alone decides: nothing to compare with", style="dim"))

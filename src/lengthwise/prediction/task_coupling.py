@@ -15,6 +15,7 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.sparsity.coupling.coupling_rule import (
     CouplingCheck,
     CouplingRule,
+    MoreLengthsError,
     NoCouplingError,
     check_coupling,
     propose_coupling,
@@ -26,6 +27,8 @@ from lengthwise.tasks import TASKS, Task
 
 FOUND_FROM = 3
 """The number of lengths from which a rule is found: two determine a line, and a third tests it."""
+MORE = (0, 1, 2, 3, 7, 12)
+"""Which of the lengths to use where three have no rule, as where the answer has ⌈n/2⌉ symbols; far ones tell more."""
 SHORTEST = 4
 """Shorter sequences have too few tokens to determine the parents."""
 CHECKED = (5, 10, 20, 40)
@@ -35,14 +38,15 @@ EXAMPLES = 20_000
 
 @dataclass(frozen=True)
 class CouplingFinding:
-    """The result of the search for one task.
+    """The result of the search for one task, or for the examples of the file ``name``, which have no ``task``.
 
     ``rule`` is None if none was found, with the ``reason``. ``sparsity`` is the number of parents by length. ``agrees``
     says by length whether the symbols' places are those of the task, up to reversal and a shift of the answer by one;
     it is empty without a rule and for tasks whose places the length does not determine.
     """
 
-    task: Task
+    name: str
+    task: Task | None
     from_data: bool
     examples: int
     lengths: tuple[int, ...]
@@ -61,7 +65,7 @@ class CouplingFinding:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``rule`` is what the task ``recoupled`` takes."""
         return {
-            "task": TASKS.describe(self.task),
+            "task": {"name": self.name} if self.task is None else TASKS.describe(self.task),
             "source": "examples" if self.from_data else "queries",
             "examples_per_length": self.examples,
             "found_from": list(self.lengths),
@@ -88,38 +92,42 @@ def couple(
 ) -> CouplingFinding:
     """Find places for ``task`` at its first lengths from 4 on, and check them at ``checked`` (5, 10, 20, 40).
 
+    Three lengths are used, and six where the answer is not affine in the length (⌈n/2⌉ symbols, for example).
     With ``from_data`` the rule is found from ``examples`` examples per length alone. The check always estimates
     dependencies by queries, also at lengths from which the rule was not found. Raises `LengthwiseError` for a task
     without enough lengths, or a check of a length without instances.
     """
-    lengths = tuple(task.lengths(SHORTEST, SHORTEST + 60)[:FOUND_FROM])
-    require(len(lengths) == FOUND_FROM, f"task {task.name!r} has {len(lengths)} lengths in 4..64; a rule needs 3")
+    lengths = tuple(task.lengths(SHORTEST, SHORTEST + 60))
+    require(
+        len(lengths) >= FOUND_FROM, f"task {task.name!r} has {len(lengths)} lengths in 4..64; a rule needs {FOUND_FROM}"
+    )
     checked = _with_instances(task) if checked is None else checked
     for n in checked:
         require(bool(task.lengths(n, n)), f"task {task.name!r} has no instances of length {n}; check other lengths")
     first = task.batch(lengths[0], 1, stream(seed))
     if first.allowed is not None:
         return CouplingFinding(
-            task, from_data, 0, lengths, {}, 0,
+            task.name, task, from_data, 0, lengths[:FOUND_FROM], {}, 0,
             reason="what comes next is not determined by the prefix, so no token has parents to be near",
         )  # fmt: skip
     _check_answer(task, first.text(0)[: first.prompt_length])
-    known: dict[int, Dependencies] = {}
-    for n in lengths:
+
+    def estimate(n: int) -> Dependencies:
         progress(f"dependencies at length {n}")
-        known[n] = _from_examples(task, n, examples, seed) if from_data else dependencies(task, n, seed)
+        return _from_examples(task, n, examples, seed) if from_data else dependencies(task, n, seed)
+
+    known, rule, reason = search(lengths, estimate)
     facts: dict[str, Any] = {
+        "name": task.name,
         "task": task,
         "from_data": from_data,
         "examples": examples if from_data else 0,
-        "lengths": lengths,
+        "lengths": tuple(known),
     }
     sparsity = {n: d.sparsity for n, d in known.items()}
     queries = 0 if from_data else sum(d.queries for d in known.values())
-    try:
-        rule = propose_coupling(known)
-    except NoCouplingError as error:
-        return CouplingFinding(**facts, sparsity=sparsity, queries=queries, reason=str(error))
+    if rule is None:
+        return CouplingFinding(**facts, sparsity=sparsity, queries=queries, reason=reason)
     queried: dict[int, Dependencies] = {} if from_data else dict(known)
     for n in checked:
         if n not in queried:
@@ -136,6 +144,29 @@ def couple(
         check=checks,
         agrees=tuple(_agreements(task, rule, queried, checked, seed)),
     )
+
+
+def search(
+    lengths: Sequence[int], estimate: Callable[[int], Dependencies]
+) -> tuple[dict[int, Dependencies], CouplingRule | None, str]:
+    """The dependencies that were estimated, and the rule found from them, or why there is none.
+
+    Three lengths determine a rule; where these have none, three longer ones are used, too.
+    """
+    known = {n: estimate(n) for n in lengths[:FOUND_FROM]}
+    try:
+        return known, propose_coupling(known), ""
+    except MoreLengthsError as error:
+        more = [lengths[index] for index in MORE[FOUND_FROM:] if index < len(lengths)]
+        if not more:
+            return known, None, str(error)
+    except NoCouplingError as error:
+        return known, None, str(error)
+    known |= {n: estimate(n) for n in more}
+    try:
+        return known, propose_coupling(known), ""
+    except NoCouplingError as error:
+        return known, None, str(error)
 
 
 def _check_answer(task: Task, prompt: Sequence[str]) -> None:
@@ -155,8 +186,11 @@ def _with_instances(task: Task) -> tuple[int, ...]:
 
 def found_rule(task: Task, seed: int = 0) -> CouplingRule:
     """The rule found from queries, without checks; raises `NoCouplingError` if there is none."""
-    lengths = task.lengths(SHORTEST, SHORTEST + 60)[:FOUND_FROM]
-    return propose_coupling({n: dependencies(task, n, seed) for n in lengths})
+    lengths = task.lengths(SHORTEST, SHORTEST + 60)
+    _, rule, reason = search(lengths, lambda n: dependencies(task, n, seed))
+    if rule is None:
+        raise NoCouplingError(reason)
+    return rule
 
 
 def dependencies(task: Task, length: int, seed: int = 0) -> Dependencies:

@@ -3,56 +3,82 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
+import pydantic
 from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.sparsity.coupling.dependence import Dependencies
 
+DIVISORS = (2, 3)
+ENOUGH_FOR_DIVISORS = 6
+"""Lengths from which a size with a divisor is told from others: two periods of the largest."""
+
+
+class _Formula:
+    """Leaves fields that were added later out of JSON while they have their defaults, so that hashes stay the same."""
+
+    @pydantic.model_serializer(mode="wrap")
+    def _without_defaults(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        added = {"divisor": 1, "offset": 0}
+        return {key: value for key, value in handler(self).items() if key not in added or value != added[key]}
+
 
 @dataclass(frozen=True)
-class ColumnRange:
-    """A segment: ``base + per_length·n`` neighbouring columns of the prompt or the answer, all varying or constant."""
+class ColumnRange(_Formula):
+    """A segment: ``⌊(base + per_length·n) / divisor⌋`` neighbouring columns of the prompt or the answer.
+
+    All of them vary, or all are constant.
+    """
 
     base: int
     per_length: int
     in_prompt: bool
     varies: bool
+    divisor: int = 1
 
     def size(self, length: int) -> int:
         """Number of tokens at ``length``."""
-        return self.base + self.per_length * length
+        return (self.base + self.per_length * length) // self.divisor
 
     def describe(self) -> str:
         """Its location and size as text."""
         where, what = "prompt" if self.in_prompt else "answer", "symbols" if self.varies else "constant"
-        return f"{where}, {linear(self.base, self.per_length)} {what}"
+        size = linear(self.base, self.per_length)
+        return f"{where}, {size if self.divisor == 1 else f'floor(({size}) / {self.divisor})'} {what}"
 
 
 @dataclass(frozen=True)
-class PlaceFormula:
-    """place(i) = shift + per_length·n + slope·⌊(i + phase) / run⌋."""
+class PlaceFormula(_Formula):
+    """place(i) = shift + per_length·⌊(n + offset) / divisor⌋ + slope·⌊(i + phase) / run⌋."""
 
     shift: int
     per_length: int
     slope: int
     run: int = 1
     phase: int = 0
+    offset: int = 0
+    divisor: int = 1
 
     def __call__(self, index: Int[ndarray, "*N"], length: int | ndarray) -> Int[ndarray, "*N"]:
         """Places of tokens by their index in the segment."""
-        return self.shift + self.per_length * length + self.slope * ((index + self.phase) // self.run)
+        units = (length + self.offset) // self.divisor
+        return self.shift + self.per_length * units + self.slope * ((index + self.phase) // self.run)
 
     def describe(self) -> str:
         """The formula as text."""
         step = "i" if self.phase == 0 else f"(i + {self.phase})"
         step = step if self.run == 1 else f"floor({step} / {self.run})"
         tail = {0: "", 1: f" + {step}", -1: f" - {step}"}[self.slope]
-        return f"place {linear(self.shift, self.per_length)}{tail}"
+        whole = linear(self.shift, self.per_length)
+        if self.per_length and self.divisor > 1:
+            whole = whole.replace("n", f"floor(({linear(self.offset, 1)}) / {self.divisor})")
+        return f"place {whole}{tail}"
 
 
 def linear(base: int, per_length: int) -> str:
@@ -66,7 +92,8 @@ def linear(base: int, per_length: int) -> str:
 def find_segments(known: Sequence[Dependencies]) -> tuple[ColumnRange, ...] | None:
     """The segments that all lengths have in common; None if their sizes are not affine in the length.
 
-    Constant columns of a fixed number (``<bos>``, ``=`` …) become one segment each.
+    From six lengths on, a size may also be affine up to rounding down after a division by 2 or 3. Constant columns of
+    a fixed number (``<bos>``, ``=`` …) become one segment each.
     """
     runs = [_runs(d) for d in known]
     if len({tuple(kind for kind, _ in run) for run in runs}) != 1:
@@ -74,16 +101,28 @@ def find_segments(known: Sequence[Dependencies]) -> tuple[ColumnRange, ...] | No
     segments = []
     n = [d.length for d in known]
     for s, (in_prompt, varies) in enumerate(kind for kind, _ in runs[0]):
-        sizes = [run[s][1] for run in runs]
-        rate, rest = divmod(sizes[-1] - sizes[0], n[-1] - n[0])
-        base = sizes[0] - rate * n[0]
-        if rest or any(size != base + rate * m for size, m in zip(sizes, n, strict=True)):
+        size = _size(n, [run[s][1] for run in runs])
+        if size is None:
             return None
+        base, rate, divisor = size
         if rate == 0 and not varies:
             segments += [ColumnRange(1, 0, in_prompt, varies)] * base
         else:
-            segments.append(ColumnRange(base, rate, in_prompt, varies))
+            segments.append(ColumnRange(base, rate, in_prompt, varies, divisor))
     return tuple(segments)
+
+
+def _size(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, int, int] | None:
+    """``(base, rate, divisor)`` with size ⌊(base + rate·n) / divisor⌋ at every length; None if there is none."""
+    rate, rest = divmod(sizes[-1] - sizes[0], lengths[-1] - lengths[0])
+    found = [(sizes[0] - rate * lengths[0], rate, 1)] if not rest else []
+    if len(lengths) >= ENOUGH_FOR_DIVISORS:
+        bases = [(d, d * sizes[0] - lengths[0] + remainder) for d in DIVISORS for remainder in range(d)]
+        found += [(base, 1, d) for d, base in bases]
+    for base, rate, divisor in found:
+        if all((base + rate * n) // divisor == size for n, size in zip(lengths, sizes, strict=True)):
+            return base, rate, divisor
+    return None
 
 
 def _runs(d: Dependencies) -> list[tuple[tuple[bool, bool], int]]:
@@ -125,8 +164,11 @@ def search_formulas(
     if not answers:
         return None
     anchor = answers[0]
+    # What is counted from the end of the answer is so in units of the answer's size.
+    unit = segments[anchor].divisor
+    offset = segments[anchor].base if unit > 1 else 0
     for run, phase in _RUNS:
-        formulas = {anchor: PlaceFormula(0, 0, 1, run, phase)}
+        formulas = {anchor: PlaceFormula(0, 0, 1, run, phase, offset, unit)}
         if _fits(near, formulas, anchor):
             found = _extend(segments, near, close, step, formulas, touched)
             if found is not None:
@@ -176,7 +218,9 @@ def _extend(
 
     new = max(sorted(missing), key=linked)
     scored = []
-    for formula in _candidates(segments[new]):
+    first = next(iter(formulas.values()))
+    for plain in _candidates(segments[new]):
+        formula = replace(plain, offset=first.offset, divisor=first.divisor)
         trial = {**formulas, new: formula}
         if _fits(near, trial, new):
             cost = _cost(close, trial, new), _cost(step, trial, new, ahead=1)
@@ -216,16 +260,19 @@ def _gaps(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int
     ]
 
 
+def _used_places(segments: tuple[ColumnRange, ...], found: dict[int, PlaceFormula], d: Dependencies) -> int:
+    """The smallest place of a parent or a predicting token."""
+    sizes = [segment.size(d.length) for segment in segments]
+    parts = [found[s](np.arange(size), d.length) if s in found else np.zeros(size) for s, size in enumerate(sizes)]
+    edges = d.edges()
+    return int(np.concatenate(parts)[np.concatenate([edges[:, 0] - 1, edges[:, 1]])].min())
+
+
 def _finish(
     segments: tuple[ColumnRange, ...], found: dict[int, PlaceFormula], known: Sequence[Dependencies]
 ) -> tuple[PlaceFormula | None, ...]:
-    """Shift all formulas so that the smallest place is 1, and give the end token the place after the answer."""
-    low = min(
-        int(found[s](np.arange(segments[s].size(d.length)), d.length).min())
-        for s in found
-        for d in known
-        if segments[s].size(d.length)
-    )
+    """Shift all formulas so that the smallest place that a dependency uses is 1, and place the end after the answer."""
+    low = min(_used_places(segments, found, d) for d in known)
     result: list[PlaceFormula | None] = []
     for s, segment in enumerate(segments):
         formula = found.get(s)
@@ -233,7 +280,9 @@ def _finish(
             formula = replace(formula, shift=formula.shift + 1 - low)
         elif s and not segment.in_prompt and segment.base == 1 and not segment.per_length:
             before, size = result[s - 1], segments[s - 1]
-            if before is not None and before.slope == 1 and before.run == 1:
-                formula = PlaceFormula(before.shift + size.base, before.per_length + size.per_length, 0)
+            if before is not None and before.slope == 1 and before.run == 1 and size.divisor == before.divisor:
+                base = size.base if size.divisor == 1 else 0
+                formula = replace(before, shift=before.shift + base, per_length=before.per_length + size.per_length)
+                formula = replace(formula, slope=0)
         result.append(formula)
     return tuple(result)
