@@ -97,13 +97,9 @@ def couple(
     dependencies by queries, also at lengths from which the rule was not found. Raises `LengthwiseError` for a task
     without enough lengths, or a check of a length without instances.
     """
-    lengths = tuple(task.lengths(SHORTEST, SHORTEST + 60))
-    require(
-        len(lengths) >= FOUND_FROM, f"task {task.name!r} has {len(lengths)} lengths in 4..64; a rule needs {FOUND_FROM}"
-    )
+    lengths = _lengths(task)
     checked = _with_instances(task) if checked is None else checked
-    for n in checked:
-        require(bool(task.lengths(n, n)), f"task {task.name!r} has no instances of length {n}; check other lengths")
+    _check_instances(task, checked)
     first = task.batch(lengths[0], 1, stream(seed))
     if first.allowed is not None:
         return CouplingFinding(
@@ -144,6 +140,20 @@ def couple(
         check=checks,
         agrees=tuple(_agreements(task, rule, queried, checked, seed)),
     )
+
+
+def _lengths(task: Task) -> tuple[int, ...]:
+    """The lengths of the task from which a rule can be found."""
+    lengths = tuple(task.lengths(SHORTEST, SHORTEST + 60))
+    require(
+        len(lengths) >= FOUND_FROM, f"task {task.name!r} has {len(lengths)} lengths in 4..64; a rule needs {FOUND_FROM}"
+    )
+    return lengths
+
+
+def _check_instances(task: Task, checked: Sequence[int]) -> None:
+    for n in checked:
+        require(bool(task.lengths(n, n)), f"task {task.name!r} has no instances of length {n}; check other lengths")
 
 
 def search(
