@@ -18,7 +18,7 @@ from lengthwise.crasp.decide.decision import decide
 from lengthwise.experiments.agreement import CUT
 from lengthwise.experiments.recipes.huang_review import seeds_at_the_end
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.prediction.task_example import example
+from lengthwise.prediction.shown_task.task_example import example
 from lengthwise.report.figures.style import COLOURS, INK, LINE, MARKERS, QUIET, page_style
 from lengthwise.report.figures.svg import new_figure, to_svg
 from lengthwise.report.result import Result

@@ -140,7 +140,8 @@ def test_memory_and_range_errors_are_one_line(terminal: Terminal, monkeypatch: p
         (OverflowError("int too big to convert"), "a number is too large (int too big to convert)"),
     ):
         monkeypatch.setattr(
-            "lengthwise.prediction.task_example.example", lambda *_, error=error: (_ for _ in ()).throw(error)
+            "lengthwise.prediction.shown_task.task_example.example",
+            lambda *_, error=error: (_ for _ in ()).throw(error),
         )
         one_line(terminal("show", "addition"), says)
 

@@ -13,7 +13,7 @@ from made_up_influence import influence_result
 from text_boxes import problems
 
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.prediction.task_example import example
+from lengthwise.prediction.shown_task.task_example import example
 from lengthwise.report.agreement_page import agreement_page
 from lengthwise.report.figures.accuracy_figure import draw_accuracy
 from lengthwise.report.figures.agreement_figure import draw_agreement

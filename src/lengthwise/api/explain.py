@@ -10,7 +10,7 @@ from lengthwise.api.components import task as build_task
 from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.decide.decision import Decision
 from lengthwise.positions.schemes import PositionScheme
-from lengthwise.prediction.task_example import Example, structure_table
+from lengthwise.prediction.shown_task.task_example import Example, structure_table
 from lengthwise.tasks import Task
 
 if TYPE_CHECKING:
@@ -198,6 +198,6 @@ def show(
 
     Raises `LengthwiseError` if the length has no instances or the scheme too few ids.
     """
-    from lengthwise.prediction.task_example import example
+    from lengthwise.prediction.shown_task.task_example import example
 
     return Shown(example(build_task(task), build_scheme(scheme), length, seed))

@@ -15,7 +15,7 @@ from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished
-from lengthwise.prediction.stored_task import is_built_in, to_store
+from lengthwise.prediction.shown_task.stored_task import is_built_in, to_store
 
 if TYPE_CHECKING:
     from lengthwise.models.transformer import Transformer

@@ -11,7 +11,7 @@ from pydantic import Field
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import RunResult, check_seal, each_once, result_files
-from lengthwise.prediction.stored_task import StoredTask, stored_task
+from lengthwise.prediction.shown_task.stored_task import StoredTask, stored_task
 
 
 class Result(RunResult):

@@ -11,7 +11,7 @@ from typing import Any
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.result_file import Axes, Score
-from lengthwise.prediction.stored_task import StoredTask
+from lengthwise.prediction.shown_task.stored_task import StoredTask
 from lengthwise.report.result import Result
 from lengthwise.report.statistics import Estimate, estimate
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lengthwise.prediction.stored_task import title_of
-from lengthwise.prediction.task_example import (
+from lengthwise.prediction.shown_task.stored_task import title_of
+from lengthwise.prediction.shown_task.task_example import (
     StructureTable,
     Token,
     TokenSequence,

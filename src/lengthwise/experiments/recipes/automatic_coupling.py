@@ -72,7 +72,7 @@ def automatic_coupling(preset: Preset) -> Recipe:
 @lru_cache
 def recoupled(name: str) -> Recoupled:
     """One of the tasks with the places that the search finds."""
-    from lengthwise.prediction.task_coupling import found_rule
+    from lengthwise.prediction.coupling.task_coupling import found_rule
 
     task = TASKS_WITH_PLACES[name]
     return Recoupled(task=task, rule=found_rule(task))

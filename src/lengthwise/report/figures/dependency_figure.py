@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from lengthwise.prediction.task_example import TokenSequence
+from lengthwise.prediction.shown_task.task_example import TokenSequence
 from lengthwise.report.figures.style import COLOURS, FAINT, INK, LINE, PAPER, QUIET, TINT, WIDE, page_style
 from lengthwise.report.figures.svg import new_figure
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.prediction.task_example import (
+from lengthwise.prediction.shown_task.task_example import (
     MOST_TOKENS,
     StructureTable,
     TokenSequence,

@@ -1,0 +1,1 @@
+"""The coupling search on a task and on a file of examples."""
