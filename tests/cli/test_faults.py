@@ -139,10 +139,8 @@ def test_memory_and_range_errors_are_one_line(terminal: Terminal, monkeypatch: p
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "not enough memory"),
         (OverflowError("int too big to convert"), "a number is too large (int too big to convert)"),
     ):
-        monkeypatch.setattr(
-            "lengthwise.prediction.shown_task.task_example.example",
-            lambda *_, error=error: (_ for _ in ()).throw(error),
-        )
+        module = "lengthwise.prediction.shown_task.task_example"
+        monkeypatch.setattr(f"{module}.example", lambda *_, error=error: (_ for _ in ()).throw(error))
         one_line(terminal("show", "addition"), says)
 
 
