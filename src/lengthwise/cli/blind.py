@@ -41,6 +41,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Train and measure what is missing, cell by cell; the same command goes on where it was stopped."""
+    from lengthwise.cli.blind_view import step_lines
     from lengthwise.experiments.blind.comparison.table import table as build
     from lengthwise.experiments.blind.run import run_study
 
@@ -48,10 +49,12 @@ def run(
     study = _study(languages, encoding, folder, start=True)
     name = "published" if published else "languages"
     notes = err()
-    run_study(
-        study, name, Path("runs") / "blind" / study.sha256[:12], encodings=encoding,
-        note=lambda line: notes.print(line, markup=False),
-    )  # fmt: skip
+
+    def note(line: str) -> None:
+        notes.print(line, markup=False, soft_wrap=True)
+
+    work = Path("runs") / "blind" / study.sha256[:12]
+    run_study(study, name, work, encodings=encoding, note=note, on_step=step_lines(note))
     values = build(study, name, encoding)
     page = _write_page(study, values)
     if as_json:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+WIDEST = 24
+"""Characters of a language's name in a terminal."""
 OUTCOME = {True: Text("right", style="green"), False: Text("wrong", style="red"), None: Text("undecided", style="dim")}
 
 
@@ -17,22 +21,69 @@ def draw_table(console: Console, values: Mapping[str, Any]) -> None:
     from lengthwise.report.blind.page import headline, predictors
 
     draw_cells(console, values["cells"])
-    heads, lines = predictors(values)
-    _draw(console, heads, lines)
+    _, lines = predictors(values)
+    # The interval (column 4) is on the page.
+    heads = ("predictor", "cells", "right", "balanced", "AUC", "ours only", "it only", "p")
+    _draw(console, heads, [[*line[:4], *line[5:]] for line in lines])
+    console.print(Text("ours only, it only: cells that one of the two gets right; p of the exact McNemar test"))
     console.print(Text(headline(values)))
 
 
 def draw_cells(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
-    """One line per cell: predicted, which rung speaks, fitted seeds, every bin, and whether they agree."""
-    from lengthwise.report.blind.page import CELL_HEADS, cell
+    """One line per cell: predicted, which rung speaks, fitted seeds, every bin, and whether they agree.
 
-    _draw(console, CELL_HEADS, [[*cell(row)[:-1], OUTCOME[row["right"]]] for row in rows])
+    A bin shows the median of the fitted seeds, or of all where the cell is not fitted, and their range if they differ.
+    """
+    from lengthwise.report.blind.page import BINS
+
+    heads = ("language", "ids", "predicted", "rung", "fitted", *BINS, "prediction")
+    _draw(console, heads, [_cell(row, BINS) for row in rows])
+    console.print(Text("a bin: median of the seeds (lowest to highest); every seed is in --json and in the report"))
+
+
+def _cell(row: Mapping[str, Any], bins: Sequence[str]) -> list[Any]:
+    seeds = [seed for seed in row["seeds"] if seed["fitted"] or row["status"] != "decided"]
+    numbers = []
+    for name in bins:
+        found = [[words["rate"] for words in seed["sets"].get(name, {}).values()] for seed in seeds]
+        numbers.append(_range([min(rates) for rates in found if rates]))
+    name = row["language"]
+    fitted = f"{row['fitted']} of {len(row['seeds'])}" if row["seeds"] else "not run"
+    return [
+        name if len(name) <= WIDEST else name[: WIDEST - 1] + "…",
+        row["encoding"],
+        row["predicted"],
+        row["rung"] or "–",
+        fitted,
+        *numbers,
+        OUTCOME[row["right"]],
+    ]
+
+
+def _range(rates: Sequence[float]) -> str:
+    if not rates:
+        return "–"
+    low, high = f"{min(rates):.2f}", f"{max(rates):.2f}"
+    return low if low == high else f"{median(rates):.2f} ({low}–{high})"
+
+
+def step_lines(note: Callable[[str], None], seconds: float = 15.0) -> Callable[[int, float], None]:
+    """A callback for training steps that writes a line at most every ``seconds`` seconds."""
+    last = time.monotonic()
+
+    def on_step(step: int, loss: float) -> None:
+        nonlocal last
+        if time.monotonic() - last >= seconds:
+            last = time.monotonic()
+            note(f"  step {step:,}, loss {loss:.4f}")
+
+    return on_step
 
 
 def _draw(console: Console, heads: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for head in heads:
-        table.add_column(head)
+        table.add_column(head, no_wrap=True)
     for line in lines:
         # `Text`, so that brackets in an expression are not read as markup.
         table.add_row(*(value if isinstance(value, Text) else Text(str(value)) for value in line))

@@ -71,7 +71,7 @@ def predictors(values: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
     for name, found in values["rival_details"].items():
         test = found["mcnemar"]
         lines.append(
-            [name, *_predictor(found), _shown(found["auc"]), test["only_ours"], test["only_rival"], f"{test['p']:.4f}"]
+            [name, *_predictor(found), _shown(found["auc"]), test["only_ours"], test["only_rival"], f"{test['p']:.2g}"]
         )
     return heads, lines
 
