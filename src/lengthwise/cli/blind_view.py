@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-WIDEST = 24
-"""Characters of a language's name in a terminal."""
+OTHERS = 70
+"""Columns of a terminal that the table needs beside a language's name."""
 OUTCOME = {True: Text("right", style="green"), False: Text("wrong", style="red"), None: Text("undecided", style="dim")}
 
 
@@ -32,16 +31,17 @@ def draw_table(console: Console, values: Mapping[str, Any]) -> None:
 def draw_cells(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     """One line per cell: predicted, which rung speaks, fitted seeds, every bin, and whether they agree.
 
-    A bin shows the median of the fitted seeds, or of all where the cell is not fitted, and their range if they differ.
+    A bin shows the lowest and the highest of the fitted seeds, or of all where the cell is not fitted.
     """
     from lengthwise.report.blind.page import BINS
 
     heads = ("language", "ids", "predicted", "rung", "fitted", *BINS, "prediction")
-    _draw(console, heads, [_cell(row, BINS) for row in rows])
-    console.print(Text("a bin: median of the seeds (lowest to highest); every seed is in --json and in the report"))
+    widest = max(console.width - OTHERS, 8)
+    _draw(console, heads, [_cell(row, BINS, widest) for row in rows], padding=1)
+    console.print(Text("a bin: lowest to highest of the seeds; each seed is in --json and in the report"))
 
 
-def _cell(row: Mapping[str, Any], bins: Sequence[str]) -> list[Any]:
+def _cell(row: Mapping[str, Any], bins: Sequence[str], widest: int) -> list[Any]:
     seeds = [seed for seed in row["seeds"] if seed["fitted"] or row["status"] != "decided"]
     numbers = []
     for name in bins:
@@ -50,7 +50,7 @@ def _cell(row: Mapping[str, Any], bins: Sequence[str]) -> list[Any]:
     name = row["language"]
     fitted = f"{row['fitted']} of {len(row['seeds'])}" if row["seeds"] else "not run"
     return [
-        name if len(name) <= WIDEST else name[: WIDEST - 1] + "…",
+        name if len(name) <= widest else name[: widest - 1] + "…",
         row["encoding"],
         row["predicted"],
         row["rung"] or "–",
@@ -64,7 +64,7 @@ def _range(rates: Sequence[float]) -> str:
     if not rates:
         return "–"
     low, high = f"{min(rates):.2f}", f"{max(rates):.2f}"
-    return low if low == high else f"{median(rates):.2f} ({low}–{high})"
+    return low if low == high else f"{low}–{high}"
 
 
 def step_lines(note: Callable[[str], None], seconds: float = 15.0) -> Callable[[int, float], None]:
@@ -80,8 +80,8 @@ def step_lines(note: Callable[[str], None], seconds: float = 15.0) -> Callable[[
     return on_step
 
 
-def _draw(console: Console, heads: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+def _draw(console: Console, heads: Sequence[str], lines: Sequence[Sequence[Any]], padding: int = 2) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, padding, 0, 0), header_style="dim")
     for head in heads:
         table.add_column(head, no_wrap=True)
     for line in lines:
