@@ -37,7 +37,7 @@ def draw_cells(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
 
     heads = ("language", "ids", "predicted", "rung", "fitted", *BINS, "prediction")
     widest = max(console.width - OTHERS, 8)
-    _draw(console, heads, [_cell(row, BINS, widest) for row in rows], padding=1)
+    _draw(console, heads, [_cell(row, BINS, widest) for row in rows])
     console.print(Text("a bin: lowest to highest of the seeds; each seed is in --json and in the report"))
 
 
@@ -80,8 +80,8 @@ def step_lines(note: Callable[[str], None], seconds: float = 15.0) -> Callable[[
     return on_step
 
 
-def _draw(console: Console, heads: Sequence[str], lines: Sequence[Sequence[Any]], padding: int = 2) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, padding, 0, 0), header_style="dim")
+def _draw(console: Console, heads: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for head in heads:
         table.add_column(head, no_wrap=True)
     for line in lines:
