@@ -27,6 +27,8 @@ class PositionScheme(ABC):
     """Whether the model has to predict the ids of the tokens that it generates."""
     uses_places: ClassVar[bool] = False
     """Whether ids follow the task's places; otherwise they number the tokens."""
+    one_id_per_place: ClassVar[bool] = True
+    """Where ids follow places: whether tokens have equal ids exactly where they have equal places."""
     max_position: int
 
     def __post_init__(self) -> None:
