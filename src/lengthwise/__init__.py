@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lengthwise.api.result import Result as Result
     from lengthwise.api.result import results as results
     from lengthwise.core.config import config as config
+    from lengthwise.models.extension import extend as extend
     from lengthwise.tasks.base import Task as Task
 
 __version__ = "0.1.0.dev0"
@@ -39,6 +40,7 @@ _HOMES = {
     "compare": "lengthwise.api.compare",
     "config": "lengthwise.core.config",
     "decide": "lengthwise.api.explain",
+    "extend": "lengthwise.models.extension",
     "load": "lengthwise.api.model",
     "predict": "lengthwise.api.explain",
     "register": "lengthwise.api.components",
@@ -60,6 +62,7 @@ __all__ = [
     "compare",
     "config",
     "decide",
+    "extend",
     "load",
     "nn",
     "predict",

@@ -62,13 +62,23 @@ def test_docstrings_say_what_goes_in_and_out(encoding: type[nn.PositionEncoding]
     source = importlib.import_module(encoding.__module__).__doc__ or ""
     assert re.search(r"\w (\d{4}|et al\. \d{4})\b", source), "the module's docstring names the paper"
     for name, parameter in list(inspect.signature(encoding.__init__).parameters.items())[1:]:
-        kinds = ("int", "float", "bool", "str", "int | Sequence[int]", "int | None", "Sequence[int] | None")
+        kinds = (
+            "int",
+            "float",
+            "bool",
+            "str",
+            "int | Sequence[int]",
+            "int | None",
+            "Sequence[int] | None",
+            "Sequence[float]",
+            "Sequence[float] | None",
+        )
         assert parameter.annotation in kinds or name in ("slots", "parts"), f"{name}: {parameter.annotation}"
 
 
 def test_every_encoding_is_exported():
     """One line in ``nn/__init__.py`` for every file that holds an encoding."""
-    bases = {"base", "added", "relative_bias", "content"}
+    bases = {"base", "added", "relative_bias", "content", "rope_scores"}
     for name in FILES:
         module = importlib.import_module(f"lengthwise.nn.{name}")
         for cls in vars(module).values():

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 from torch import Tensor
 
 from lengthwise.core.errors import require
@@ -53,6 +53,7 @@ class Rotary(PositionEncoding):
             "change the width or the number of heads",
         )
         super().__init__(slots)
+        self.base, self.levels = base, used
         frequencies = base ** (-torch.arange(half, dtype=torch.float32) / half)
         level_of = torch.tensor(used, dtype=torch.long)[torch.arange(half) * len(used) // half]
         self.register_buffer("frequencies", frequencies, persistent=False)
@@ -64,7 +65,15 @@ class Rotary(PositionEncoding):
 
     def rotate(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
         """The rotated queries or keys."""
-        angles = all_levels(ids)[..., self.level_of] * self.frequencies
-        cos, sin = angles.cos()[:, None].to(x.dtype), angles.sin()[:, None].to(x.dtype)
-        left, right = x.chunk(2, dim=-1)
-        return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
+        return rotated(x, self.angles(all_levels(ids)))
+
+    def angles(self, ids: Num[Tensor, "B T L"]) -> Float[Tensor, "B T f"]:
+        """The angle of each pair of coordinates; ids may be fractions."""
+        return ids[..., self.level_of] * self.frequencies
+
+
+def rotated(x: Float[Tensor, "B H T d"], angles: Float[Tensor, "B T f"]) -> Float[Tensor, "B H T d"]:
+    """Coordinates (c, c + d/2) rotated by the angles of their tokens."""
+    cos, sin = angles.cos()[:, None].to(x.dtype), angles.sin()[:, None].to(x.dtype)
+    left, right = x.chunk(2, dim=-1)
+    return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)

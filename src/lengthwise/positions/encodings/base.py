@@ -27,6 +27,9 @@ class EncodingSpec(ABC):
     translation_invariant: ClassVar[bool] = True
     """Whether attention stays the same when one number is added to all ids."""
 
+    extends_rope: ClassVar[bool] = False
+    """Whether a model trained with RoPE can take the encoding over without training, to read longer contexts."""
+
     @property
     def label(self) -> str:
         """What tables and figures call the encoding."""

@@ -1,0 +1,56 @@
+"""The specification of `lengthwise.nn.Llama3Rotary`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from lengthwise.core.config import config
+from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
+from lengthwise.positions.encodings.shape import EncodingShape
+
+if TYPE_CHECKING:
+    from lengthwise.nn import PositionEncoding
+
+
+@ENCODINGS.register("llama3")
+@config
+class Llama3(EncodingSpec):
+    """RoPE with slow pairs interpolated, as in Llama 3.1 (Dubey et al. 2024).
+
+    ``length`` is the trained context in tokens.
+    """
+
+    summary = "RoPE with slow pairs interpolated, as in Llama 3.1"
+    extends_rope = True
+
+    factor: float = 4.0
+    length: int = 16
+    low: float = 1.0
+    high: float = 4.0
+    base: float = 10_000.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.factor < math.inf:
+            raise ValueError(f"llama3 needs a factor of at least 1, got {self.factor}")
+        if not 0 < self.base < math.inf:
+            raise ValueError(f"llama3 needs a finite base > 0, got {self.base}")
+        if self.length < 1:
+            raise ValueError(f"llama3 needs a trained length of at least 1, got {self.length}")
+        if not 0 < self.low < self.high:
+            raise ValueError(f"llama3 needs 0 < low < high, got {self.low} and {self.high}")
+
+    def build(self, shape: EncodingShape) -> PositionEncoding:
+        """A module without parameters, apart from those of ``fixed`` levels."""
+        from lengthwise import nn
+
+        return nn.Llama3Rotary(
+            shape.head_width,
+            shape.coupled,
+            factor=self.factor,
+            length=self.length,
+            low=self.low,
+            high=self.high,
+            base=self.base,
+            slots=self.slots(shape),
+        )

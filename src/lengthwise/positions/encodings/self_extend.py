@@ -1,0 +1,41 @@
+"""The specification of `lengthwise.nn.SelfExtend`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from lengthwise.core.config import config
+from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
+from lengthwise.positions.encodings.shape import EncodingShape
+
+if TYPE_CHECKING:
+    from lengthwise.nn import PositionEncoding
+
+
+@ENCODINGS.register("self-extend")
+@config
+class SelfExtend(EncodingSpec):
+    """RoPE with exact distances below ``near`` and grouped ones beyond (Jin et al. 2024)."""
+
+    summary = "RoPE with exact near distances and grouped far ones"
+    extends_rope = True
+    translation_invariant = False
+
+    near: int = 8
+    group: int = 4
+    base: float = 10_000.0
+
+    def __post_init__(self) -> None:
+        if self.near < 1 or self.group < 1:
+            raise ValueError(f"self-extend needs near and group of at least 1, got {self.near} and {self.group}")
+        if not 0 < self.base < math.inf:
+            raise ValueError(f"self-extend needs a finite base > 0, got {self.base}")
+
+    def build(self, shape: EncodingShape) -> PositionEncoding:
+        """A module without parameters, apart from those of ``fixed`` levels."""
+        from lengthwise import nn
+
+        return nn.SelfExtend(
+            shape.head_width, shape.coupled, near=self.near, group=self.group, base=self.base, slots=self.slots(shape)
+        )
