@@ -1,4 +1,4 @@
-"""``predict`` as a person meets it: one screen, plain words, JSON, clear errors."""
+"""``predict`` on a terminal: one screen, plain words, JSON, clear errors."""
 
 from __future__ import annotations
 

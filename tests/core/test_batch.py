@@ -1,4 +1,4 @@
-"""The builder writes what it is told, whatever the shapes."""
+"""The builder writes what it is given, of any shape."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.result_file import SUPERSEDED, result_files
-from lengthwise.experiments.recipes.huang_review import Table, review, superseded_commits
+from lengthwise.experiments.recipes.huang_review import ReviewTable, review, superseded_commits
 from lengthwise.languages.automata.construction import language
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.words.counting import count_words, lengths_with_words
@@ -22,7 +22,7 @@ TABLES = {table.title: table for table in review(RESULTS)}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
-def test_every_table_is_on_the_page(table: Table) -> None:
+def test_every_table_is_on_the_page(table: ReviewTable) -> None:
     assert table.rows
     assert table.markdown() in PAGE, "copy it from `lengthwise agreement results/huang --review`"
 

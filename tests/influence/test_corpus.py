@@ -1,4 +1,4 @@
-"""Text that is at hand: what is taken, how it is split, and what is said of what can't be read."""
+"""Text that is there: what is taken, how it is split, and what is said of what can't be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What masks that differ in one token share: equal to the transformer with an explicit mask, whatever it is made of."""
+"""What masks that differ in one token share: equal to the transformer with an explicit mask, for any model."""
 
 from __future__ import annotations
 

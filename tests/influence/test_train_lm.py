@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rng import stream
-from lengthwise.influence.lm import loss as lm_loss
+from lengthwise.influence.lm import held_out_loss
 from lengthwise.influence.lm.config import LMConfig, lm_config, pair
 from lengthwise.influence.lm.files import is_lm, load_lm, read_config, save_lm
 from lengthwise.influence.lm.train import train_lm
@@ -85,8 +85,10 @@ def test_a_loaded_model_is_the_trained_one(trained: Path) -> None:
     windows = held_out.windows(16, 1024, stream(0, "lm", "held-out", "final"))
     result = json.loads((trained / "result.json").read_text())
     last = model.target_losses(windows[:, :-1], np.tile(np.arange(16), (1024, 1)), windows[:, -1])
-    assert lm_loss.losses(model.transformer, windows)[:, -1] == pytest.approx(last, abs=1e-5)
-    assert result["held_out"]["nats_per_token"] == pytest.approx(lm_loss.losses(model.transformer, windows).mean())
+    assert held_out_loss.losses(model.transformer, windows)[:, -1] == pytest.approx(last, abs=1e-5)
+    assert result["held_out"]["nats_per_token"] == pytest.approx(
+        held_out_loss.losses(model.transformer, windows).mean()
+    )
     # The unigram reference, counted in plain Python.
     counts = np.ones(tokenizer.vocab_size)
     for token in train.tokens.tolist():
@@ -100,7 +102,7 @@ def test_a_loaded_model_is_the_trained_one(trained: Path) -> None:
 
 def test_loss_by_context_covers_every_position_once() -> None:
     for context in (1, 2, 3, 16, 63, 64, 65, 128):
-        covered = [i for low, high in lm_loss.bands(context) for i in range(low, high + 1)]
+        covered = [i for low, high in held_out_loss.bands(context) for i in range(low, high + 1)]
         assert covered == list(range(1, context + 1))
 
 
@@ -124,8 +126,8 @@ def test_context_helps_a_trained_model(tmp_path: Path) -> None:
 def test_the_gain_of_the_farther_half_compares_the_same_targets(trained: Path) -> None:
     model, tokenizer = load_lm(trained)
     windows = TextTask(CORPUS.held_out, tokenizer).windows(16, 8, stream(0, "far"))
-    nats = lm_loss.losses(model.transformer, windows)
-    found = lm_loss.far_half(model.transformer, windows, nats)
+    nats = held_out_loss.losses(model.transformer, windows)
+    found = held_out_loss.far_half(model.transformer, windows, nats)
     wanted = []
     for row in windows:
         for target in range(13, 17):

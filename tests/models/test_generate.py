@@ -38,7 +38,7 @@ def test_given_ids_win_over_predicted_ones():
 
 
 def always(model, token: int):
-    """Make the model say one token whatever it sees (its last norm has no mean, so a large bias does it)."""
+    """Make the model say one token after any input (its last norm has no mean, so a large bias does it)."""
     table = model.head.weight
     with torch.no_grad():
         table.zero_()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lengthwise.nn.parameters import Table
+from lengthwise.nn.parameters import EmbeddingTable
 
 
 @pytest.mark.parametrize("shape", [(4,), (2, 3), (0,)])
 def test_table_gathers_as_an_embedding(shape: tuple[int, ...]) -> None:
     generator = torch.Generator().manual_seed(0)
-    table = Table(5, 3)
+    table = EmbeddingTable(5, 3)
     rows = torch.randint(0, 5, shape, generator=generator)
     found, wanted = table(rows), torch.nn.functional.embedding(rows, table.weight)
     assert torch.equal(found, wanted)
@@ -23,4 +23,4 @@ def test_table_gathers_as_an_embedding(shape: tuple[int, ...]) -> None:
 
 def test_table_refuses_rows_that_it_lacks() -> None:
     with pytest.raises(IndexError):
-        Table(5, 3)(torch.tensor([5]))
+        EmbeddingTable(5, 3)(torch.tensor([5]))

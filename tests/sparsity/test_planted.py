@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.planted.labels import LABELS, Lookup, Majority, SumMod
+from lengthwise.sparsity.planted.labels import LABELS, Lookup, MajorityLabel, SumMod
 from lengthwise.sparsity.planted.placements import (
     PLACEMENTS,
     FixedOffsets,
@@ -82,7 +82,7 @@ def test_number_of_patterns(k, span):
 
 def test_label_functions():
     values = np.array([[0, 1, 1], [2, 2, 0], [0, 1, 2]])
-    assert Majority()(values).tolist() == [1, 2, 0]
+    assert MajorityLabel()(values).tolist() == [1, 2, 0]
     assert SumMod(3)(values).tolist() == [2, 1, 0]
     table = Lookup(m=2, table=(0, 1, 1, 1))
     assert table(np.array([[0, 0], [0, 1], [1, 0], [1, 1]])).tolist() == [0, 1, 1, 1]

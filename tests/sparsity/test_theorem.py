@@ -15,7 +15,7 @@ from lengthwise.sparsity.heads.theorem import (
     conditions,
     random_heads,
 )
-from lengthwise.sparsity.planted.labels import Lookup, Majority, Parity, SumMod
+from lengthwise.sparsity.planted.labels import Lookup, MajorityLabel, ParityLabel, SumMod
 from lengthwise.sparsity.planted.placements import FixedOffsets
 from lengthwise.sparsity.planted.planted_correlations import Planted
 
@@ -36,14 +36,14 @@ def one_background(k, span, label, shapes):
 
 
 SETTINGS = {
-    "k=1 λ=0 |V|=4 parity": (marked(1, 0, Parity()), 5_000),
-    "k=2 λ=1 |V|=4 parity": (marked(2, 1, Parity()), 10_000),
+    "k=1 λ=0 |V|=4 parity": (marked(1, 0, ParityLabel()), 5_000),
+    "k=2 λ=1 |V|=4 parity": (marked(2, 1, ParityLabel()), 10_000),
     "k=2 λ=1 |V|=6 sum mod 3": (marked(2, 1, SumMod(3), values=3), 10_000),
-    "k=2 λ=2 |V|=4 parity": (marked(2, 2, Parity()), 20_000),
+    "k=2 λ=2 |V|=4 parity": (marked(2, 2, ParityLabel()), 20_000),
     "k=2 λ=2 |V|=4 and": (marked(2, 2, AND), 40_000),
     "k=2 λ=3 |V|=3 first": (one_background(2, 3, FIRST, ((0, 1), (0, 3))), 15_000),
-    "k=3 λ=2 |V|=4 majority": (marked(3, 2, Majority()), 30_000),
-    "k=3 λ=3 |V|=3 majority": (one_background(3, 3, Majority(), ((0, 1, 3),)), 25_000),
+    "k=3 λ=2 |V|=4 majority": (marked(3, 2, MajorityLabel()), 30_000),
+    "k=3 λ=3 |V|=3 majority": (one_background(3, 3, MajorityLabel(), ((0, 1, 3),)), 25_000),
 }
 
 
@@ -91,13 +91,13 @@ def test_shorter_lengths_do_not_suffice():
 
 
 def test_conditions_name_what_is_broken():
-    setting = marked(2, 1, Parity())
+    setting = marked(2, 1, ParityLabel())
     weights, votes = random_heads(setting, 1, stream(0), Exactness(admissible(setting, 4), setting.types, 2))
     head = LocalHead(setting.types, weights[0], votes[0])
     assert all(c.holds for c in conditions(setting, head, 4))
     broken = LocalHead(setting.types, head.weights, 2 * head.votes)
     assert [c.name for c in conditions(setting, broken, 3) if not c.holds] == ["C4", "C6"]
-    few = admissible(marked(2, 1, Parity()), 4)
+    few = admissible(marked(2, 1, ParityLabel()), 4)
     few = type(few)(few.tokens[1:], few.labels[1:])
     assert [c.name for c in conditions(setting, head, 4, few) if not c.holds] == ["C1"]
 
@@ -105,7 +105,7 @@ def test_conditions_name_what_is_broken():
 def test_limits_are_named():
     with pytest.raises(LengthwiseError, match="too many"):
         admissible(marked(2, 2, AND), 24)
-    setting = marked(2, 1, Parity())
+    setting = marked(2, 1, ParityLabel())
     check = Exactness(admissible(setting, 4), setting.types, 2)
     with pytest.raises(LengthwiseError, match="multiples of 1/8"):
         check(np.full((1, 16), 0.3), np.zeros((1, 16, 2)))

@@ -71,7 +71,7 @@ def influence(given: InfluenceSettings) -> None:
     if given.model is not None:
         use_all_cores()
     from lengthwise.cli.influence_view import draw_influence, progress_bar
-    from lengthwise.workflows.influence import Request, brief, run_influence
+    from lengthwise.workflows.influence import Request, run_influence, without_long_parts
 
     settings = {
         "context": given.context, "recent": given.recent, "ks": _numbers(given.ks), "targets": given.targets,
@@ -81,7 +81,7 @@ def influence(given: InfluenceSettings) -> None:
     with progress_bar(err()) as report:
         path, result = run_influence(request, given.folder, report)
     if given.as_json:
-        emit_json({"file": str(path), **brief(result)})
+        emit_json({"file": str(path), **without_long_parts(result)})
         return
     draw_influence(out(), result)
     err().print(f"wrote {path}, and beside it report.html and tokens.html", soft_wrap=True)

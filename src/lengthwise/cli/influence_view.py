@@ -14,7 +14,7 @@ from rich.text import Text
 
 from lengthwise.experiments.events import Report
 from lengthwise.report.influence.influence_page import findings
-from lengthwise.report.influence.influence_result import Cell, InfluenceResult
+from lengthwise.report.influence.influence_result import InfluenceResult, RecoveredCell
 
 NAME_WIDTH, CELL_WIDTH = 21, 17
 """Columns of a row of the table with intervals."""
@@ -73,7 +73,7 @@ def draw_influence(console: Console, values: dict[str, Any]) -> None:
         console.print(Text.assemble((sentence.name, "bold"), " ", sentence.text))
 
 
-def _cell(cell: Cell | None, interval: bool) -> Text:
+def _cell(cell: RecoveredCell | None, interval: bool) -> Text:
     if cell is None or cell.recovered is None:
         return Text("–")
     text = Text(f"{cell.recovered:.2f}")

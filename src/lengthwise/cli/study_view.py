@@ -17,14 +17,14 @@ def show_studies(results: Sequence[tuple[Study, StudyResult]], folder: Path, *, 
     values = [result.to_json() for _, result in results]
     if results[0][1].kind is not None:
         from lengthwise.cli.influence_view import draw_influence
-        from lengthwise.workflows.influence import brief, write_pages
+        from lengthwise.workflows.influence import without_long_parts, write_pages
 
         for study, result in results:
             write_pages(run_directory(folder, study.name, study, result.seed) / study.file, result.to_json())
         if not as_json:
             for result in values:
                 draw_influence(out(), result)
-        values = [brief(result) for result in values]
+        values = [without_long_parts(result) for result in values]
     elif not as_json:
         for _, result in results:
             _draw(result.rows)

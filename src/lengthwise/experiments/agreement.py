@@ -53,7 +53,7 @@ def cell(
     searched: int = SEARCHED,
     full_steps: int = FULL_STEPS,
 ) -> Agreement:
-    """One row of the table from the result files of a cell, whatever configurations and seeds they are of.
+    """One row of the table from the result files of a cell, of any configurations and seeds.
 
     The configuration with most fitted seeds speaks for the cell (on ties: the smaller, then the shorter one). A "no"
     needs two fitted seeds, a "yes" one. Without them the cell is "not fitted" after ``searched`` configurations of at

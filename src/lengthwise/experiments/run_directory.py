@@ -1,4 +1,4 @@
-"""Run directories: their names, whose they are, and the finished results in them."""
+"""The hash that names a run directory, which run a directory belongs to, and the finished results in it."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from lengthwise.core.errors import require
 from lengthwise.nn.content import ContentEncoding
-from lengthwise.nn.parameters import Table
+from lengthwise.nn.parameters import EmbeddingTable
 from lengthwise.nn.score_context import ScoreContext, at_distance, sum_after
 from lengthwise.nn.slots import Slots
 
@@ -33,7 +33,7 @@ class CoPE(ContentEncoding):
         require(positions >= 2, f"positions must be at least 2, got {positions}")
         super().__init__(slots)
         self.positions = positions
-        self.table = Table(positions, head_width)
+        self.table = EmbeddingTable(positions, head_width)
         nn.init.zeros_(self.table.weight)
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from lengthwise.core.errors import require
 from lengthwise.nn.module_list import Modules
-from lengthwise.nn.parameters import Table
+from lengthwise.nn.parameters import EmbeddingTable
 from lengthwise.nn.relative_bias import RelativeBias, distances
 from lengthwise.nn.slots import Slots
 
@@ -37,7 +37,7 @@ class CoupledBias(RelativeBias):
         require(buckets >= 2 and buckets % 2 == 0, f"buckets must be even and at least 2, got {buckets}")
         super().__init__(levels, slots)
         self.middle = buckets // 2
-        self.tables = Modules[Table](Table(buckets, heads) for _ in self.levels)
+        self.tables = Modules[EmbeddingTable](EmbeddingTable(buckets, heads) for _ in self.levels)
         for table in self.tables:
             nn.init.normal_(table.weight, std=0.02)
 

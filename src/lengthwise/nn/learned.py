@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from lengthwise.core.errors import require
 from lengthwise.nn.added import AddedVectors
 from lengthwise.nn.module_list import Modules
-from lengthwise.nn.parameters import Table
+from lengthwise.nn.parameters import EmbeddingTable
 from lengthwise.nn.slots import Slots
 
 
@@ -49,7 +49,7 @@ class LearnedEmbedding(AddedVectors):
         require(0 < scale <= 1, f"scale must be above 0 and at most 1, got {scale}")
         super().__init__(levels, slots)
         self.scale = scale
-        self.tables = Modules[Table](Table(max_position + 1, width) for _ in self.levels)
+        self.tables = Modules[EmbeddingTable](EmbeddingTable(max_position + 1, width) for _ in self.levels)
         for table in self.tables:
             nn.init.normal_(table.weight, std=init_std)
             with torch.no_grad():

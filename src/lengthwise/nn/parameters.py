@@ -30,7 +30,7 @@ def gathered(table: Float[Tensor, "V D"], rows: Int[Tensor, "*rest"]) -> Float[T
     return table.index_select(0, rows.flatten()).view(*rows.shape, table.shape[1])
 
 
-class Table(nn.Embedding):
+class EmbeddingTable(nn.Embedding):
     """`torch.nn.Embedding`, with the faster backward pass of `gathered`."""
 
     def forward(self, input: Int[Tensor, "*rest"]) -> Float[Tensor, "*rest D"]:

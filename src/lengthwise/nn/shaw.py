@@ -13,7 +13,7 @@ from lengthwise.core.errors import require
 from lengthwise.nn.content import ContentEncoding
 from lengthwise.nn.levels import level_indices, on_level
 from lengthwise.nn.module_list import Modules
-from lengthwise.nn.parameters import Table
+from lengthwise.nn.parameters import EmbeddingTable
 from lengthwise.nn.relative_bias import distances
 from lengthwise.nn.score_context import ScoreContext, at_distance
 from lengthwise.nn.slots import Slots
@@ -41,7 +41,7 @@ class Shaw(ContentEncoding):
         require(clip >= 1, f"clip must be at least 1, got {clip}")
         super().__init__(slots)
         self.levels, self.clip = level_indices(levels), clip
-        self.tables = Modules[Table](Table(2 * clip + 1, head_width) for _ in self.levels)
+        self.tables = Modules[EmbeddingTable](EmbeddingTable(2 * clip + 1, head_width) for _ in self.levels)
         for table in self.tables:
             nn.init.normal_(table.weight, std=0.02)
 

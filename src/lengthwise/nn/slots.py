@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from lengthwise.nn.levels import add, level_indices, on_level
 from lengthwise.nn.module_list import Modules
-from lengthwise.nn.parameters import Table
+from lengthwise.nn.parameters import EmbeddingTable
 
 
-class Slots(Modules[Table]):
+class Slots(Modules[EmbeddingTable]):
     """One table of ``size`` vectors of size ``width`` for each of ``levels``; the levels' vectors are summed.
 
     An encoding that gets ``slots=Slots((1,), 64)`` treats level 1 of the ids as labels: ids in 0..15 whose distance
@@ -20,7 +20,7 @@ class Slots(Modules[Table]):
     """
 
     def __init__(self, levels: int | Sequence[int], width: int, size: int = 16) -> None:
-        super().__init__(Table(size, width) for _ in level_indices(levels))
+        super().__init__(EmbeddingTable(size, width) for _ in level_indices(levels))
         self.levels = level_indices(levels)
         for table in self:
             nn.init.normal_(table.weight, std=0.05)

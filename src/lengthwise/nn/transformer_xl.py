@@ -13,7 +13,7 @@ from lengthwise.core.errors import require
 from lengthwise.nn.content import ContentEncoding
 from lengthwise.nn.levels import level_indices, on_level
 from lengthwise.nn.module_list import Modules
-from lengthwise.nn.parameters import Table
+from lengthwise.nn.parameters import EmbeddingTable
 from lengthwise.nn.score_context import ScoreContext
 from lengthwise.nn.slots import Slots
 
@@ -49,7 +49,7 @@ class TransformerXL(ContentEncoding):
         require(width >= 2 and width % 2 == 0, f"width must be even and at least 2, got {width}")
         super().__init__(slots)
         self.heads, self.levels = heads, level_indices(levels)
-        self.content, self.position = Table(1, heads * head_width), Table(1, heads * head_width)
+        self.content, self.position = EmbeddingTable(1, heads * head_width), EmbeddingTable(1, heads * head_width)
         for table in (self.content, self.position):
             nn.init.normal_(table.weight, std=0.02)
         self.project = Modules[nn.Linear](

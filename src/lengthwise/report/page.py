@@ -53,7 +53,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Report:
+class ResultsPage:
     """All sections of a page."""
 
     results: tuple[Result, ...]
@@ -62,7 +62,7 @@ class Report:
     studies: tuple[StudySection, ...] = ()
 
     @classmethod
-    def of(cls, results: Sequence[Result], influences: Sequence[InfluenceResult] = ()) -> Report:
+    def of(cls, results: Sequence[Result], influences: Sequence[InfluenceResult] = ()) -> ResultsPage:
         """The report of these results, with a section per recipe and per measurement of influential tokens."""
         systems = summarize(results)
         recipes = list(dict.fromkeys(system.recipe for system in systems))
@@ -104,7 +104,7 @@ class Report:
         )
 
 
-def read_report(folders: Sequence[Path]) -> Report:
+def read_report(folders: Sequence[Path]) -> ResultsPage:
     """The report of all results in and under ``folders``; raises `LengthwiseError` if none exist or one is damaged."""
     found = contents(folders, ("result.json", "study.json"))
     results = runs((path, values) for path, values in found if kind_of(values) is None)
@@ -120,7 +120,7 @@ def read_report(folders: Sequence[Path]) -> Report:
         raise LengthwiseError(
             f"no results of runs in or under {', '.join(map(str, folders))}; `lengthwise run` makes some"
         )
-    return replace(Report.of(results, influences), studies=tuple(studies))
+    return replace(ResultsPage.of(results, influences), studies=tuple(studies))
 
 
 def write_report(folders: Sequence[Path], target: Path, figures: Path | None = None) -> int:
@@ -139,7 +139,7 @@ def write_report(folders: Sequence[Path], target: Path, figures: Path | None = N
 
 def render(results: Sequence[Result], influences: Sequence[InfluenceResult] = ()) -> str:
     """The page of these results as HTML text."""
-    return Report.of(results, influences).html()
+    return ResultsPage.of(results, influences).html()
 
 
 def page(folders: Sequence[Path]) -> str:

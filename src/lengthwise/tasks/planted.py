@@ -14,7 +14,7 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, SPECIALS, Vocab
-from lengthwise.sparsity.planted.labels import LABELS, Label, Lookup, Majority, Parity, SumMod
+from lengthwise.sparsity.planted.labels import LABELS, Label, Lookup, MajorityLabel, ParityLabel, SumMod
 from lengthwise.sparsity.planted.placements import FixedOffsets, Local, Placement, Strided, Uniform
 from lengthwise.sparsity.planted.planted_correlations import Planted
 from lengthwise.tasks.base import TASKS, Task
@@ -43,7 +43,7 @@ class PlantedCorrelation(Task):
     values: int = 2
     span: int | None = None
     placement: Literal["uniform", "strided"] | Shapes = "uniform"
-    label: Annotated[Label, BeforeValidator(LABELS.build), PlainSerializer(LABELS.describe)] = Parity()
+    label: Annotated[Label, BeforeValidator(LABELS.build), PlainSerializer(LABELS.describe)] = ParityLabel()
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -154,11 +154,11 @@ class PlantedCorrelation(Task):
 
     def _solve(self, word: list[int]) -> int:
         match self.label:
-            case Parity():
+            case ParityLabel():
                 return sum(word) % 2
             case SumMod(modulus=modulus):
                 return sum(word) % modulus
-            case Majority():
+            case MajorityLabel():
                 return max(sorted(set(word)), key=word.count)
             case Lookup(m=m, table=table):
                 index = 0

@@ -24,7 +24,7 @@ WHAT = "certificate file"
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedCertificate:
     """One certificate that holds; ``rebuilt`` if its automaton was made again from an expression."""
 
     source: str
@@ -57,7 +57,7 @@ def _is_of(expression: str, dfa: Dfa) -> bool:
         return False
 
 
-def check_certificates(path: Path) -> Iterator[Checked]:
+def check_certificates(path: Path) -> Iterator[CheckedCertificate]:
     """Check every certificate of a file in order; raises `LengthwiseError` at the first that proves nothing.
 
     The automaton of an expression is built again and must be the file's; what came from an automaton file is a
@@ -83,4 +83,4 @@ def check_certificates(path: Path) -> Iterator[Checked]:
                 check(one, dfa)
             except LengthwiseError as error:
                 raise LengthwiseError(f"{path}, {source}, {fragment} with {end}: {error}") from None
-            yield Checked(source, fragment, end, one["answer"], rebuilt)
+            yield CheckedCertificate(source, fragment, end, one["answer"], rebuilt)

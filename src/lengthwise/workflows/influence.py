@@ -105,7 +105,7 @@ def write_pages(path: Path, result: dict[str, Any]) -> tuple[Path, Path]:
     return page, tokens
 
 
-def brief(result: dict[str, Any]) -> dict[str, Any]:
+def without_long_parts(result: dict[str, Any]) -> dict[str, Any]:
     """A result without the parts that are long: what ``--json`` prints."""
     return {key: value for key, value in result.items() if key not in LONG_PARTS}
 

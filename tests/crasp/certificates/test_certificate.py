@@ -85,7 +85,7 @@ def test_a_change_is_refused_or_harmless_but_never_an_error_of_ours(case):
 
 
 def test_a_yes_cannot_be_dressed_up_as_a_no():
-    """(ab)* is in every fragment: a system for (aa)* does not transfer, whatever the classes say."""
+    """(ab)* is in every fragment: a system for (aa)* does not transfer, with any classes."""
     reason = made("(ab)*", "none", "eos")[1]
     dfa = decide("(ab)*").dfa
     forged = {
@@ -215,7 +215,7 @@ def test_witnesses_have_equal_counts_where_such_words_exist():
 
 
 def test_a_symbol_called_none_is_not_the_missing_letter():
-    """An even number of a's that ends in a, over {None, a}: no program, whatever is shown of the quotient by None."""
+    """An even number of a's that ends in a, over {None, a}: no program, with anything shown of the quotient by None."""
     dfa = minimize(Dfa(("None", "a"), ((0, 1), (1, 2), (0, 1)), (False, False, True)))
     assert decide(dfa).verdict("none", "eos").verdict == "no"
     nothing = {"alphabet": ["None", "a"], "delta": [[0, 0]], "accepting": []}

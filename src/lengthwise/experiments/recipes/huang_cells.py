@@ -85,7 +85,7 @@ class Size:
     table_std: float = 0.05
     """Standard deviation with which the token table and the head start; without effect under ``fan_in``."""
     to_the_end: bool = False
-    """All steps, whatever fits when; otherwise a seed ends as soon as it fits."""
+    """All steps, however early a seed fits; otherwise a seed ends as soon as it fits."""
 
 
 def task_of(name: str) -> Task:

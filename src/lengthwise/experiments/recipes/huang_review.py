@@ -28,7 +28,7 @@ LAST, BEFORE = "101-150", "51-100"
 
 
 @dataclass(frozen=True)
-class Table:
+class ReviewTable:
     """A title, column heads and rows of text."""
 
     title: str
@@ -41,7 +41,7 @@ class Table:
         return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
 
 
-def review(folder: Path) -> list[Table]:
+def review(folder: Path) -> list[ReviewTable]:
     """All tables, from the result files in ``folder`` and its ``superseded`` folder.
 
     Raises `LengthwiseError` if there are no results of the recipe, or a result file is damaged.
@@ -71,7 +71,7 @@ def seeds_at_the_end(folder: Path) -> list[tuple[Row, list[float]]]:
     return [(row, [value for value in _seeds(_speaking(row, results), LAST) if value >= 0]) for row in rows]
 
 
-def by_class(rows: Sequence[Row]) -> Table:
+def by_class(rows: Sequence[Row]) -> ReviewTable:
     """Cells by what theory says: at or above the cut, below it, undecided."""
     lines = []
     for answer in ("yes", "no"):
@@ -80,10 +80,10 @@ def by_class(rows: Sequence[Row]) -> Table:
         high = sum(row["median"][LAST] >= CUT for row in decided)
         lines.append((answer, *map(str, (len(own), len(decided), high, len(decided) - high, len(own) - len(decided)))))
     heads = ("theory", "cells", "decided", f"median ≥ {CUT:.2f}", "below", "undecided")
-    return Table("Cells by what theory says", heads, tuple(lines))
+    return ReviewTable("Cells by what theory says", heads, tuple(lines))
 
 
-def by_cut(rows: Sequence[Row]) -> Table:
+def by_cut(rows: Sequence[Row]) -> ReviewTable:
     """Cells that are compatible with theory, at other cuts than the fixed one."""
     lines = []
     for cut in CUTS:
@@ -96,10 +96,10 @@ def by_cut(rows: Sequence[Row]) -> Table:
         counts = [f"{sum(found)} of {len(found)}" for found in (right["yes"], right["no"], both)]
         lines.append((f"{cut:.2f}", *counts, "–" if balanced is None else f"{balanced:.2f}"))
     heads = ("cut", "theory yes", "theory no", "together", "balanced accuracy")
-    return Table("The cut varied", heads, tuple(lines))
+    return ReviewTable("The cut varied", heads, tuple(lines))
 
 
-def by_group(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> Table:
+def by_group(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> ReviewTable:
     """Seeds one by one: how many of the fitted ones are at the cut or above."""
     lines = []
     for answer in ("yes", "no"):
@@ -113,10 +113,10 @@ def by_group(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> Tab
         split = [row for row in rows if _decided(row, answer) and _both_sides(_seeds(_speaking(row, results), LAST))]
         lines.append((answer, str(len(values)), str(sum(value >= CUT for value in values)), _names(split)))
     heads = ("theory", "fitted seeds", f"of these ≥ {CUT:.2f}", "cells with seeds on both sides")
-    return Table("Single seeds of the decided cells", heads, tuple(lines))
+    return ReviewTable("Single seeds of the decided cells", heads, tuple(lines))
 
 
-def by_settings(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> Table:
+def by_settings(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> ReviewTable:
     """What the settings of the decided cells were, by what theory says of the language with and without positions."""
     answers = {(row["task"], row["encoding"]): row["predicted"] for row in rows}
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
@@ -138,10 +138,10 @@ def by_settings(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> 
             _range(experiment["training"]["steps"] for experiment in experiments),
         ))  # fmt: skip
     heads = ("theory: NoPE/APE", "positions", "cells", "decay 1", "log-length", "Peri-LN", "layers", "steps")
-    return Table("Settings of the decided cells", heads, tuple(lines))
+    return ReviewTable("Settings of the decided cells", heads, tuple(lines))
 
 
-def by_configuration(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> Table:
+def by_configuration(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> ReviewTable:
     """The cells of which some fitted configurations are above the cut and some below, replaced ones included."""
     lines = []
     for row in rows:
@@ -155,10 +155,10 @@ def by_configuration(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]
             said = row["median"].get(LAST)
             lines.append((row["task"], row["encoding"], row["predicted"], shown, f"{said:.2f}"))
     heads = ("language", "positions", "theory", "median of each configuration (seeds fitted)", "in the table")
-    return Table("Cells whose outcome depends on the configuration", heads, tuple(lines))
+    return ReviewTable("Cells whose outcome depends on the configuration", heads, tuple(lines))
 
 
-def by_words(rows: Sequence[Row]) -> Table:
+def by_words(rows: Sequence[Row]) -> ReviewTable:
     """Adversarial against uniform words, where both were measured: medians of the fitted seeds."""
     lines = [
         (
@@ -174,10 +174,10 @@ def by_words(rows: Sequence[Row]) -> Table:
         "positions",
         *(f"{kind}, {name}" for name in (BEFORE, LAST) for kind in ("adversarial", "uniform")),
     )
-    return Table("Adversarial and uniform words", heads, tuple(lines))
+    return ReviewTable("Adversarial and uniform words", heads, tuple(lines))
 
 
-def by_commit(folder: Path, rows: Sequence[Row]) -> Table:
+def by_commit(folder: Path, rows: Sequence[Row]) -> ReviewTable:
     """The counts of every table that was ever committed, oldest first, and of today's."""
     commits = [commit for commit in superseded_commits(folder) if (commit / "table.json").exists()]
     lines = []
@@ -187,7 +187,7 @@ def by_commit(folder: Path, rows: Sequence[Row]) -> Table:
         wrong = [counts["yes wrong"] + counts["no wrong"], counts["yes wrong"], counts["no wrong"]]
         lines.append((name, *(f"{good} of {good + bad}" for good, bad in zip(right, wrong, strict=True))))
     heads = ("commit", "compatible, of decided", "theory yes", "theory no")
-    return Table("Every table that was committed", heads, tuple(lines))
+    return ReviewTable("Every table that was committed", heads, tuple(lines))
 
 
 def superseded_commits(folder: Path) -> list[Path]:
@@ -197,7 +197,7 @@ def superseded_commits(folder: Path) -> list[Path]:
     return [order.parent / line.split()[0] for line in lines]
 
 
-def by_seed(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> Table:
+def by_seed(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> ReviewTable:
     """Every cell with every seed of the configuration that speaks for it; a dash is a seed that did not fit."""
     lines = []
     for row in rows:
@@ -208,7 +208,7 @@ def by_seed(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> Tabl
             {True: "yes", False: "**no**", None: "undecided"}[row["right"]],
         ))  # fmt: skip
     heads = ("task", "positions", "theory", "fitted", "configurations", BEFORE, LAST, "compatible")
-    return Table("Every cell and every seed", heads, tuple(lines))
+    return ReviewTable("Every cell and every seed", heads, tuple(lines))
 
 
 def _latest(paths: Iterable[Path]) -> dict[str, list[Found]]:

@@ -10,7 +10,7 @@ from lengthwise.core.errors import require
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import check_seal, sealed
 from lengthwise.core.rng import stream
-from lengthwise.influence.lm import loss as lm_loss
+from lengthwise.influence.lm import held_out_loss
 from lengthwise.influence.lm.config import LM_PRESETS, LMConfig, lm_config, pair
 from lengthwise.influence.lm.files import LM_FORMAT, MODEL, claim_lm_dir, save_lm
 from lengthwise.influence.text.corpus import Corpus, Document
@@ -62,18 +62,18 @@ def train_lm(
     held_out = _task(config, corpus.held_out, tokenizer, config.longest, "held-out")
     tell("tokenize", 1, 1, float("nan"))
 
-    def drawn(count: int, *names: str) -> lm_loss.HeldOut:
+    def drawn(count: int, *names: str) -> held_out_loss.HeldOut:
         # The seed is not that of the training, so that models of all seeds are held against the same text.
         rng = stream(0, "lm", "held-out", *names)
-        return lm_loss.HeldOut.of(held_out, train, tokenizer, config.longest, rng, count=count)
+        return held_out_loss.HeldOut.of(held_out, train, tokenizer, config.longest, rng, count=count)
 
     probed = drawn(PROBED, "probe")
 
     def probe(model: Transformer, step: int, seed: int) -> dict[str, Any]:
         windows = probed.windows[:, : config.context + 1]
-        nats = lm_loss.losses(model, windows)
+        nats = held_out_loss.losses(model, windows)
         tell("held-out", step, config.steps, float(nats.mean()))
-        return {"held_out": float(nats.mean()), "far_half": lm_loss.far_half(model, windows, nats)["gain"]}
+        return {"held_out": float(nats.mean()), "far_half": held_out_loss.far_half(model, windows, nats)["gain"]}
 
     setup = TaskSetup(train, config.positions(), ENCODINGS.build("rope"), config.model())
     trainer = Trainer(
@@ -88,7 +88,9 @@ def train_lm(
     return result
 
 
-def _result(config: LMConfig, state: RunState, tokens: dict[str, int], measured: lm_loss.HeldOut) -> dict[str, Any]:
+def _result(
+    config: LMConfig, state: RunState, tokens: dict[str, int], measured: held_out_loss.HeldOut
+) -> dict[str, Any]:
     model, progress = state.trained(), state.progress
     return {
         "format": LM_FORMAT,
@@ -98,9 +100,9 @@ def _result(config: LMConfig, state: RunState, tokens: dict[str, int], measured:
         "steps": progress.step,
         "tokens_seen": progress.step * config.training().batch_size * config.context,
         "seconds": round(progress.seconds, 2),
-        "held_out": lm_loss.report(model, measured, config.context),
+        "held_out": held_out_loss.report(model, measured, config.context),
         # Windows longer than those of the training: what its ids, not its texts, reached.
-        "at_target": lm_loss.report(model, measured, config.longest),
+        "at_target": held_out_loss.report(model, measured, config.longest),
         "probes": progress.probes,
     }
 

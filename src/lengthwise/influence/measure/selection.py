@@ -87,7 +87,7 @@ class GradientInput(SelectionRule):
 
 @SELECTION_RULES.register("attention")
 @config
-class Attention(SelectionRule):
+class AttentionMass(SelectionRule):
     """The attention of the last token at the full context, averaged over layers and heads."""
 
     summary = "the most attention from the last token"

@@ -18,7 +18,7 @@ from numpy import ndarray
 
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
-from lengthwise.sparsity.planted.labels import Majority, Parity, SumMod
+from lengthwise.sparsity.planted.labels import MajorityLabel, ParityLabel, SumMod
 from lengthwise.sparsity.planted.placements import Uniform
 from lengthwise.sparsity.planted.planted_correlations import Planted, Words
 
@@ -76,7 +76,7 @@ class PlantedText:
             listed, symbols, label = tuple(words), (), SumMod(modulus=2**self.k)
         else:
             listed, symbols = (), (NOISE, NOISE + 1)
-            label = Majority() if self.label == "majority" else Parity()
+            label = MajorityLabel() if self.label == "majority" else ParityLabel()
         return Planted(
             placement=Uniform(self.k),
             words=Words(symbols=symbols, listed=listed),

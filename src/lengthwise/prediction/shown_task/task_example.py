@@ -95,7 +95,7 @@ class Example(TokenSequence):
 
 
 @dataclass(frozen=True)
-class StructureRow:
+class SpanRow:
     """The spans of schemes that have equal spans; None where a scheme has too few position ids.
 
     ``spans`` counts parents, ``both`` parents and selectors.
@@ -114,7 +114,7 @@ class StructureTable:
     sparsity: tuple[int, ...]
     selectors: tuple[int, ...]
     both: tuple[int, ...]
-    rows: tuple[StructureRow, ...]
+    rows: tuple[SpanRow, ...]
 
     def to_json(self) -> dict[str, Any]:
         """The table as JSON values, with one list of spans per scheme."""
@@ -205,7 +205,7 @@ def structure_table(
         used = scheme if scheme is not None and scheme.name == name else SCHEMES.build(name)
         by_spans.setdefault(tuple(_spans(task, used, n, seed) for n in lengths), []).append(name)
     rows = (
-        StructureRow(tuple(names), tuple(parents for parents, _ in spans), tuple(both for _, both in spans))
+        SpanRow(tuple(names), tuple(parents for parents, _ in spans), tuple(both for _, both in spans))
         for spans, names in by_spans.items()
     )
     parents, selectors, both = zip(*((s.parents.count, s.selectors.count, s.both.count) for s in counted), strict=True)

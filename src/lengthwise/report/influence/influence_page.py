@@ -8,7 +8,7 @@ from typing import Any
 
 from lengthwise.report.figures.style import NARROW
 from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
-from lengthwise.report.influence.influence_result import NAMES, Cell, InfluenceResult, Link
+from lengthwise.report.influence.influence_result import NAMES, InfluenceResult, Link, RecoveredCell
 from lengthwise.report.influence.mask_figure import draw_masks, draw_spans
 from lengthwise.report.pictures import Picture
 
@@ -163,7 +163,7 @@ def _overlap(result: InfluenceResult) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(cells: Mapping[str, Mapping[int, Cell]], ks: tuple[int, ...]) -> list[dict[str, Any]]:
+def _rows(cells: Mapping[str, Mapping[int, RecoveredCell]], ks: tuple[int, ...]) -> list[dict[str, Any]]:
     names = [*(name for name in NAMES if name in cells), *(name for name in cells if name not in NAMES)]
     return [{"name": NAMES.get(name, name), "cells": [cells[name].get(k) for k in ks]} for name in names]
 

@@ -39,7 +39,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Cell:
+class RecoveredCell:
     """The recovered fraction R_k of the long context's gain and the line of y on x, with intervals."""
 
     recovered: float | None
@@ -58,7 +58,7 @@ class Split:
     targets: int
     share: float | None
     """Share of the whole gain."""
-    cells: Mapping[str, Mapping[int, Cell]]
+    cells: Mapping[str, Mapping[int, RecoveredCell]]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class InfluenceResult:
     short: ndarray
     chosen: Mapping[str, Choice]
     """By selection rule; ``cross`` (chosen by the other model) and ``null`` are further keys where they exist."""
-    cells: Mapping[str, Mapping[int, Cell]]
+    cells: Mapping[str, Mapping[int, RecoveredCell]]
     """By the same keys, then by k; ``beyond_null`` is greedy's gain minus that of the null."""
     needing: Split | None
     link: Link | None
@@ -185,7 +185,7 @@ def _choice(choices: list[Mapping[str, Any]]) -> Choice:
     return Choice(orders, losses)
 
 
-def _cells(summary: Mapping[str, Any]) -> dict[str, dict[int, Cell]]:
+def _cells(summary: Mapping[str, Any]) -> dict[str, dict[int, RecoveredCell]]:
     more = {name: summary[name] for name in ("cross", "null", "beyond_null") if summary.get(name)}
     rows = {**summary["rules"], **more}
     return {str(name): {int(k): _cell(cell) for k, cell in row.items()} for name, row in rows.items()}
@@ -218,9 +218,9 @@ def _pair(values: Any) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def _cell(values: Mapping[str, Any]) -> Cell:
+def _cell(values: Mapping[str, Any]) -> RecoveredCell:
     low, high = values.get("interval") or (None, None)
-    return Cell(
+    return RecoveredCell(
         _number(values.get("recovered")), _number(low), _number(high),
         _number(values.get("slope")), _number(values.get("intercept")),
         _pair(values.get("slope_interval")),

@@ -65,10 +65,10 @@ def check_local_coupling(
     _check(places, parents)
     real = _real(parents, scored)
     value = places[np.arange(len(places))[:, None, None], parents]
-    placed = real & (value > 0)
-    high = np.where(placed, value, np.iinfo(np.int64).min).max(axis=2, initial=np.iinfo(np.int64).min)
-    low = np.where(placed, value, np.iinfo(np.int64).max).min(axis=2, initial=np.iinfo(np.int64).max)
-    some = placed.any(axis=2)
+    is_placed = real & (value > 0)
+    high = np.where(is_placed, value, np.iinfo(np.int64).min).max(axis=2, initial=np.iinfo(np.int64).min)
+    low = np.where(is_placed, value, np.iinfo(np.int64).max).min(axis=2, initial=np.iinfo(np.int64).max)
+    some = is_placed.any(axis=2)
     width = np.where(some, high - np.where(some, low, high), 0)
     counts = [np.unique(row[row > 0], return_counts=True)[1] for row in places]
     return LocalCoupling(

@@ -177,7 +177,7 @@ def _features(setting: Setting, reach: int, absolute: bool) -> Callable[[ndarray
         del longer
         return types.counts(tokens), [types.describe(i) for i in range(types.size)]
 
-    def placed(tokens: ndarray, longer: int) -> tuple[ndarray, list[str]]:
+    def at_positions(tokens: ndarray, longer: int) -> tuple[ndarray, list[str]]:
         length = tokens.shape[1]
         blocks, names = [], []
         for start in range(longer):
@@ -188,7 +188,7 @@ def _features(setting: Setting, reach: int, absolute: bool) -> Callable[[ndarray
             names += [f"{types.describe(i)} at place {start}" for i in range(types.size)]
         return np.concatenate(blocks, axis=1), names
 
-    return placed if absolute else relative
+    return at_positions if absolute else relative
 
 
 def _search(

@@ -36,7 +36,7 @@ LABELS: Registry[Label] = Registry("label function")
 
 @LABELS.register("parity")
 @config
-class Parity(Label):
+class ParityLabel(Label):
     """1 if the sum of the values is odd."""
 
     def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
@@ -66,7 +66,7 @@ class SumMod(Label):
 
 @LABELS.register("majority")
 @config
-class Majority(Label):
+class MajorityLabel(Label):
     """The most frequent value; of equally frequent ones the smallest."""
 
     def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:

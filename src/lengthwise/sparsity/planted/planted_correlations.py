@@ -16,7 +16,7 @@ from numpy import ndarray
 from lengthwise.core.config import config
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
-from lengthwise.sparsity.planted.labels import Label, Parity
+from lengthwise.sparsity.planted.labels import Label, ParityLabel
 from lengthwise.sparsity.planted.placements import Local, Placement, Uniform
 
 
@@ -78,7 +78,7 @@ class Planted:
     words: Words
     background: tuple[float, ...]
     values: tuple[int, ...]
-    label: Label = Parity()
+    label: Label = ParityLabel()
 
     def __post_init__(self) -> None:
         if not np.isclose(sum(self.background), 1) or min(self.background, default=0) < 0:
@@ -113,7 +113,7 @@ class Planted:
             words=Words(symbols=tuple(range(values, 2 * values))),
             background=(1 / values,) * values + (0.0,) * values,
             values=tuple(range(values)) * 2,
-            label=label or Parity(),
+            label=label or ParityLabel(),
         )
 
     @property
