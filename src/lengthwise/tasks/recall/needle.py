@@ -68,12 +68,12 @@ class Needle(Task):
         seq.givens(np.ascontiguousarray(tokens.T), place=np.ascontiguousarray(places.T))
         seq.sep(place=1)
         rank = np.argsort(order, axis=1)
-        asked = rng.integers(self.needles, size=seq.size) * self.hops
-        query = seq.given(keys[rows, asked], place=rank[rows, asked] + 2)
+        wanted = rng.integers(self.needles, size=seq.size) * self.hops
+        query = seq.given(keys[rows, wanted], place=rank[rows, wanted] + 2)
         seq.sep(place=1)
-        followed = [at_first[rows, rank[rows, asked + hop]] + 1 for hop in range(self.hops)]
+        followed = [at_first[rows, rank[rows, wanted + hop]] + 1 for hop in range(self.hops)]
         selectors = [query, *(at + step for at in followed for step in (0, 1))][:-1]
-        last = asked + self.hops - 1
+        last = wanted + self.hops - 1
         seq.predicted(
             targets[rows, last], rank[rows, last] + 2, parents=[followed[-1] + 1], selectors=selectors
         )  # fmt: skip
