@@ -15,10 +15,13 @@ from lengthwise.crasp.run.generation import generate
 from lengthwise.crasp.run.interpreter import encode, next_tokens, run
 from lengthwise.crasp.syntax.parser import parse
 from lengthwise.languages.automata.construction import language
-from lengthwise.prediction.knowledge import NAMES, SYMBOLS, VALUES, evidence, language_evidence, program_evidence
+from lengthwise.prediction.knowledge import NAMES, SYMBOLS, VALUES, evidence
+from lengthwise.prediction.suites.arguments import language_evidence, program_evidence
+from lengthwise.prediction.suites.known import OPEN
 from lengthwise.prediction.verdict import Argument
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.bin_majority_interleave import BinMajorityInterleave
+from lengthwise.tasks.chomsky.bucket_sort import BucketSort
 from lengthwise.tasks.copy import Copy
 from lengthwise.tasks.induction import Induction
 from lengthwise.tasks.language import Language
@@ -26,10 +29,14 @@ from lengthwise.tasks.look_back import LookBack
 from lengthwise.tasks.majority import Majority
 from lengthwise.tasks.parity import Parity
 from lengthwise.tasks.planted import PlantedCorrelation
+from lengthwise.tasks.recall.mqar import MultiQueryRecall
+from lengthwise.tasks.recall.needle import Needle
 from lengthwise.tasks.retrieval import Retrieval
 from lengthwise.tasks.reverse import Reverse
 from lengthwise.tasks.sort import Sort
 from lengthwise.tasks.sparse_parity import SparseParity
+from lengthwise.tasks.strings.bigram_copy import UniqueBigramCopy
+from lengthwise.tasks.strings.counting import Counting
 from lengthwise.tasks.variable_assignment import VariableAssignment
 
 
@@ -63,6 +70,12 @@ GENERATED: dict[str, Task] = {
     "after": Retrieval(side="after", letters=5),
     "before": Retrieval(side="before", letters=5),
     "induction": Induction(letters=len(SYMBOLS)),
+    "bucket sort": BucketSort(letters=3),
+    "counting": Counting(numbers=7),
+    "unique bigrams": UniqueBigramCopy(letters=3),
+    "needle": Needle(needles=2, noise=2, keys=3),
+    "needle, two hops": Needle(needles=2, hops=2, noise=2, keys=5),
+    "recall": MultiQueryRecall(keys=5, queries=2),
     "chains": VariableAssignment(names=len(NAMES), values=len(VALUES)),
     "chains, separators": VariableAssignment(names=len(NAMES), values=len(VALUES), separators=True),
 }
@@ -165,6 +178,12 @@ def test_the_slice_of_parity_is_the_even_words() -> None:
         for word in itertools.product("01", repeat=n):
             assert parity.answer(["<bos>", *word, "<sep>"])[0] == answers[dfa.accepts(word)]
     assert len(set(answers.values())) == 2
+
+
+@pytest.mark.parametrize("name", sorted({*TASKS} - {"recoupled"}))
+def test_every_task_has_evidence_or_is_said_to_be_open(name: str) -> None:
+    task = TASKS.build(name)
+    assert bool(evidence(task)) != (type(task) in OPEN)
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lengthwise.prediction.knowledge import Evidence
+from lengthwise.prediction.suites.arguments import Evidence
 from lengthwise.prediction.systems import SYSTEMS, PositionSystem, contains
 from lengthwise.prediction.verdict import Argument, Verdict
 

@@ -10,7 +10,7 @@ from lengthwise.core.rng import stream
 from lengthwise.crasp.synthesis.examples import Symbols, labelled, read_examples
 from lengthwise.crasp.synthesis.synthesize import synthesize
 from lengthwise.prediction.combine_evidence import verdicts_of
-from lengthwise.prediction.knowledge import Evidence, program_evidence
+from lengthwise.prediction.suites.arguments import Evidence, program_evidence
 from lengthwise.prediction.systems import PositionSystem
 from lengthwise.prediction.verdict import Argument, Prediction
 from lengthwise.sparsity.coupling.dependence_data import dependencies_from_data

@@ -6,21 +6,24 @@ An `Evidence` names its fragment. A *yes* carries over to every larger fragment,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from lengthwise.crasp import library
-from lengthwise.crasp.certificates.explanation import explanation
-from lengthwise.crasp.decide.decision import decide
-from lengthwise.crasp.program.fragment import FRAGMENTS, Fragment
-from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.syntax.parser import parse
-from lengthwise.crasp.syntax.printer import to_text
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.communication import FOOLING_SETS
 from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
+from lengthwise.prediction.suites.arguments import (
+    SCHEME,
+    Evidence,
+    communication,
+    fooling_set,
+    for_symbols,
+    language_evidence,
+    library_evidence,
+    no_for_nope,
+    program_evidence,
+)
+from lengthwise.prediction.suites.known import SUITES
 from lengthwise.prediction.task_programs import (
     induction_text,
     look_back_text,
@@ -28,7 +31,6 @@ from lengthwise.prediction.task_programs import (
     retrieval_text,
     variable_assignment_text,
 )
-from lengthwise.prediction.verdict import Argument
 from lengthwise.sparsity.planted.labels import Lookup
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
@@ -49,29 +51,20 @@ from lengthwise.tasks.sort import Sort
 from lengthwise.tasks.sparse_parity import SparseParity
 from lengthwise.tasks.variable_assignment import VariableAssignment
 
-HUANG = "Huang et al. 2025"
 LATER = "later work on retrieval and copying, arXiv 2505.21785, as listed by others"
 SYMBOLS = "abcdefg"
 NAMES, VALUES = "abcd", "0123"
-SCHEME = "the scheme is the same for any alphabet"
 
 DEFINING = ("write", "answer", "layout", "vocab", "batch", "lengths", "min_length", "max_length")
 """The members of a task's class that determine its strings and answers."""
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """An argument and its fragment."""
-
-    fragment: Fragment
-    argument: Argument
-
-
 def evidence(task: Task) -> list[Evidence]:
     """All evidence on ``task`` in its configuration."""
     for kind in type(task).__mro__:
-        if kind in _KNOWN and _defines_the_same(type(task), kind):
-            return list(_KNOWN[kind](task))
+        known = _KNOWN.get(kind) or SUITES.get(kind)
+        if known is not None and _defines_the_same(type(task), kind):
+            return list(known(task))
     return []
 
 
@@ -81,88 +74,28 @@ def _defines_the_same(derived: type[Task], known: type[Task]) -> bool:
     return ours or all(getattr(derived, name) is getattr(known, name) for name in DEFINING)
 
 
-def program_evidence(program: Program, name: str, note: str = "") -> Evidence:
-    """A program as a *yes* for its fragment; ``note`` limits what it covers, if that is not the whole task."""
-    fragment = program.fragment
-    shape = f"depth {program.depth}, window {program.window}, period {program.period}"
-    why = f"a C-RASP program exists ({name}: {shape}{f'; {note}' if note else ''})"
-    proof = {"kind": "program", "name": name, "program": to_text(program)} | ({"note": note} if note else {})
-    return Evidence(fragment, Argument("yes", "proved", why, proof))
-
-
-def language_evidence(
-    source: str | Dfa, about: str = "", *, end: str = "visible", alphabet: str | None = None
-) -> Iterator[Evidence]:
-    """The exact decision for a regular language, one piece of evidence per fragment that is decided."""
-    decision = decide(source, alphabet, ends=("visible", "eos") if end == "both" else (end,))
-    regex = source if isinstance(source, str) else "it"
-    regex = f"{about}, {regex}" if about else regex
-    for fragment in FRAGMENTS:
-        verdict = decision.verdict(fragment, end)
-        if verdict.verdict == "unknown":
-            continue
-        sentences = explanation(decision, fragment, end).splitlines()
-        if verdict.verdict == "yes":
-            shape = f"window {verdict.window}, period {verdict.period}"
-            why = f"the decision finds a program for {regex} ({shape})"
-            yield Evidence(fragment, Argument("yes", "proved", why, {"kind": "potentials", "lines": sentences}))
-        else:
-            why = f"no guarantee: no program exists for {regex}"
-            basis = "cited" if verdict.basis == "cited" else "ours"
-            yield Evidence(fragment, Argument("no", basis, why, {"kind": "merged states", "lines": sentences}))
-
-
-def _library(name: str, note: str = "") -> Evidence:
-    return program_evidence(library.get(name), name, note)
-
-
-def _for_symbols(count: int) -> str:
-    return f"for {count} symbols; {SCHEME}"
-
-
-def _cited(fragment: Fragment, answer: str, why: str, source: str = HUANG) -> Evidence:
-    return Evidence(fragment, Argument("yes" if answer == "yes" else "no", "cited", f"{why} ({source})"))
-
-
-def _no_for_nope(what: str, source: str = HUANG) -> Evidence:
-    return _cited("none", "no", f"no guarantee: no program without positions exists for {what}", source)
-
-
-def _fooling(key: str, basis: str = "cited") -> Evidence:
-    fooling = FOOLING_SETS[key]
-    count = fooling.verify(4)
-    why = f"no guarantee: communication bound (Theorem 12, {HUANG}). {fooling.statement}"
-    proof = {"kind": "fooling set", "statement": fooling.statement, "checked": f"{count} prefixes of 4 bits, all pairs"}
-    return Evidence("ape", Argument("no", "cited" if basis == "cited" else "ours", why, proof))
-
-
-def _communication(statement: str) -> Evidence:
-    why = f"no guarantee: communication bound (Theorem 12, {HUANG}). {statement}"
-    return Evidence("ape", Argument("no", "ours", why, {"kind": "fooling argument", "statement": statement}))
-
-
 def _majority(task: Majority) -> Iterator[Evidence]:
     # Acceptance of the program is the answer 1 here; with letters, 26 are the default and the library's.
     if task.letters in (2, 26):
-        yield _library("bin_majority" if task.letters == 2 else "majority")
+        yield library_evidence("bin_majority" if task.letters == 2 else "majority")
     else:
-        yield _library("majority-3", _for_symbols(3))
+        yield library_evidence("majority-3", for_symbols(3))
 
 
 def _copy(task: Copy) -> Iterator[Evidence]:
     if task.symbols == "distinct":
-        yield _library("unique_copy", _for_symbols(7))
-        yield _no_for_nope("copying distinct symbols")
+        yield library_evidence("unique_copy", for_symbols(7))
+        yield no_for_nope("copying distinct symbols")
     else:
-        yield _fooling("repeat_copy")
+        yield fooling_set("repeat_copy")
 
 
 def _reverse(task: Reverse) -> Iterator[Evidence]:
     if task.symbols == "distinct":
-        yield _library("unique_reverse", _for_symbols(7))
-        yield _no_for_nope("reversing distinct symbols", LATER)
+        yield library_evidence("unique_reverse", for_symbols(7))
+        yield no_for_nope("reversing distinct symbols", LATER)
     else:
-        yield _communication("Alice's symbols are the word to reverse; Bob writes them all: N bits are needed.")
+        yield communication("Alice's symbols are the word to reverse; Bob writes them all: N bits are needed.")
 
 
 def _parity(_: Parity) -> Iterator[Evidence]:
@@ -170,30 +103,30 @@ def _parity(_: Parity) -> Iterator[Evidence]:
 
 
 def _parity_scratchpad(_: ParityScratchpad) -> Iterator[Evidence]:
-    yield _communication(
+    yield communication(
         "Running parities reveal every bit: from Alice's message at = Bob could write the trace and read her N bits."
     )
 
 
 def _addition(_: Addition) -> Iterator[Evidence]:
-    yield _communication(
+    yield communication(
         "Alice's bits are the first operand; Bob adds 0 and writes all of its digits: N digits are needed."
     )
 
 
 def _binary_addition(_: BinaryAddition) -> Iterator[Evidence]:
-    yield _fooling("addition")
+    yield fooling_set("addition")
 
 
 def _interleaved(task: BinMajorityInterleave) -> Iterator[Evidence]:
     note = "" if task.period == 3 else "for 3 streams; the scheme is the same for any number"
-    yield _library("bin_majority_interleave", note)
+    yield library_evidence("bin_majority_interleave", note)
     if task.period > 1:
-        yield _no_for_nope("majorities of interleaved streams")
+        yield no_for_nope("majorities of interleaved streams")
 
 
 def _sort(_: Sort) -> Iterator[Evidence]:
-    yield _library("sort", _for_symbols(7))
+    yield library_evidence("sort", for_symbols(7))
 
 
 def _sparse_parity(task: SparseParity) -> Iterator[Evidence]:
@@ -214,19 +147,19 @@ def _planted(task: PlantedCorrelation) -> Iterator[Evidence]:
 
 def _look_back(task: LookBack) -> Iterator[Evidence]:
     program = parse(look_back_text(SYMBOLS, task.t))
-    yield program_evidence(program, f"induction {task.t} back", _for_symbols(len(SYMBOLS)))
-    yield _no_for_nope("looking back a fixed distance")
+    yield program_evidence(program, f"induction {task.t} back", for_symbols(len(SYMBOLS)))
+    yield no_for_nope("looking back a fixed distance")
 
 
 def _retrieval(task: Retrieval) -> Iterator[Evidence]:
     symbols = [symbol for symbol in task.vocab.tokens if task.vocab[symbol] >= 4 and symbol != MARKER]
     yield program_evidence(parse(retrieval_text(symbols, task.side)), "the marker's neighbour")
-    yield _no_for_nope("the neighbour of a unique token", LATER)
+    yield no_for_nope("the neighbour of a unique token", LATER)
 
 
 def _induction(_: Induction) -> Iterator[Evidence]:
-    yield program_evidence(parse(induction_text(SYMBOLS)), "induction head", _for_symbols(len(SYMBOLS)))
-    yield _no_for_nope("induction", LATER)
+    yield program_evidence(parse(induction_text(SYMBOLS)), "induction head", for_symbols(len(SYMBOLS)))
+    yield no_for_nope("induction", LATER)
 
 
 def _variable_assignment(task: VariableAssignment) -> Iterator[Evidence]:
@@ -243,7 +176,7 @@ def _flip_flop(_: FlipFlop) -> Iterator[Evidence]:
 def _language(task: Language) -> Iterator[Evidence]:
     if task.language in COUNTER_LANGUAGES:
         program = {"a^nb^n": "a^n b^n", "a^nb^nc^n": "a^n b^n c^n"}.get(task.language, task.language)
-        yield _library(program)
+        yield library_evidence(program)
     elif task.language in LANGUAGES:
         named = LANGUAGES[task.language]
         yield from language_evidence(named.source, task.language, alphabet=named.alphabet)

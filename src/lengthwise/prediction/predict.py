@@ -16,9 +16,10 @@ from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import structure
 from lengthwise.prediction.combine_evidence import arguments_from_programs, verdict_for, verdicts_of, with_help
 from lengthwise.prediction.examples import predict_examples
-from lengthwise.prediction.knowledge import evidence, language_evidence, program_evidence
+from lengthwise.prediction.knowledge import evidence
 from lengthwise.prediction.measured import conflict, measured
 from lengthwise.prediction.predicted_ids.rule import id_rules
+from lengthwise.prediction.suites.arguments import language_evidence, program_evidence
 from lengthwise.prediction.systems import SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
 from lengthwise.prediction.verdict import Argument, Prediction, StructureRow

@@ -20,8 +20,8 @@ from lengthwise.tasks.sampling import distinct
 class MultiQueryRecall(Task):
     """``<bos> k3 v1 k0 v4 k7 v2 <sep> k7 k3 <sep> v2 v1 <eos>``: the values of the queried keys, in order.
 
-    Length = key-value pairs, with distinct keys and distinct values; there are ``queries`` distinct queries, or as many
-    as pairs. Both tokens of a pair share a place, and so do the query of its key and its answer.
+    Length = key-value pairs, with distinct keys and distinct values; there are ``queries`` distinct queries, and
+    at least as many pairs. Both tokens of a pair share a place, and so do the query of its key and its answer.
     """
 
     summary = "key-value pairs and several keys: the value of each"
@@ -38,6 +38,10 @@ class MultiQueryRecall(Task):
     def vocab(self) -> Vocab:
         return Vocab.of([*(f"k{i}" for i in range(self.keys)), *(f"v{i}" for i in range(self.keys))])
 
+    def lengths(self, low: int, high: int) -> list[int]:
+        """There are at least as many pairs as queries, and keys are distinct."""
+        return list(range(max(low, self.queries), min(high, self.keys) + 1))
+
     def max_length(self) -> int:
         """Keys are distinct."""
         return self.keys
@@ -45,10 +49,9 @@ class MultiQueryRecall(Task):
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Pair i (from 0) has place i + 2, and so have its query and answer; ``<sep>`` has 1."""
         n, rows = layout.length, np.arange(seq.size)
-        count = min(self.queries, n)
         keys = distinct(rng, self.keys, n, seq.size).T + self.vocab["k0"]
         values = distinct(rng, self.keys, n, seq.size).T + self.vocab["v0"]
-        wanted = distinct(rng, n, count, seq.size).T
+        wanted = distinct(rng, n, self.queries, seq.size).T
         seq.bos()
         for i in range(n):
             seq.given(keys[i], place=i + 2)
@@ -73,7 +76,7 @@ class MultiQueryRecall(Task):
         ):
             raise ValueError("not pairs of a key and a value")
         distinct_ones = len(set(keys)) == len(keys) and len(set(values)) == len(values)
-        if not distinct_ones or len(queries) != min(self.queries, len(keys)) or not set(queries) <= set(keys):
+        if not distinct_ones or len(queries) != self.queries or not set(queries) <= set(keys):
             raise ValueError("keys and values must be distinct, and every query one of the keys")
         if len(set(queries)) < len(queries):
             raise ValueError("a key is asked for twice")
