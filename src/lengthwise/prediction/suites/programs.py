@@ -76,8 +76,8 @@ def needle_text(noise: Sequence[str], keys: Sequence[str], values: Sequence[str]
             cases = [f"hop_{hop - 1}_{k} and exists[Q_{quote(target)} and after_{k}]" for k in range(len(keys))]
             lines.append(f"hop_{hop}_{t} := {' or '.join(cases)}")
     lines += [f"NEXT {quote(value)} := hop_{hops}_{t}" for t, value in enumerate(values)]
-    asked = " or ".join(f"hop_0_{k}" for k in range(len(keys)))
-    lines += [f"asked := {asked}", "NEXT EOS := exists[asked] and not asked"]
+    queried = " or ".join(f"hop_0_{k}" for k in range(len(keys)))
+    lines += [f"queried := {queried}", "NEXT EOS := exists[queried] and not queried"]
     return "\n".join(lines)
 
 
