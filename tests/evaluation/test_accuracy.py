@@ -18,8 +18,9 @@ from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.setup import TaskSetup

@@ -21,7 +21,7 @@ from lengthwise.experiments.stack import run_seeds, train_seeds
 from lengthwise.experiments.sweep import sweep
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
 

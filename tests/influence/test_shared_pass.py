@@ -15,7 +15,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.nn import Rotary
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from oracle import SMALL, rough_model
 
 CONTEXT, RECENT = 14, 4

@@ -13,7 +13,8 @@ from lengthwise.influence.text.documents import Document
 from lengthwise.influence.text.text_task import TextTask
 from lengthwise.influence.text.tokenizer import Bytes
 from lengthwise.models.inputs import Inputs
-from lengthwise.positions.schemes.index_schemes import PoSE, Sequential
+from lengthwise.positions.schemes.pose import PoSE
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import TASKS
 
 TEXTS = ("abcdefgh", "ij", "", "klmno", "pqr")

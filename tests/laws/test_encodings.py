@@ -16,7 +16,8 @@ from lengthwise.models.kernels.model import optimize
 from lengthwise.nn import PositionEncoding
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
+from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.setup import TaskSetup

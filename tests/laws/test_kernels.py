@@ -16,7 +16,7 @@ from lengthwise.models.kernels.model import optimize
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer, TransformerOutput
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.coupled import PredictiveCoupling
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from oracle import SMALL, rough_model
 from small import ENCODING_NAMES, EXTENSIONS, Echo
 

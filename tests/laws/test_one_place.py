@@ -30,7 +30,7 @@ class BrandNew(EncodingSpec):
 NEW_SCHEME = """
 from lengthwise.core.config import config
 from lengthwise.positions.schemes.base import SCHEMES
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 
 @SCHEMES.register("brand-new")
 @config

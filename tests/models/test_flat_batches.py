@@ -16,7 +16,8 @@ from lengthwise.models.kernels.model import optimize
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
+from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.loss import Loss, run_losses
 from oracle import SMALL, attention_reference, rough_model

@@ -18,7 +18,7 @@ from lengthwise.models.theory.limit_parts import LimitHead
 from lengthwise.models.theory.parity_networks import parity_by_counting, parity_by_looking_back
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.regularizer import positional_regularizer
 

@@ -9,8 +9,8 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.coupled import PredictiveCoupling
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes.sequential import Sequential
 from oracle import SMALL, rough_model
 from small import Echo
 

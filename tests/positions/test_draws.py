@@ -13,7 +13,9 @@ from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.base import sorted_subsets
 from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.index_schemes import PoSE, Randomized, Sequential
+from lengthwise.positions.schemes.pose import PoSE
+from lengthwise.positions.schemes.randomized import Randomized
+from lengthwise.positions.schemes.sequential import Sequential
 
 ROWS = 60_000
 

@@ -12,7 +12,7 @@ from lengthwise import nn
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.encodings.layers import Layers, parse_pattern
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from oracle import rough_model, some_inputs
 
 SCHEME = Sequential(max_position=40)

@@ -17,7 +17,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 from lengthwise.training.config import TrainingConfig

@@ -10,7 +10,7 @@ import torch
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.position_head import Classification
 from lengthwise.models.transformer import TransformerOutput
-from lengthwise.positions.schemes.coupled import PredictiveCoupling
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from lengthwise.training.loss import FIRST_SYMBOL, next_token_loss
 from oracle import rough_model, slow_logits, some_inputs
 from small import Echo

@@ -10,7 +10,7 @@ import torch
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.fire import FIRE
 from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.schemes.coupled import PredictiveCoupling
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from lengthwise.tasks.addition import Addition
 from lengthwise.training import parts as part_models
 from lengthwise.training import trainer as training_loop

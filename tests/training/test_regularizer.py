@@ -7,7 +7,7 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.training.regularizer import positional_regularizer
 from oracle import SMALL, rough_model
 

@@ -22,8 +22,9 @@ from lengthwise.positions.encodings.rope import RoPE
 from lengthwise.positions.encodings.sinusoidal import Sinusoidal
 from lengthwise.positions.encodings.t5 import T5
 from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training import trainer as training_loop
 from lengthwise.training.config import TrainingConfig

@@ -14,8 +14,9 @@ from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 

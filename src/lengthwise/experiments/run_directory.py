@@ -15,7 +15,10 @@ RESULT, CONFIG, DIVERGED = "result.json", "config.json", "diverged.json"
 
 
 def run_name(work: Work, seed: int) -> str:
-    """The hash that names a run: of what differs from the defaults, one seed, and the result format."""
+    """The hash that names a run: of what differs from the defaults, one seed, and the result format.
+
+    `Experiment.described` says what is hashed, and `core.config.digest` how.
+    """
     return digest({"format": RESULT_FORMAT, **work.described(), "seed": seed})
 
 

@@ -1,4 +1,4 @@
-"""The heads that predict position ids (predictive position coupling): over a table, or by pointing."""
+"""The heads of predictive position coupling (PPC), which predict position ids: over a table, or by pointing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function of k marked tokens among noise: planted correlations (after Golowich et al. 2025)."""
+"""The task `planted`: a function of k marked tokens; `sparsity/planted/planted_correlations.py` defines the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The loss on scored positions: next token (or next-symbol set) and, where ids are predicted, next id."""
+"""The loss on scored positions: next token (or next-symbol set) and, where ids are predicted, next id.
+
+`IdPrediction.loss` in `models/position_head.py` is the part for ids; `training/regularizer.py` adds the regularizer.
+"""
 
 from __future__ import annotations
 

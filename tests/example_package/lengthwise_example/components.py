@@ -8,7 +8,7 @@ import lengthwise as lw
 from lengthwise.core.vocab import Vocab
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 
 
 @lw.config

@@ -139,7 +139,8 @@ class Compare(BooleanOperation):
 class Count(CountOperation):
     """#[j <= i, i - j ∈ differences] P(j): the number of such positions j at which P holds.
 
-    ``differences`` is a sorted tuple of distinct numbers >= 0 (a local predicate ψ), or None for all j <= i.
+    ``differences`` is a sorted tuple of distinct numbers >= 0 (a window or another local predicate ψ), or None for all
+    j <= i.
     """
 
     operand: Index

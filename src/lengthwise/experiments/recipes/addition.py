@@ -10,7 +10,7 @@ from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
 from lengthwise.positions.encodings.rope import RoPE
 from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
 

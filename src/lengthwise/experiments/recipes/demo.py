@@ -9,8 +9,8 @@ from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.schemes.coupled import PredictiveCoupling
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.variable_assignment import VariableAssignment
 from lengthwise.training.config import TrainingConfig
 

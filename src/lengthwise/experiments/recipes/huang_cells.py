@@ -14,7 +14,7 @@ from lengthwise.positions.encodings.alibi import ALiBi
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
 from lengthwise.positions.encodings.rope import RoPE
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.huang import HUANG
 from lengthwise.tasks.language import Language

@@ -12,7 +12,7 @@ from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.look_back import LookBack
 from lengthwise.training.config import TrainingConfig
 

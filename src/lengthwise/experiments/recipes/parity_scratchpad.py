@@ -11,8 +11,10 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
 from lengthwise.positions.encodings.rope import RoPE
-from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
-from lengthwise.positions.schemes.index_schemes import PoSE, Sequential
+from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes.pose import PoSE
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.parity import Parity
 from lengthwise.tasks.parity_scratchpad import ParityScratchpad
 from lengthwise.training.config import TrainingConfig

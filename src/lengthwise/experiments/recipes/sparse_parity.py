@@ -9,7 +9,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.encodings.nope import NoPE
 from lengthwise.positions.encodings.rope import RoPE
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.sparse_parity import SparseParity
 from lengthwise.training.config import TrainingConfig
 

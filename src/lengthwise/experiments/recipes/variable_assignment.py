@@ -10,8 +10,9 @@ from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.rope import RoPE
-from lengthwise.positions.schemes.coupled import PredictiveCoupling
-from lengthwise.positions.schemes.index_schemes import PoSE, Sequential
+from lengthwise.positions.schemes.pose import PoSE
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.variable_assignment import VariableAssignment
 from lengthwise.training.config import TrainingConfig
 

@@ -8,7 +8,8 @@ from lengthwise.core.config import config, from_fields
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.schemes.base import PositionScheme
-from lengthwise.positions.schemes.index_schemes import PoSE, Sequential
+from lengthwise.positions.schemes.pose import PoSE
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.training.config import TrainingConfig
 
 

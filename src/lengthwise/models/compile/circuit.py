@@ -95,7 +95,10 @@ class Sign(FormGate):
 
 @dataclass(frozen=True)
 class Shift(FormGate):
-    """The bit ``distance`` >= 1 positions ago; false where the program has no such position."""
+    """The bit ``distance`` >= 1 positions ago: one place of a window, one local head.
+
+    It is false where the program has no such position.
+    """
 
     distance: int
 

@@ -1,7 +1,8 @@
 """Compiler pass 1 turns a program into a circuit: every operation becomes a `Form`, and some become nodes.
 
-Negations and sums need no node. Connectives are flattened, comparisons of bounded sums of bits need no fractions, and
-min, max and conditionals of counts become ReLU units on fractions.
+A count over a window becomes one `Shift` per distance, which `heads.py` writes as local heads. Negations and sums need
+no node. Connectives are flattened, comparisons of bounded sums of bits need no fractions, and min, max and conditionals
+of counts become ReLU units on fractions.
 """
 
 from __future__ import annotations

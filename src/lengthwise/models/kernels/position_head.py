@@ -1,4 +1,4 @@
-"""The heads that predict position ids, over a flat batch: pointing goes on inside sequences."""
+"""The fast form of `models/position_head.py` for flat batches: pointing goes on inside sequences."""
 
 from __future__ import annotations
 

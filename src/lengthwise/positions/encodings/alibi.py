@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.ALiBi`."""
+"""Settings of the encoding `alibi`; its formula is `ALiBi` in `nn/alibi.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.LearnedALiBi`."""
+"""Settings of the encoding `alibi-learned`; its formula is `LearnedALiBi` in `nn/alibi_learned.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.CoPE`."""
+"""Settings of the encoding `cope`; its formula is `CoPE` in `nn/cope.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.CoupledBias`."""
+"""Settings of the encoding `coupled-bias`; its formula is `CoupledBias` in `nn/coupled_bias.py`."""
 
 from __future__ import annotations
 

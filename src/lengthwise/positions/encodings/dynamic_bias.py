@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.DynamicBias`."""
+"""Settings of the encoding `dynamic-bias`; its formula is `DynamicBias` in `nn/dynamic_bias.py`."""
 
 from __future__ import annotations
 

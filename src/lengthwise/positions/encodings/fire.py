@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.FIRE`."""
+"""Settings of the encoding `fire`; its formula is `FIRE` in `nn/fire.py`."""
 
 from __future__ import annotations
 

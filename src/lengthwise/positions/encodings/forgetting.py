@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.ForgettingBias`."""
+"""Settings of the encoding `forgetting`; its formula is `ForgettingBias` in `nn/forgetting.py`."""
 
 from __future__ import annotations
 

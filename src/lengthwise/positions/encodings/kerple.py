@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.Kerple`."""
+"""Settings of the encoding `kerple`; its formula is `Kerple` in `nn/kerple.py`."""
 
 from __future__ import annotations
 

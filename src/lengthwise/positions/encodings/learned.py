@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.LearnedEmbedding`."""
+"""Settings of the encoding `learned`; its formula is `LearnedEmbedding` in `nn/learned.py`."""
 
 from __future__ import annotations
 

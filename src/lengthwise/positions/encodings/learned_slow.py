@@ -1,4 +1,4 @@
-"""The specification of a `lengthwise.nn.LearnedEmbedding` that changes slowly."""
+"""Settings of the encoding `learned-slow`; its formula is `LearnedEmbedding` that changes slowly in `nn/learned.py`."""
 
 from __future__ import annotations
 

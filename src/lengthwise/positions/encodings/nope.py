@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.NoPE`."""
+"""Settings of the encoding `nope`; its formula is `NoPE` in `nn/nope.py`."""
 
 from __future__ import annotations
 

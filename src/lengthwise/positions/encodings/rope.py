@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.Rotary`."""
+"""Settings of the encoding `rope`; its formula is `Rotary` in `nn/rope.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.PartialRotary`."""
+"""Settings of the encoding `rope-partial`; its formula is `PartialRotary` in `nn/rope_partial.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.ScalableSoftmax`."""
+"""Settings of the encoding `scalable-softmax`; its formula is `ScalableSoftmax` in `nn/scalable_softmax.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.SelectiveAttention`."""
+"""Settings of the encoding `selective`; its formula is `SelectiveAttention` in `nn/selective.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.Shaw`."""
+"""Settings of the encoding `shaw`; its formula is `Shaw` in `nn/shaw.py`."""
 
 from __future__ import annotations
 

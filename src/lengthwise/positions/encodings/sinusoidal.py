@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.Sinusoidal`."""
+"""Settings of the encoding `sinusoidal`; its formula is `Sinusoidal` in `nn/sinusoidal.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.T5Bias`."""
+"""Settings of the encoding `t5`; its formula is `T5Bias` in `nn/t5.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.TransformerXL`."""
+"""Settings of the encoding `transformer-xl`; its formula is `TransformerXL` in `nn/transformer_xl.py`."""
 
 from __future__ import annotations
 

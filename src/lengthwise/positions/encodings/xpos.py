@@ -1,4 +1,4 @@
-"""The specification of `lengthwise.nn.XPos`."""
+"""Settings of the encoding `xpos`; its formula is `XPos` in `nn/xpos.py`."""
 
 from __future__ import annotations
 

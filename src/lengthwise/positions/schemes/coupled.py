@@ -1,6 +1,6 @@
-"""Position coupling: tokens that share a place share an id (Cho et al. 2024; Golowich et al. 2025, Def. 4.1).
+"""The scheme `coupled`: tokens that share a place share an id (Cho et al. 2024; Golowich et al. 2025, Def. 4.1).
 
-Under *predictive* position coupling the model also predicts the ids of the tokens that it generates.
+Where the model also predicts the ids of the tokens that it generates, see `predictive_coupling.py`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.config import config
-from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.levels import LevelKind, PlaceRule
+from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES, PositionScheme, sorted_subsets
 
@@ -72,20 +71,3 @@ class Coupled(PositionScheme):
         if self.draw in ("sorted", "permuted"):
             return self
         return dataclasses.replace(self, draw="contiguous", start_at_one=True)
-
-
-@SCHEMES.register("predictive-coupling")
-@config
-class PredictiveCoupling(Coupled):
-    """Predictive Position Coupling (PPC, Golowich et al. 2025): coupled ids that the model predicts as it generates."""
-
-    summary = "coupled ids that the model itself predicts while it generates (PPC)"
-    predicted = True
-
-    def check_rule(self, rule: PlaceRule) -> None:
-        """Raises `LengthwiseError` if the task goes on to new places while ids are not consecutive."""
-        if rule == "next" and self.draw in ("sorted", "permuted"):
-            raise LengthwiseError(
-                f"predictive-coupling with draw {self.draw!r} can't predict the id of a new place, and this task goes "
-                "on to new places; set scheme.draw to contiguous or pose, or use scheme coupled"
-            )

@@ -18,7 +18,7 @@ from numpy import ndarray
 from lengthwise.core.batch import Batch
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS
-from lengthwise.positions.schemes.coupled import PredictiveCoupling
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from lengthwise.tasks import Task
 
 UNKNOWN = -1

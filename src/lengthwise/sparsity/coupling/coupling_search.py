@@ -1,4 +1,7 @@
-"""The coupling search: splits sequences into segments and finds place formulas that keep every parent near."""
+"""The coupling search: splits sequences into segments and finds place formulas that keep every parent near.
+
+`propose_coupling` in `coupling_rule.py` calls it and checks what it finds at longer lengths.
+"""
 
 from __future__ import annotations
 

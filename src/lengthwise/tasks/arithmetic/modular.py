@@ -14,7 +14,7 @@ from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
 
-Shape = int | tuple["Shape", "Shape"]
+Shape = int | tuple[Any, Any]
 """A bracketed expression: the index of a number, or two expressions with an operation between them."""
 
 

@@ -16,8 +16,9 @@ from lengthwise.models.transformer import Block, Transformer
 from lengthwise.nn.learned import LearnedEmbedding
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled, PredictiveCoupling
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.workflows.bench import gpt2
 from lengthwise.workflows.bench.measure import Comparison, Effort

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.setup import TaskSetup

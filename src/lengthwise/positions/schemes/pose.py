@@ -1,4 +1,4 @@
-"""Schemes that number all tokens, ``<bos>`` included, and ignore places: sequential, randomized, PoSE."""
+"""The scheme `pose`: consecutive ids with random jumps in training (PoSE, Zhu et al. 2023)."""
 
 from __future__ import annotations
 
@@ -12,44 +12,7 @@ from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES, PositionScheme, sorted_subsets
-
-
-@SCHEMES.register("sequential")
-@config
-class Sequential(PositionScheme):
-    """Consecutive ids from 0; with ``random_start``, from a uniform random offset in training ("absolute shift")."""
-
-    summary = "0, 1, 2, …; with a random start in training on request (absolute shift)"
-
-    max_position: int = 2048
-    random_start: bool = False
-
-    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        """Consecutive ids; each row has a start of its own."""
-        rows, tokens, _ = places.shape
-        self.check_fits(tokens - 1)
-        start = rng.integers(self.max_position - tokens + 2, size=(rows, 1)) if self.random_start else 0
-        return np.broadcast_to(start + np.arange(tokens), (rows, tokens))[:, :, None].copy()
-
-    def for_evaluation(self) -> Sequential:
-        """The same scheme without a random start."""
-        return Sequential(max_position=self.max_position)
-
-
-@SCHEMES.register("randomized")
-@config
-class Randomized(PositionScheme):
-    """A sorted random subset of ``0..max_position``, at training and at test (Ruoss et al. 2023)."""
-
-    summary = "a sorted random subset of the id range, at training and at test"
-
-    max_position: int = 2047
-
-    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        """Sorted ids; each row has a subset of its own."""
-        rows, tokens, _ = places.shape
-        self.check_fits(tokens - 1)
-        return sorted_subsets(rng, rows, tokens, 0, self.max_position)[:, :, None]
+from lengthwise.positions.schemes.sequential import Sequential
 
 
 @SCHEMES.register("pose")
