@@ -12,7 +12,7 @@ from lengthwise.models.cache import Cache
 from lengthwise.models.extension import drop_positions, extend, extension_methods
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from oracle import rough_model, some_inputs
 from small import Echo
 
