@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lengthwise.cli.cluster import ClusterSettings, CpusPerJob, GpusPerJob, Ray
 from lengthwise.cli.console import emit_json, err, out
 from lengthwise.cli.threads import Threads
 from lengthwise.training.threads import use_threads
@@ -38,6 +39,9 @@ def run(
     folder: Folder = None,
     published: Published = False,
     threads: Threads = None,
+    ray: Ray = None,
+    cpus_per_job: CpusPerJob = 1,
+    gpus_per_job: GpusPerJob = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """Train and measure what is missing, cell by cell; the same command goes on where it was stopped."""
@@ -53,8 +57,14 @@ def run(
     def note(line: str) -> None:
         notes.print(line, markup=False, soft_wrap=True)
 
+    from lengthwise.experiments.cluster.runners import cells_on
+
     work = Path("runs") / "blind" / study.sha256[:12]
-    run_study(study, name, work, encodings=encoding, note=note, on_step=step_lines(note))
+    scheduler = ClusterSettings(ray, None, cpus_per_job, gpus_per_job).scheduler(study.folder)
+    run_study(
+        study, name, work, encodings=encoding, note=note, on_step=step_lines(note),
+        runner=cells_on(scheduler) if scheduler else None,
+    )  # fmt: skip
     values = build(study, name, encoding)
     page = _write_page(study, values)
     if as_json:

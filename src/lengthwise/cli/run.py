@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lengthwise.cli.cluster import ClusterSettings, CpusPerJob, GpusPerJob, Ray, Slurm
 from lengthwise.cli.console import emit_json, err, out
 from lengthwise.cli.options import options_of
 from lengthwise.cli.threads import Jobs, Threads, number_of_jobs
@@ -40,6 +41,10 @@ class RunSettings:
     print_config: Annotated[bool, typer.Option("--print-config", help="Print the resolved systems, run none.")] = False
     threads: Threads = None
     jobs: Jobs = "1"
+    ray: Ray = None
+    slurm: Slurm = None
+    cpus_per_job: CpusPerJob = 1
+    gpus_per_job: GpusPerJob = 0.0
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 
 
@@ -66,10 +71,15 @@ def run(given: RunSettings) -> None:
     use_threads(given.threads)
     jobs = number_of_jobs(given.jobs)
 
+    cluster = ClusterSettings(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job)
+    scheduler = cluster.scheduler(place / "slurm")
+
     from lengthwise.cli.run_view import SweepProgress
+    from lengthwise.experiments.cluster.runners import sweep_on
 
     with SweepProgress(err(), recipe) as progress:
-        done = sweep(recipe, given.folder, jobs=jobs, observe=progress)
+        runner = sweep_on(scheduler) if scheduler else None
+        done = sweep(recipe, given.folder, jobs=jobs, runner=runner, observe=progress)
     _show(recipe, done, place, as_json=given.as_json)
 
 

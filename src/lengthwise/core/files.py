@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,27 @@ LARGEST = 1 << 28
 """The most bytes of a text file that is read."""
 
 
+_GUARDS: list[Callable[[Path], None]] = []
+
+
+@contextmanager
+def guarded(check: Callable[[Path], None]) -> Iterator[None]:
+    """Call ``check`` with the path before each file of this process is written and again before it takes its place.
+
+    What it raises keeps the file from being written.
+    """
+    _GUARDS.append(check)
+    try:
+        yield
+    finally:
+        _GUARDS.remove(check)
+
+
+def _check_guards(path: Path) -> None:
+    for check in _GUARDS:
+        check(path)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside ``path`` that takes its place when the block ends well, and vanishes when it does not.
@@ -30,6 +51,7 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises `LengthwiseError` when the disk is full or the folder can't be written.
     """
     temporary: Path | None = None
+    _check_guards(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
@@ -42,6 +64,7 @@ def replacing(path: Path) -> Iterator[Path]:
         os.chmod(temporary, 0o666 & ~mask)
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
+        _check_guards(path)
         os.replace(temporary, path)
     except OSError as error:
         raise LengthwiseError(

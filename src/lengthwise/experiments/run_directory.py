@@ -12,6 +12,8 @@ from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 from lengthwise.experiments.recipe import Study, Work
 
 RESULT, CONFIG, DIVERGED = "result.json", "config.json", "diverged.json"
+LEASES = "leases"
+"""The folder of what a cluster is at work on; runs come back from there when they end."""
 
 
 def run_name(work: Work, seed: int) -> str:

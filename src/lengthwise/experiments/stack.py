@@ -62,16 +62,24 @@ def _stack(experiment: Experiment, fresh: Sequence[int], root: Path) -> tuple[Pa
     """
     from lengthwise.training import checkpoint
 
-    key = {"format": RESULT_FORMAT}
-    # The second name is by the rule before this one.
-    names = digest({**key, **experiment.described()}), digest({**key, "experiment": experiment.to_json()})
-    for folder in (folder for name in names for folder in sorted(root.glob(f"stack-{name}-*/"))):
+    for folder in stack_folders(experiment, root):
         if (found := checkpoint.read(folder)) is None:
             continue
         ended = {run.seed: own.done for run, own in zip(found[1].runs, found[1].progress, strict=True)}
         if set(ended) & set(fresh):
             return folder, ended
-    return root / f"stack-{names[0]}-{min(fresh)}", dict.fromkeys(fresh, False)
+    return root / f"stack-{_names(experiment)[0]}-{min(fresh)}", dict.fromkeys(fresh, False)
+
+
+def stack_folders(experiment: Experiment, root: Path) -> list[Path]:
+    """The folders of interrupted stacks of an experiment."""
+    return [folder for name in _names(experiment) for folder in sorted(root.glob(f"stack-{name}-*/"))]
+
+
+def _names(experiment: Experiment) -> tuple[str, str]:
+    """What names its stacks; the second is by the rule before this one."""
+    key = {"format": RESULT_FORMAT}
+    return digest({**key, **experiment.described()}), digest({**key, "experiment": experiment.to_json()})
 
 
 def run_seeds(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, require
 from lengthwise.core.result_file import RunResult, StudyResult
+from lengthwise.experiments.cluster.reclaim import reclaim
 from lengthwise.experiments.events import Event, Report
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.provenance import commit
@@ -28,6 +29,8 @@ from lengthwise.experiments.study import run_study
 from lengthwise.experiments.workers import Diverged, Tell, pieces, run_jobs
 
 AnyResult = RunResult | StudyResult
+Runner = Callable[[str, Path, list[Job], Tell], list[str]]
+"""Runs jobs of a recipe (by name, with its ``out``) somewhere; returns what there is to say of seeds that diverged."""
 Known = Mapping[tuple[str, int], AnyResult | None]
 """By name of the job and seed: the finished result, if there is one."""
 Rows = tuple[tuple[AnyResult, ...], list[str]]
@@ -62,10 +65,18 @@ class Sweep:
         return {"recipe": self.recipe.name, "commit": commit(), "train": longest, "systems": systems}
 
 
-def sweep(recipe: Recipe, out: Path, *, jobs: int = 1, observe: Tell = lambda event: None) -> Sweep:
+def sweep(
+    recipe: Recipe,
+    out: Path,
+    *,
+    jobs: int = 1,
+    runner: Runner | None = None,
+    observe: Tell = lambda event: None,
+) -> Sweep:
     """Run what is not finished, job by job; each result is written as soon as it is there.
 
-    With ``jobs`` above 1, as many processes work on different seeds at the same time; the results are the same.
+    With ``jobs`` above 1, as many processes work on different seeds at the same time; the results are the same. A
+    ``runner`` computes somewhere else; without one, what an interrupted runner left in leases comes back first.
     Of a job with fallbacks the results are those of the configuration in which most seeds fitted.
     Raises `LengthwiseError` for a damaged file in ``out`` or the run of another configuration, before any training, and
     `TrainingDivergedError` when a seed diverged and no other configuration of its job spoke for it; all others are
@@ -75,9 +86,11 @@ def sweep(recipe: Recipe, out: Path, *, jobs: int = 1, observe: Tell = lambda ev
         raise LengthwiseError(f"--out {out} is a file; choose a folder")
     require(jobs >= 1, f"--jobs must be at least 1, got {jobs}")
     ran: set[tuple[str, int]] = set()
+    if runner is None:
+        reclaim(out / recipe.name)
     known = _known(recipe, out)
-    if jobs > 1:
-        ran = _side_by_side(recipe, known, out, jobs, observe)
+    if runner is not None or jobs > 1:
+        ran = _side_by_side(recipe, known, out, runner or _processes(jobs), observe)
         known = _known(recipe, out)
 
     def untold(event: Event) -> None:
@@ -108,26 +121,40 @@ def _finished(recipe: str, work: Work, seed: int, out: Path) -> AnyResult | None
     return finished_study(folder, work, seed) if isinstance(work, Study) else finished(folder, work, seed)
 
 
-def _side_by_side(recipe: Recipe, known: Known, out: Path, count: int, tell: Tell) -> set[tuple[str, int]]:
-    """Run the pending seeds in processes of their own; returns the seeds whose end was told.
+def _side_by_side(recipe: Recipe, known: Known, out: Path, runner: Runner, tell: Tell) -> set[tuple[str, int]]:
+    """Run the pending seeds at the same time; returns the seeds whose end was told.
 
     Raises `TrainingDivergedError` at the end when seeds diverged.
     """
     pending = pieces(recipe, lambda job, seed: known[job.name, seed] is not None)
-    ended, failures = set(), []
-    for message in run_jobs(partial(_work, recipe.name, out), pending, count):
-        if isinstance(message, Diverged):
-            failures.append(message.what)
-            continue
-        if message.ended:
-            ended.add((message.job, message.seed))
-        tell(message)
-    _raise_diverged(failures)
+    ended: set[tuple[str, int]] = set()
+
+    def told(event: Event) -> None:
+        if event.ended:
+            ended.add((event.job, event.seed))
+        tell(event)
+
+    _raise_diverged(runner(recipe.name, out, pending, told))
     return ended
 
 
-def _work(recipe: str, out: Path, job: Job, tell: Tell) -> None:
-    """One process of several: an ordinary sweep of one job."""
+def _processes(count: int) -> Runner:
+    """Runs jobs in so many processes of this machine."""
+
+    def run(recipe: str, out: Path, jobs: list[Job], tell: Tell) -> list[str]:
+        failures = []
+        for message in run_jobs(partial(run_job, recipe, out), jobs, count):
+            if isinstance(message, Diverged):
+                failures.append(message.what)
+            else:
+                tell(message)
+        return failures
+
+    return run
+
+
+def run_job(recipe: str, out: Path, job: Job, tell: Tell) -> None:
+    """An ordinary sweep of one job: the work of one process of several."""
     sweep(Recipe(recipe, "", (job,)), out, observe=tell)
 
 

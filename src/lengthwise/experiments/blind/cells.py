@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,17 @@ def read_cell(study: Study, path: Path) -> dict[str, Any] | None:
 def write_cell(study: Study, path: Path, values: Mapping[str, Any], *, listed: bool = True) -> None:
     """Write a result file whole and, if ``listed``, enter it in the index, which one process at a time may do."""
     write_json(path, {"preregistration": study.sha256, **values}, dense=True)
-    if not listed:
-        return
+    if listed:
+        list_cells(study, [path])
+
+
+def list_cells(study: Study, paths: Iterable[Path]) -> None:
+    """Enter those result files that exist in the index, which one process at a time may do."""
     index = read_index(study.folder)
-    index[path.relative_to(study.folder).as_posix()] = _digest(path)
+    there = {path.relative_to(study.folder).as_posix(): _digest(path) for path in paths if path.exists()}
+    if there.items() <= index.items():
+        return
+    index.update(there)
     write_json(study.folder / INDEX, dict(sorted(index.items())))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.files import locked
-from lengthwise.experiments.blind.cells import cell_path, read_cell, slug, write_cell
+from lengthwise.experiments.blind.cells import cell_path, list_cells, read_cell, slug, write_cell
 from lengthwise.experiments.blind.ladder import BINS, TRAINED, position_scheme
 from lengthwise.experiments.blind.measure import measure
 from lengthwise.experiments.blind.study import Entry, Study
@@ -25,6 +25,8 @@ NEEDED = 4
 
 Note = Callable[[str], None]
 """Called with one line about what is going on."""
+CellRunner = Callable[[Study, str, Sequence[tuple[Entry, str]], Path, Note], None]
+"""Runs cells of a table; called with the folder for work that is not finished, too."""
 
 
 def run_study(
@@ -35,8 +37,11 @@ def run_study(
     encodings: Sequence[str] | None = None,
     note: Note = lambda line: None,
     on_step: Callable[[int, float], None] | None = None,
+    runner: CellRunner | None = None,
 ) -> None:
     """Run what is missing of one table, cell by cell; ``work`` holds the checkpoints of the rung that is at work.
+
+    A ``runner`` computes the cells somewhere else, and leaves their result files in the study.
 
     Raises `LengthwiseError` when another process runs the same study.
     """
@@ -44,6 +49,13 @@ def run_study(
     cells = [(entry, encoding) for entry in study.entries(table) for encoding in wanted]
     work.mkdir(parents=True, exist_ok=True)
     with locked(work):
+        if runner is not None:
+            runner(study, table, cells, work, note)
+            for entry, encoding in cells:
+                list_cells(
+                    study, [cell_path(study, table, entry.name, encoding, r + 1) for r in range(len(study.ladder))]
+                )
+            return
         for place, (entry, encoding) in enumerate(cells, start=1):
             run_cell(
                 study, table, entry, encoding, work, lambda line, at=place: note(f"[{at}/{len(cells)}] {line}"), on_step

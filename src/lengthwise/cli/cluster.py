@@ -1,0 +1,49 @@
+"""The options by which commands run on a cluster: ``--ray``, ``--slurm``, ``--cpus-per-job`` and ``--gpus-per-job``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lengthwise.core.errors import require
+
+if TYPE_CHECKING:
+    from lengthwise.experiments.cluster.drive import Scheduler
+
+Ray = Annotated[
+    str | None,
+    typer.Option("--ray", metavar="ADDRESS|local", help="Run on this Ray cluster, all of whose nodes see --out."),
+]
+Slurm = Annotated[
+    str | None, typer.Option("--slurm", metavar="PARTITION|local", help="Run as Slurm jobs, which all see --out.")
+]
+CpusPerJob = Annotated[int, typer.Option("--cpus-per-job", help="On a cluster: cores, and threads, of each job.")]
+GpusPerJob = Annotated[float, typer.Option("--gpus-per-job", help="On a cluster: GPUs of each job; Ray takes 0.1.")]
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """What a command was told of a cluster."""
+
+    ray: str | None = None
+    slurm: str | None = None
+    cpus: int = 1
+    gpus: float = 0.0
+
+    def scheduler(self, logs: Path) -> Callable[[], Scheduler] | None:
+        """What starts the scheduler; None without one. Raises `LengthwiseError` for senseless amounts, or both."""
+        if self.ray is None and self.slurm is None:
+            return None
+        require(self.ray is None or self.slurm is None, "--ray and --slurm exclude each other; give one of them")
+        from lengthwise.experiments.cluster.on_ray import ClusterOptions, RayScheduler
+        from lengthwise.experiments.cluster.on_slurm import SlurmScheduler
+
+        if self.ray is not None:
+            options = ClusterOptions(self.ray, self.cpus, self.gpus)
+            return lambda: RayScheduler(options)
+        options = ClusterOptions(str(self.slurm), self.cpus, self.gpus)
+        return lambda: SlurmScheduler(options, logs)

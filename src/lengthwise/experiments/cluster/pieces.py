@@ -1,0 +1,14 @@
+"""Makes pieces of work from the plain values in which a scheduler carries them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lengthwise.experiments.cluster.cell_piece import CellPiece
+from lengthwise.experiments.cluster.piece import Piece
+from lengthwise.experiments.cluster.sweep_piece import SweepPiece
+
+
+def piece_of(values: dict[str, Any]) -> Piece:
+    """The piece that a ``to_json`` wrote."""
+    return (SweepPiece if values["kind"] == "sweep" else CellPiece).of(values)

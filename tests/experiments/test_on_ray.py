@@ -1,0 +1,170 @@
+"""Sweeps on a real Ray cluster of three nodes; nodes and drivers die, and the results have the bits of local runs.
+
+Each test starts its own cluster, a head without cores and two workers, and takes a minute or more.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.experiments.cluster.lease import _newest
+from lengthwise.experiments.cluster.on_ray import ClusterOptions, RayScheduler
+from lengthwise.experiments.cluster.runners import sweep_on
+from lengthwise.experiments.cluster.sweep_piece import SweepPiece
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_directory import LEASES, finished, run_directory
+from lengthwise.experiments.sweep import sweep
+
+pytestmark = pytest.mark.slow
+
+PATIENCE = 4.0
+
+
+def experiment(steps: int) -> Experiment:
+    return Experiment.from_json(
+        {
+            "task": {"name": "copy", "symbols": "repeats", "letters": 3},
+            "scheme": {"name": "coupled", "max_position": 24},
+            "encoding": {"name": "learned"},
+            "model": {"layers": 1, "heads": 2, "width": 16, "mlp_ratio": 1},
+            "training": {
+                "max_length": 3, "steps": steps, "batch_size": 8, "groups": 2, "probe_every": 20, "stacked": True,
+            },
+            "evaluation": {"lengths": [2], "samples": 8, "fit_samples": 8, "probe_samples": 6, "unfitted_too": True},
+        }
+    )  # fmt: skip
+
+
+LONG = Recipe("r", "", tuple(Job(name, experiment(800), (0, 1)).edited([f"training.lr={lr}"], None)
+                             for name, lr in (("a", 0.002), ("b", 0.001))))  # fmt: skip
+
+DRIVER = """
+import json, sys
+from pathlib import Path
+from lengthwise.experiments.cluster.on_ray import ClusterOptions, RayScheduler
+from lengthwise.experiments.cluster.runners import sweep_on
+from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.sweep import sweep
+jobs = tuple(Job.from_json(values) for values in json.loads(sys.argv[2]))
+options = ClusterOptions(sys.argv[1], patience=float(sys.argv[4]))
+sweep(Recipe("r", "", jobs), Path(sys.argv[3]), runner=sweep_on(lambda: RayScheduler(options)))
+"""
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    try:
+        made.add_node(num_cpus=1)
+        made.add_node(num_cpus=1)
+        made.wait_for_nodes()
+        yield made
+    finally:
+        made.shutdown()
+
+
+def driver(cluster: Any, recipe: Recipe, out: Path) -> subprocess.Popen[str]:
+    jobs = json.dumps([job.to_json() for job in recipe.jobs])
+    words = [sys.executable, "-c", DRIVER, cluster.address, jobs, str(out), str(PATIENCE)]
+    return subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+
+
+def bits(recipe: Recipe, out: Path) -> list[dict[str, Any]]:
+    """The results without what a clock or a machine says."""
+    found = []
+    for job in recipe.jobs:
+        for seed in job.seeds:
+            result = finished(run_directory(out, "r", job.experiment, seed), job.experiment, seed)
+            assert result is not None
+            values = result.to_json().items()
+            found.append({key: value for key, value in values if key not in ("seconds", "time", "machine")})
+    return found
+
+
+def local(recipe: Recipe, out: Path) -> list[dict[str, Any]]:
+    sweep(recipe, out)
+    return bits(recipe, out)
+
+
+def pieces(recipe: Recipe, out: Path) -> list[SweepPiece]:
+    return [SweepPiece("r", out.resolve(), job) for job in recipe.jobs]
+
+
+def wait_for_checkpoints(recipe: Recipe, out: Path, seconds: float = 240) -> None:
+    """Until every piece has a checkpoint."""
+    ends = time.monotonic() + seconds
+    for piece in pieces(recipe, out):
+        while not ((newest := _newest(piece.root)) and list(newest.rglob("stack-*/checkpoint.safetensors"))):
+            assert time.monotonic() < ends, "no checkpoint in time"
+            time.sleep(0.1)
+
+
+def trained_steps(out: Path) -> list[int]:
+    """The probes of every finished run: a step that was probed twice would be there twice."""
+    logs = sorted((out / "r").glob("*/log.jsonl"))
+    return [json.loads(line)["step"] for log in logs for line in log.read_text().splitlines()]
+
+
+def ended(process: subprocess.Popen[str], seconds: float = 400) -> None:
+    _, error = process.communicate(timeout=seconds)
+    assert process.returncode == 0, error
+
+
+def test_a_killed_node_is_replaced_and_the_bits_stay(cluster: Any, tmp_path: Path) -> None:
+    out = tmp_path / "ray"
+    process = driver(cluster, LONG, out)
+    try:
+        wait_for_checkpoints(LONG, out)
+        cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
+        cluster.add_node(num_cpus=1)
+        ended(process)
+    finally:
+        process.kill()
+    assert bits(LONG, out) == local(LONG, tmp_path / "local")
+    assert not (out / "r" / LEASES).exists()
+
+
+def test_a_killed_driver_and_two_at_once(cluster: Any, tmp_path: Path) -> None:
+    """The driver dies; two new ones share the work: nothing is trained twice, and nothing is damaged."""
+    out = tmp_path / "ray"
+    first = driver(cluster, LONG, out)
+    wait_for_checkpoints(LONG, out)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    both = [driver(cluster, LONG, out) for _ in range(2)]
+    try:
+        for process in both:
+            ended(process)
+    finally:
+        for process in both:
+            process.kill()
+    assert bits(LONG, out) == local(LONG, tmp_path / "local")
+    steps = trained_steps(out)
+    assert len(steps) == 4 * 40
+    assert not (out / "r" / LEASES).exists()
+
+
+def test_our_errors_are_not_tried_again(tmp_path: Path) -> None:
+    short = experiment(20).edited(["scheme.max_position=1"])
+    options = ClusterOptions("local", patience=PATIENCE)
+    with pytest.raises(LengthwiseError, match="max_position"):
+        sweep(Recipe("r", "", (Job("a", short, (0, 1)),)), tmp_path, runner=sweep_on(lambda: RayScheduler(options)))
+    assert not (tmp_path / "r" / LEASES).exists()
+
+
+def test_an_address_where_nobody_answers(tmp_path: Path) -> None:
+    with pytest.raises(LengthwiseError, match=r"no Ray cluster answers at '127\.0\.0\.1:1'"):
+        sweep(LONG, tmp_path, runner=sweep_on(lambda: RayScheduler(ClusterOptions("127.0.0.1:1"))))

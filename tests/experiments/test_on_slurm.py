@@ -1,0 +1,66 @@
+"""Sweeps by submitit with its local executor: a preempted job is queued again and ends with the bits of a local run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.experiments.cluster.on_ray import ClusterOptions
+from lengthwise.experiments.cluster.on_slurm import SlurmScheduler
+from lengthwise.experiments.cluster.runners import sweep_on
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_directory import LEASES, finished, run_directory
+from lengthwise.experiments.sweep import sweep
+
+TINY = Experiment.from_json(
+    {
+        "task": {"name": "copy", "symbols": "repeats", "letters": 3},
+        "scheme": {"name": "coupled", "max_position": 24},
+        "encoding": {"name": "learned"},
+        "model": {"layers": 1, "heads": 2, "width": 16, "mlp_ratio": 1},
+        "training": {"max_length": 3, "steps": 800, "batch_size": 8, "groups": 2, "probe_every": 20},
+        "evaluation": {"lengths": [2], "samples": 8, "fit_samples": 8, "probe_samples": 6, "unfitted_too": True},
+    }
+)
+RECIPE = Recipe("r", "", (Job("a", TINY, (0,)),))
+
+
+def bits(out: Path) -> dict[str, Any]:
+    result = finished(run_directory(out, "r", TINY, 0), TINY, 0)
+    assert result is not None
+    return {key: value for key, value in result.to_json().items() if key not in ("seconds", "time", "machine")}
+
+
+@pytest.mark.slow
+def test_a_preempted_job_goes_on(tmp_path: Path) -> None:
+    out, made = tmp_path / "slurm", []
+
+    def scheduler() -> SlurmScheduler:
+        made.append(SlurmScheduler(ClusterOptions("local", patience=3.0), tmp_path / "logs"))
+        return made[0]
+
+    def preempt() -> None:
+        while not list((out / "r").glob(f"{LEASES}/*/*/r/*/checkpoint.safetensors")):
+            time.sleep(0.1)
+        made[0]._jobs[0]._interrupt(timeout=False)
+
+    thread = threading.Thread(target=preempt, daemon=True)
+    thread.start()
+    sweep(RECIPE, out, runner=sweep_on(scheduler))
+    thread.join(1)
+    logs = "".join(path.read_text() for path in (tmp_path / "logs").glob("*_log.err"))
+    assert "preempted" in logs.lower()
+    sweep(RECIPE, tmp_path / "local")
+    assert bits(out) == bits(tmp_path / "local")
+    assert not (out / "r" / LEASES).exists()
+
+
+def test_fractions_of_gpus_are_for_ray(tmp_path: Path) -> None:
+    with pytest.raises(LengthwiseError, match="--gpus-per-job must be a whole number with --slurm"):
+        SlurmScheduler(ClusterOptions("local", gpus_per_job=0.5), tmp_path)
