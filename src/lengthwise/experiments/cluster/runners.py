@@ -54,7 +54,7 @@ def _ends(piece: SweepPiece) -> list[Event]:
     for seed in job.seeds:
         result = finished(run_directory(piece.out, piece.recipe, job.work, seed), job.work, seed)
         if result is not None:
-            rate, fitted = result.in_distribution.rate, result.fitted
+            rate, fitted = result.in_distribution.rate(), result.fitted
             found.append(Event(job.name, seed, "finished", number=rate, fitted=fitted, seconds=result.seconds))
     return found
 
