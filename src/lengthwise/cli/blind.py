@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from lengthwise.cli.cluster import ClusterSettings, CpusPerJob, GpusPerJob, Ray
 from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.options import options_of
 from lengthwise.cli.threads import Threads
 from lengthwise.training.threads import use_threads
 
@@ -32,42 +34,44 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 blind = typer.Typer(help="Predictions made before training, and what came out.", no_args_is_help=True)
 
 
+@dataclass(frozen=True)
+class RunSettings:
+    """The options of ``lengthwise blind run``."""
+
+    languages: Languages = None
+    encoding: Encodings = None
+    folder: Folder = None
+    published: Published = False
+    threads: Threads = None
+    ray: Ray = None
+    cpus_per_job: CpusPerJob = 1
+    gpus_per_job: GpusPerJob = 0.0
+    as_json: AsJson = False
+
+
 @blind.command()
-def run(
-    languages: Languages = None,
-    encoding: Encodings = None,
-    folder: Folder = None,
-    published: Published = False,
-    threads: Threads = None,
-    ray: Ray = None,
-    cpus_per_job: CpusPerJob = 1,
-    gpus_per_job: GpusPerJob = 0.0,
-    as_json: AsJson = False,
-) -> None:
+@options_of(RunSettings)
+def run(given: RunSettings) -> None:
     """Train and measure what is missing, cell by cell; the same command goes on where it was stopped."""
     from lengthwise.cli.blind_view import step_lines
     from lengthwise.experiments.blind.comparison.table import table as build
     from lengthwise.experiments.blind.run import run_study
 
-    use_threads(threads)
-    study = _study(languages, encoding, folder, start=True)
-    name = "published" if published else "languages"
+    use_threads(given.threads)
+    study = _study(given.languages, given.encoding, given.folder, start=True)
+    name = "published" if given.published else "languages"
     notes = err()
 
     def note(line: str) -> None:
         notes.print(line, markup=False, soft_wrap=True)
 
-    from lengthwise.experiments.cluster.runners import cells_on
-
     work = Path("runs") / "blind" / study.sha256[:12]
-    scheduler = ClusterSettings(ray, None, cpus_per_job, gpus_per_job).scheduler(study.folder)
-    run_study(
-        study, name, work, encodings=encoding, note=note, on_step=step_lines(note),
-        runner=cells_on(scheduler) if scheduler else None,
-    )  # fmt: skip
-    values = build(study, name, encoding)
+    cluster = ClusterSettings(given.ray, None, given.cpus_per_job, given.gpus_per_job)
+    runner = cluster.cells(study.folder)
+    run_study(study, name, work, encodings=given.encoding, note=note, on_step=step_lines(note), runner=runner)
+    values = build(study, name, given.encoding)
     page = _write_page(study, values)
-    if as_json:
+    if given.as_json:
         emit_json(values)
     else:
         _draw(values)

@@ -12,7 +12,9 @@ import typer
 from lengthwise.core.errors import require
 
 if TYPE_CHECKING:
+    from lengthwise.experiments.blind.run import CellRunner
     from lengthwise.experiments.cluster.drive import Scheduler
+    from lengthwise.experiments.sweep import Runner
 
 Ray = Annotated[
     str | None,
@@ -47,3 +49,21 @@ class ClusterSettings:
             return lambda: RayScheduler(options)
         options = ClusterOptions(str(self.slurm), self.cpus, self.gpus)
         return lambda: SlurmScheduler(options, logs)
+
+    def sweeps(self, logs: Path) -> Runner | None:
+        """What runs a sweep on the cluster; None without one."""
+        scheduler = self.scheduler(logs)
+        if scheduler is None:
+            return None
+        from lengthwise.experiments.cluster.runners import sweep_on
+
+        return sweep_on(scheduler)
+
+    def cells(self, logs: Path) -> CellRunner | None:
+        """What runs the cells of a blind study on the cluster; None without one."""
+        scheduler = self.scheduler(logs)
+        if scheduler is None:
+            return None
+        from lengthwise.experiments.cluster.runners import cells_on
+
+        return cells_on(scheduler)

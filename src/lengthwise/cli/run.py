@@ -72,13 +72,11 @@ def run(given: RunSettings) -> None:
     jobs = number_of_jobs(given.jobs)
 
     cluster = ClusterSettings(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job)
-    scheduler = cluster.scheduler(place / "slurm")
+    runner = cluster.sweeps(place / "slurm")
 
     from lengthwise.cli.run_view import SweepProgress
-    from lengthwise.experiments.cluster.runners import sweep_on
 
     with SweepProgress(err(), recipe) as progress:
-        runner = sweep_on(scheduler) if scheduler else None
         done = sweep(recipe, given.folder, jobs=jobs, runner=runner, observe=progress)
     _show(recipe, done, place, as_json=given.as_json)
 
