@@ -35,7 +35,7 @@ blind = typer.Typer(help="Predictions made before training, and what came out.",
 
 
 @dataclass(frozen=True)
-class RunSettings:
+class BlindSettings:
     """The options of ``lengthwise blind run``."""
 
     languages: Languages = None
@@ -50,8 +50,8 @@ class RunSettings:
 
 
 @blind.command()
-@options_of(RunSettings)
-def run(given: RunSettings) -> None:
+@options_of(BlindSettings)
+def run(given: BlindSettings) -> None:
     """Train and measure what is missing, cell by cell; the same command goes on where it was stopped."""
     from lengthwise.cli.blind_view import step_lines
     from lengthwise.experiments.blind.comparison.table import table as build
