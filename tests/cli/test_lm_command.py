@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,36 @@ def test_a_text_shorter_than_the_context(terminal: Terminal, tmp_path: Path) -> 
     answer = terminal("lm", "train", "--text", path, "--out", tmp_path / "lm")
     assert answer.code == 2
     assert "text is too short: its longest document has" in answer.err
+
+
+def test_a_trained_model_reads_longer_contexts(terminal: Terminal, text: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "lm"
+    assert terminal("lm", "train", "--text", text, "--context", 8, "--out", folder, "--threads", 1).code == 0
+    words = ("lm", "extend", folder, "--text", text, "--multiple", 2, "--multiple", 4, "--windows", 3, "--threads", 1)
+    shown = terminal(*words, "--method", "none", "--method", "yarn")
+    assert shown.code == 0, shown.err
+    for said in ("first 8 tokens", "tokens 9–16", "tokens 25–32", "yarn"):
+        assert said in shown.out
+    found = json.loads(terminal(*words, "--fine-tune", 2, "--json").out)
+    rows = {(row["method"], row["multiple"]): row for row in found["rows"]}
+    assert len(rows) == len(found["rows"]) == 2 * 12
+    assert {len(row["by_position"]) for (_, multiple), row in rows.items() if multiple == 4} == {32}
+    plain, window, wide = (rows[name, 2] for name in ("none", "window", "pi"))
+    assert plain["within"] == pytest.approx(window["within"]) != pytest.approx(wide["within"], abs=1e-6)
+    assert plain["beyond"] != pytest.approx(window["beyond"], abs=1e-6)
+
+
+def test_longer_contexts_without_meaning_are_refused(terminal: Terminal, text: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "lm"
+    assert terminal("lm", "train", "--text", text, "--context", 8, "--out", folder, "--threads", 1).code == 0
+    for words, said in {
+        ("--method", "yarm"): "Did you mean 'yarn'?",
+        ("--method", "drope"): "unknown way to extend a context 'drope'",
+        ("--multiple", "1"): "multiples of the context must be 2 or more, got [1]",
+        ("--multiple", "4000"): "give smaller multiples or a longer text",
+        ("--windows", "0"): "windows must be at least 1, got 0",
+    }.items():
+        shown = terminal("lm", "extend", folder, "--text", text, *words)
+        assert shown.code == 2
+        assert said in shown.err
+        assert len(shown.err.strip().splitlines()) <= 2

@@ -1,4 +1,4 @@
-"""The command ``lengthwise lm train`` trains a small language model."""
+"""The commands ``lengthwise lm train`` and ``lm extend``: a small language model, and its loss on longer contexts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from lengthwise.influence.lm.config import LMConfig
     from lengthwise.influence.text.corpus import Corpus
 
-lm = typer.Typer(help="Train a small language model to measure influential tokens with.", no_args_is_help=True)
+lm = typer.Typer(help="Train a small language model; measure its loss beyond its context.", no_args_is_help=True)
 
 
 @lm.callback()
 def _group() -> None:
-    """A group, so that its one command keeps its name."""
+    """A group of commands."""
 
 
 @dataclass(frozen=True)
@@ -132,3 +132,70 @@ def _draw(result: dict[str, Any]) -> None:
     out().print(table)
     rate = result["tokens_seen"] / result["seconds"] if result["seconds"] else math.nan
     out().print(f"{result['parameters']:,} parameters, {result['tokens_seen']:,} tokens, {rate:,.0f} tokens a second")
+
+
+@dataclass(frozen=True)
+class ExtendSettings:
+    """The options of ``lengthwise lm extend``."""
+
+    model: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a model of `lengthwise lm train`.")]
+    methods: Annotated[
+        list[str] | None, typer.Option("--method", help="none, window, pi, yarn, …; may be given again. Default: all.")
+    ] = None
+    multiples: Annotated[
+        list[int] | None, typer.Option("--multiple", help="Of the trained context; may be given again. Default: 2 4 8.")
+    ] = None
+    windows: Annotated[int, typer.Option("--windows", help="Windows of held-out text.")] = 64
+    fine_tuning: Annotated[
+        int, typer.Option("--fine-tune", help="Steps of training for PI and DroPE; 0: only what needs none.")
+    ] = 0
+    text: Annotated[
+        Path | None, typer.Option("--text", help="A text file or a folder; default: Python's standard library.")
+    ] = None
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", metavar="NAME[:CONFIG]", help="A Hugging Face data set, streamed.")
+    ] = None
+    threads: Threads = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+
+
+@lm.command("extend")
+@options_of(ExtendSettings)
+def extend(given: ExtendSettings) -> None:
+    """Measure a trained model's loss beyond its context, under each way to extend it."""
+    from rich.text import Text
+
+    from lengthwise.influence.lm.longer import LongerContexts, measure_longer
+    from lengthwise.influence.text.corpus import load_corpus
+
+    use_threads(given.threads)
+    settings = LongerContexts(
+        tuple(given.multiples or (2, 4, 8)),
+        given.windows,
+        given.fine_tuning,
+        None if given.methods is None else tuple(given.methods),
+    )
+    corpus = load_corpus(given.text, given.dataset)
+    result = measure_longer(given.model, corpus, settings, lambda line: err().print(Text(line), style="dim"))
+    if given.as_json:
+        emit_json(result)
+        return
+    out().print(_extension_table(result))
+
+
+def _extension_table(result: dict[str, Any]) -> Any:
+    """Loss over the last trained context of the window, by method and multiple."""
+    from rich.table import Table
+
+    multiples = result["settings"]["multiples"]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("nats per token")
+    table.add_column(f"first {result['context']} tokens", justify="right")
+    for multiple in multiples:
+        table.add_column(
+            f"tokens {(multiple - 1) * result['context'] + 1}–{multiple * result['context']}", justify="right"
+        )
+    for method in dict.fromkeys(row["method"] for row in result["rows"]):
+        rows = [row for row in result["rows"] if row["method"] == method]
+        table.add_row(method, f"{rows[-1]['within']:.3f}", *[f"{row['last']:.3f}" for row in rows])
+    return table
