@@ -191,10 +191,8 @@ def _extension_table(result: dict[str, Any]) -> Any:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("nats per token")
     table.add_column(f"first {result['context']} tokens", justify="right")
-    for multiple in multiples:
-        table.add_column(
-            f"tokens {(multiple - 1) * result['context'] + 1}–{multiple * result['context']}", justify="right"
-        )
+    for end in [multiple * result["context"] for multiple in multiples]:
+        table.add_column(f"tokens {end - result['context'] + 1}–{end}", justify="right")
     for method in dict.fromkeys(row["method"] for row in result["rows"]):
         rows = [row for row in result["rows"] if row["method"] == method]
         table.add_row(method, f"{rows[-1]['within']:.3f}", *[f"{row['last']:.3f}" for row in rows])

@@ -17,7 +17,7 @@ from lengthwise.core.errors import UnknownNameError, require
 from lengthwise.core.rng import stream
 from lengthwise.influence.lm.config import LMConfig
 from lengthwise.influence.lm.files import load_lm, read_config
-from lengthwise.influence.lm.loss import losses
+from lengthwise.influence.lm.held_out_loss import losses
 from lengthwise.influence.text.corpus import Corpus
 from lengthwise.influence.text.text_task import TextTask
 from lengthwise.models.extension import extend, extension_methods
