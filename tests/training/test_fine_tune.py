@@ -10,7 +10,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.nn import NoPE
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.fine_tune import fine_tune, recalibrate

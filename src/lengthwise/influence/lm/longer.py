@@ -23,7 +23,7 @@ from lengthwise.influence.text.text_task import TextTask
 from lengthwise.models.extension import extend, extension_methods
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.index_schemes import Sequential
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.training.fine_tune import fine_tune, recalibrate
 from lengthwise.training.setup import TaskSetup
 
