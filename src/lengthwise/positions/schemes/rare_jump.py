@@ -1,0 +1,45 @@
+"""Coupled ids as one block, with a jump in a share of the sequences only."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from lengthwise.core.config import config
+from lengthwise.core.rng import Rng
+from lengthwise.positions.schemes.base import SCHEMES
+from lengthwise.positions.schemes.coupled import Coupled, Draw
+
+
+@SCHEMES.register("coupled-rare-jump")
+@config
+class RareJump(Coupled):
+    """`Coupled` with a block of ids for each sequence, which has one random jump with probability ``jump``.
+
+    Without jumps a model never meets far ids beside near ones. A token behind a jump can't be predicted where one layer
+    has to know the next id, so that frequent jumps keep a model from being sure. Rare ones do both. Ours, from no paper.
+    """
+
+    summary = "coupled ids as one block, with a jump in some sequences only"
+
+    draw: Draw = "pose"
+    jump: float = 0.3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.jump <= 1:
+            raise ValueError(f"jump must be in 0..1, got {self.jump}")
+
+    def _table(self, rows: int, count: int, rng: Rng) -> Int[ndarray, "rows count"]:
+        jumping = super()._table(rows, count, rng)
+        if self.draw != "pose" or self.start_at_one:
+            return jumping
+        block = rng.integers(1, self.max_position - count + 2, size=(rows, 1)) + np.arange(count)
+        return np.where(rng.random((rows, 1)) < self.jump, jumping, block)
+
+    def for_evaluation(self) -> RareJump:
+        """The block that starts at 1."""
+        return dataclasses.replace(self, draw="contiguous", start_at_one=True)
