@@ -14,6 +14,7 @@ from lengthwise.positions.schemes.abacus import Abacus
 from lengthwise.positions.schemes.id_multiplier import IdMultiplier
 from lengthwise.positions.schemes.own_rule import OwnRule
 from lengthwise.positions.schemes.randomized_float import RandomizedFloat
+from lengthwise.positions.schemes.rare_jump import RareJump
 from lengthwise.positions.schemes.reset import Reset
 from lengthwise.tasks import TASKS
 
@@ -97,6 +98,18 @@ def test_published_ids_of_running_sums():
     assert first[:12] == [*number, 1, *number, 1, 2, 3]
     assert second[:15] == [1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4], "= has the number of the last sum"
     assert second[15:-1] == [1] * 4 + [2] * 5 + [3] * 5 + [4] * 5
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_a_share_of_the_sequences_has_a_jump(share: float):
+    places = np.broadcast_to(np.arange(1, 31)[None, :, None], (4000, 30, 1))
+    ids = RareJump(max_position=200, jump=share).assign(places, ("coupled",), stream(0))[..., 0]
+    jumps = (np.diff(ids, axis=1) > 1).sum(axis=1)
+    assert jumps.max() <= 1
+    # A jump may fall behind the last id or have no size, which `pose` allows, too.
+    assert share * 0.9 <= (jumps == 1).mean() + 0.02 <= share + 0.04
+    assert ids.min() == 1
+    assert ids.max() == 200
 
 
 @pytest.mark.parametrize("name", SCHEMES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from lengthwise.cli.options import options_of
 from lengthwise.cli.threads import Jobs, Threads, number_of_jobs
 from lengthwise.cli.verify import read_budget
 from lengthwise.training.threads import use_threads
-
-if TYPE_CHECKING:
-    from lengthwise.experiments.events import Event
 
 
 @dataclass(frozen=True)
@@ -43,6 +40,7 @@ def compare(given: CompareSettings) -> None:
     All systems get the same number of training steps, which the budget decides, and the same small grid of settings,
     of which the fit on training lengths chooses. The same command goes on where the budget ended.
     """
+    from lengthwise.cli.compare_view import ComparisonProgress, draw
     from lengthwise.experiments.comparison.run import Budget
     from lengthwise.experiments.defaults import folder_name
     from lengthwise.tasks import TASKS
@@ -52,18 +50,10 @@ def compare(given: CompareSettings) -> None:
     budget = Budget(read_budget(given.budget), number_of_jobs(given.jobs), given.seeds)
     task = TASKS.build(given.task)
     folder = given.folder or Path("runs") / "compare" / folder_name(task)
-    notes = err()
-
-    def observe(event: Event) -> None:
-        if event.ended:
-            state = "" if event.fitted else "not "
-            notes.print(f"{event.job}, seed {event.seed}: {state}fitted, in distribution {event.number:.3f}")
-
     names = [name.strip() for name in (given.systems or "").split(",") if name.strip()]
+    observe = ComparisonProgress(err())
     done = run(task, folder, systems=names, budget=budget, max_length=given.max_length, observe=observe)
     if given.as_json:
         emit_json(done.values)
         return
-    from lengthwise.cli.compare_view import draw
-
     draw(out(), done)

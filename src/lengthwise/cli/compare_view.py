@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from lengthwise.experiments.events import Event
     from lengthwise.workflows.compare import Comparison
+
+QUIET_SECONDS = 15.0
+"""The longest time between two lines while something is at work."""
+
+
+class ComparisonProgress:
+    """Prints a line for each finished seed, and one now and then on what is at work."""
+
+    def __init__(self, console: Console) -> None:
+        self._console, self._said = console, time.monotonic()
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        if event.ended:
+            state = "fitted" if event.fitted else "not fitted"
+            self._say(f"{event.job}, seed {event.seed}: {state}, in distribution {event.number:.3f}")
+        elif time.monotonic() - self._said >= QUIET_SECONDS:
+            what = "timing one step" if event.phase == "time" else event.phase
+            self._say(f"{event.job}, seed {event.seed}, {what} {event.done} of {event.total}")
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, soft_wrap=True)
+        self._said = time.monotonic()
 
 
 def draw(console: Console, comparison: Comparison) -> None:

@@ -1,6 +1,7 @@
 """The recipes, one file per published figure or table; this page is the list."""
 
 from lengthwise.experiments.recipes import addition as addition
+from lengthwise.experiments.recipes import addition_jumps as addition_jumps
 from lengthwise.experiments.recipes import automatic_coupling as automatic_coupling
 from lengthwise.experiments.recipes import demo as demo
 from lengthwise.experiments.recipes import huang as huang

@@ -19,8 +19,8 @@ from lengthwise.positions.schemes.coupled import Coupled, Draw
 class RareJump(Coupled):
     """`Coupled` with a block of ids for each sequence, which has one random jump with probability ``jump``.
 
-    Without jumps a model never meets far ids beside near ones. A token behind a jump can't be predicted where one layer
-    has to know the next id, so that frequent jumps keep a model from being sure. Rare ones do both. Ours, from no paper.
+    Without jumps a model never meets far ids beside near ones. With them the next id is not always the current one plus
+    one, so that a model of one layer can't be sure of the token behind a jump. Rare jumps do both. Ours, from no paper.
     """
 
     summary = "coupled ids as one block, with a jump in some sequences only"
