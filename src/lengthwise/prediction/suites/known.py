@@ -23,6 +23,7 @@ from lengthwise.prediction.suites.programs import (
 from lengthwise.tasks import Task
 from lengthwise.tasks.arithmetic.bitwise_or import BitwiseOr
 from lengthwise.tasks.arithmetic.hinted_addition import HintedAddition
+from lengthwise.tasks.arithmetic.long_multiplication import LongMultiplication
 from lengthwise.tasks.arithmetic.modular import BracketedArithmetic, ModularArithmetic, SolveEquation
 from lengthwise.tasks.arithmetic.multi_operand import MultiOperandAddition
 from lengthwise.tasks.arithmetic.multiplication import Multiplication
@@ -52,6 +53,7 @@ SMALL = 4
 STATEMENTS: dict[type[Task], str] = {
     Subtraction: "Alice's digits are the first number; Bob subtracts 0 and writes all of them: N digits are needed.",
     Multiplication: "Alice's digits are the first factor; Bob multiplies by 1 and writes them all: N digits.",
+    LongMultiplication: "Alice's digits are the first factor; Bob multiplies by 1 and writes them all: N digits.",
     MultiOperandAddition: "Alice's digits are the first number; Bob adds zeros and writes them all: N digits.",
     RunningSums: "Alice's digits are the first number; Bob adds zeros and writes them all: N digits.",
     BitwiseOr: "Alice's bits are the first string; Bob's are zeros, and he writes all of hers: N bits are needed.",

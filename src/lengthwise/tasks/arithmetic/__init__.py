@@ -2,6 +2,7 @@
 
 from lengthwise.tasks.arithmetic import bitwise_or as bitwise_or
 from lengthwise.tasks.arithmetic import hinted_addition as hinted_addition
+from lengthwise.tasks.arithmetic import long_multiplication as long_multiplication
 from lengthwise.tasks.arithmetic import modular as modular
 from lengthwise.tasks.arithmetic import multi_operand as multi_operand
 from lengthwise.tasks.arithmetic import multiplication as multiplication
