@@ -11,7 +11,7 @@ from pathlib import Path
 from draw import IMAGES, RESULTS, as_file
 
 from lengthwise.report.figures.sparse_parity_figure import sparse_parity_figure
-from lengthwise.report.figures.study_figure import study_figure
+from lengthwise.report.figures.study_figure import draw_study
 from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
 from lengthwise.report.influence.influence_result import InfluenceResult
 from lengthwise.report.influence.mask_figure import draw_masks
@@ -30,7 +30,7 @@ def pictures() -> dict[str, str]:
     }
     for study in ("idealized-learner", "planted-theory", "positional-products", "regularizer-growth"):
         (path,) = sorted((RESULTS / study).glob("*/study.json"))
-        found[study.replace("-", "_")] = study_figure(json.loads(path.read_text("utf-8")))
+        found[study.replace("-", "_")] = draw_study(study, json.loads(path.read_text("utf-8"))["rows"]).svg()
     return found
 
 

@@ -13,7 +13,7 @@ from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes import automatic_coupling, planted_theory
 from lengthwise.experiments.sweep import sweep
 from lengthwise.positions.structure import reach
-from lengthwise.report.figures.study_figure import draw_study, study_figure
+from lengthwise.report.figures.study_figure import draw_study
 
 
 @pytest.fixture(scope="module")
@@ -63,16 +63,16 @@ def test_a_small_error_grows_below_its_bound(result: dict[str, Any]) -> None:
 
 
 def test_the_figure_names_every_learner_and_k(result: dict[str, Any]) -> None:
-    drawing = study_figure(result)
+    drawing = draw_study("planted-theory", result["rows"]).svg()
     text = re.sub(r"<[^>]+>", " ", drawing)
     for name in (*{row["learner"] for row in result["rows"] if row["figure"] == "length"}, "k = 3", "Theorem B"):
         assert name in text
     assert drawing.startswith("<svg")
-    assert study_figure(result) == drawing, "the same rows give the same bytes"
+    assert draw_study("planted-theory", result["rows"]).svg() == drawing, "the same rows give the same bytes"
 
 
 def test_panels_without_rows_stay_empty() -> None:
-    plots = draw_study({"study": "planted-theory", "rows": []}).axes
+    plots = draw_study("planted-theory", []).axes
     assert [len(plot.get_lines()) for plot in plots] == [0, 0, 0]
 
 

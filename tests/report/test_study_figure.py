@@ -8,7 +8,7 @@ import pytest
 from text_boxes import problems
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.report.figures.study_figure import draw_study, study_figure
+from lengthwise.report.figures.study_figure import draw_study
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -50,6 +50,10 @@ THEORY = {
 }
 
 
+def drawn(result):
+    return draw_study(result["study"], result["rows"])
+
+
 def curves(plot):
     """The points of every line with a marker or a label, in the order drawn."""
     found = []
@@ -61,7 +65,7 @@ def curves(plot):
 
 
 def test_the_learner_draws_r_over_n_and_fills_what_makes_no_error():
-    (plot,) = draw_study(LEARNER).axes
+    (plot,) = drawn(LEARNER).axes
     assert curves(plot) == [[(2, 8), (3, 12)], [(2, 8)], [(3, 12)], [(2, 8), (4, 16)], [(2, 8)], [(4, 16)]]
     filled = [
         line.get_markerfacecolor() == line.get_color() for line in plot.get_lines() if line.get_marker() != "None"
@@ -73,13 +77,13 @@ def test_the_learner_draws_r_over_n_and_fills_what_makes_no_error():
 
 
 def test_growth_draws_r_over_the_context_and_dashes_what_is_no_program():
-    (plot,) = draw_study(GROWTH).axes
+    (plot,) = drawn(GROWTH).axes
     assert curves(plot) == [[(16, 3), (32, 3)], [(16, 3), (32, 6), (64, 12)]]
     assert [line.get_linestyle() for line in plot.get_lines()] == ["-", "--"]
 
 
 def test_products_draw_ours_and_the_published_error_of_the_longest_window():
-    left, right = draw_study(PRODUCTS).axes
+    left, right = drawn(PRODUCTS).axes
     assert [plot.get_title(loc="left") for plot in (left, right)] == ["d = 32", "d = 256"]
     for plot in (left, right):
         # The first relation stands on top; an error of 0 is drawn at the left end.
@@ -90,7 +94,7 @@ def test_products_draw_ours_and_the_published_error_of_the_longest_window():
 
 
 def test_theory_draws_each_panel():
-    length, k, growth = draw_study(THEORY).axes
+    length, k, growth = drawn(THEORY).axes
     assert curves(length) == [[(10, 0), (40, 0.25)]]
     assert curves(k) == [[(10, 0.75), (100, 0.5)]]
     assert curves(growth)[:1] == [[(10, 0.01), (40, 0.04)]]
@@ -99,8 +103,8 @@ def test_theory_draws_each_panel():
 
 @pytest.mark.parametrize("result", [LEARNER, GROWTH, PRODUCTS, THEORY], ids=lambda result: result["study"])
 def test_the_same_result_gives_the_same_bytes_and_texts_fit(result):
-    svg = study_figure(result)
-    assert study_figure(result) == svg
+    svg = drawn(result).svg()
+    assert drawn(result).svg() == svg
     assert problems(svg, 7) == []
     assert "mathdefault" not in svg
 
@@ -108,9 +112,9 @@ def test_the_same_result_gives_the_same_bytes_and_texts_fit(result):
 @pytest.mark.parametrize("name", ["idealized-learner", "regularizer-growth", "planted-theory", "positional-products"])
 def test_the_committed_results_fit(name):
     (path,) = sorted((RESULTS / name).glob("*/study.json"))
-    assert problems(study_figure(json.loads(path.read_text(encoding="utf-8"))), 7) == []
+    assert problems(drawn(json.loads(path.read_text(encoding="utf-8"))).svg(), 7) == []
 
 
 def test_a_study_without_figure_is_an_error():
     with pytest.raises(UnknownNameError, match="unknown figure 'other'"):
-        study_figure({"study": "other", "rows": []})
+        draw_study("other", [])

@@ -36,7 +36,7 @@ def study_section(values: dict[str, Any], anchor: str, where: str) -> StudySecti
     result = StudyResult.of(values, where)
     rows, name = result.rows, result.study
     try:
-        figure = Picture(name, draw_study(values)) if name in STUDY_FIGURES else None
+        figure = Picture(name, draw_study(name, rows)) if name in STUDY_FIGURES else None
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise LengthwiseError(f"{where} is damaged; delete it and run again") from None
     columns = tuple(dict.fromkeys(str(key) for row in rows for key in row))

@@ -14,21 +14,14 @@ from lengthwise.report.figures.theory_figure import draw_theory
 if TYPE_CHECKING:
     from lengthwise.report.figures.drawing import Drawing
 
-StudyResult = Mapping[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 
 
-def study_figure(result: StudyResult) -> str:
-    """The figure of `draw_study` as SVG."""
-    return draw_study(result).svg()
-
-
-def draw_study(result: StudyResult) -> Drawing:
-    """The figure of a study's result; raises `UnknownNameError` for a study without a figure."""
-    name = result["study"]
-    if name not in STUDY_FIGURES:
-        raise UnknownNameError("figure", name, STUDY_FIGURES)
-    return STUDY_FIGURES[name](result["rows"])
+def draw_study(study: str, rows: Rows) -> Drawing:
+    """The figure of a study's rows; raises `UnknownNameError` for a study without a figure."""
+    if study not in STUDY_FIGURES:
+        raise UnknownNameError("figure", study, STUDY_FIGURES)
+    return STUDY_FIGURES[study](rows)
 
 
 def learner_figure(rows: Rows) -> Drawing:
