@@ -35,11 +35,13 @@ def predict(target: str | Task, systems: Sequence[str] | None = None) -> Predict
     Raises `LengthwiseError` for a target or a system that is unknown.
     """
     from lengthwise.prediction.predict import predict as predict_text
-    from lengthwise.prediction.predict import predict_task
+    from lengthwise.prediction.predict import predict_with_search
     from lengthwise.prediction.systems import position_systems
 
     names = list(systems or [])
-    return predict_text(target, names) if isinstance(target, str) else predict_task(target, position_systems(names))
+    return (
+        predict_text(target, names) if isinstance(target, str) else predict_with_search(target, position_systems(names))
+    )
 
 
 class Certificate(Tabular):

@@ -122,7 +122,7 @@ def learn(
     """Find the smallest program that agrees with a task or with labelled examples."""
     from lengthwise.crasp.syntax.printer import to_text
     from lengthwise.crasp.synthesis.synthesize import synthesize
-    from lengthwise.workflows.learn import labelled_words
+    from lengthwise.prediction.search.labelled_words import labelled_words
 
     words = labelled_words(target, answer)
     found = synthesize(

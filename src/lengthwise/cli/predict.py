@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lengthwise.cli.console import emit_json, out
+from lengthwise.cli.console import emit_json, err, out
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,10 +28,14 @@ def predict(
     certificate: Annotated[bool, typer.Option("--certificate", help="Print the certificates too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what theory guarantees for a target under each position system, and what would help."""
+    """Say what theory guarantees for a target under each position system, and what would help.
+
+    For a task about which nothing is known, a small program and a coupling are searched for a few seconds.
+    """
     from lengthwise.prediction.predict import predict as predict_target
 
-    prediction = predict_target(target, encoding or [])
+    notes = err()
+    prediction = predict_target(target, encoding or [], lambda line: notes.print(line, soft_wrap=True))
     if as_json:
         emit_json(prediction.to_json())
         return
@@ -80,6 +84,8 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     helps = dict.fromkeys(verdict.help for verdict in prediction.verdicts if verdict.help)
     for help_ in helps:
         console.print(Text.assemble(("what would help: ", "bold"), help_))
+    for line in prediction.searched:
+        console.print(Text(line, style="dim"), soft_wrap=True)
     if prediction.kind == "language":
         console.print(Text(prediction.communication, style="dim"))
     if prediction.measured:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +20,9 @@ from lengthwise.prediction.examples import predict_examples
 from lengthwise.prediction.knowledge import evidence
 from lengthwise.prediction.measured import conflict, measured
 from lengthwise.prediction.predicted_ids.rule import id_rules
-from lengthwise.prediction.suites.arguments import language_evidence, program_evidence
+from lengthwise.prediction.search.places import search_places
+from lengthwise.prediction.search.small_program import search_programs
+from lengthwise.prediction.suites.arguments import Evidence, language_evidence, program_evidence
 from lengthwise.prediction.systems import SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
 from lengthwise.prediction.verdict import Argument, Prediction, StructureRow
@@ -33,10 +36,16 @@ FEWEST, SPREAD = 3, 4
 ROWS = 32
 
 
-def predict(target: str, systems: list[str] | None = None) -> Prediction:
-    """The prediction for a target of `parse_target`.
+def silent(line: str) -> None:
+    """A note to nobody."""
+    del line
 
-    Raises `LengthwiseError` for an unknown target or system.
+
+def predict(target: str, systems: list[str] | None = None, note: Callable[[str], None] = silent) -> Prediction:
+    """The prediction for a target of `parse_target`; of a task about which nothing is known, after a search.
+
+    ``note`` is called with a line before each part of the search, which takes a few seconds. Raises `LengthwiseError`
+    for an unknown target or system.
     """
     wanted = position_systems(systems or [])
     match parse_target(target):
@@ -51,12 +60,43 @@ def predict(target: str, systems: list[str] | None = None) -> Prediction:
         case Language() as task:
             return replace(predict_task(task, wanted), target=target)
         case task:
-            return predict_task(task, wanted)
+            return predict_with_search(task, wanted, note)
 
 
-def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS) -> Prediction:
-    """The prediction from the task's structure (sparsity, span, places) and the evidence on programs."""
-    known = evidence(task)
+def predict_with_search(
+    task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, note: Callable[[str], None] = silent
+) -> Prediction:
+    """As `predict_task`; where no program is known or excluded, small ones are searched, and places if none are stated.
+
+    What a search finds is ``evidence``: it agrees with the task where it was tested.
+    """
+    if evidence(task) or _asks_for_sets(task):
+        return predict_task(task, systems)
+    programs, about_programs = search_programs(task, note)
+    arguments: list[Argument] = []
+    lines = [about_programs]
+    if not _has_places(task):
+        arguments, about_places = search_places(task, note)
+        lines.append(about_places)
+    found = predict_task(task, systems, Found(tuple(programs), tuple(arguments)))
+    return replace(found, searched=tuple(lines))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found: programs, and arguments for coupled positions with given ids."""
+
+    programs: tuple[Evidence, ...] = ()
+    places: tuple[Argument, ...] = ()
+
+
+def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, found: Found | None = None) -> Prediction:
+    """The prediction from the task's structure (sparsity, span, places) and the evidence on programs.
+
+    ``found`` adds what a search found.
+    """
+    found = found or Found()
+    known = [*evidence(task), *found.programs]
     rows: dict[str, StructureRow] = {}
     if not _asks_for_sets(task):
         schemes = ("sequential", "coupled") if _has_places(task) else ("sequential",)
@@ -65,9 +105,11 @@ def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS) -> P
     for system in SYSTEMS:
         row = rows.get("coupled" if system.coupled else "sequential")
         local = arguments_from_locality(system, row)
-        verdict = verdict_for(system, [*arguments_from_programs(system, known), *local])
+        places = found.places if system.name == "coupled" else ()
+        verdict = verdict_for(system, [*arguments_from_programs(system, known), *local, *places])
         if verdict.answer == "yes":
             condition = _condition(task, system) if local and system.coupled and system in systems else ""
+            condition = "the ids are given, by the places found" if places else condition
             verdict = replace(verdict, condition=condition, conflict=conflict(task.name, system))
         verdicts.append(verdict)
     return Prediction(

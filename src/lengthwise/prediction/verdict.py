@@ -165,6 +165,8 @@ class Prediction(Tabular):
     """The lines of one example: each predicted token with the tokens on which it depends."""
     communication: str = ""
     measured: tuple[str, ...] = ()
+    searched: tuple[str, ...] = ()
+    """What was searched for a task about which nothing is known, a line each."""
 
     def table(self) -> Table:
         """One row per position system; below it the structure, the measurements and what the words mean."""
@@ -174,7 +176,7 @@ class Prediction(Tabular):
             f"selectors {row.selectors}, span {row.selector_span}; both {row.both}, span {row.both_span}"
             for row in self.structure
         )
-        notes = (*structure, *(f"measured: {line}" for line in self.measured), *CAVEATS)
+        notes = (*structure, *self.searched, *(f"measured: {line}" for line in self.measured), *CAVEATS)
         columns = ("positions", "generalizes?", "basis", "why")
         return Table(columns, rows, caption=f"{self.target}: {self.summary}", notes=notes)
 
@@ -188,6 +190,7 @@ class Prediction(Tabular):
             "depends": list(self.depends),
             "communication": self.communication,
             "measured": list(self.measured),
+            "searched": list(self.searched),
             "verdicts": [verdict.to_json() for verdict in self.verdicts],
             "caveats": list(CAVEATS),
         }

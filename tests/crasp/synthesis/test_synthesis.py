@@ -12,7 +12,7 @@ from lengthwise.crasp.syntax.printer import to_text
 from lengthwise.crasp.synthesis.enumeration import Enumeration, enumerate_programs
 from lengthwise.crasp.synthesis.prefix_tree import PrefixTree
 from lengthwise.crasp.synthesis.synthesize import synthesize
-from lengthwise.workflows.learn import labelled_words
+from lengthwise.prediction.search.labelled_words import labelled_words
 
 
 def nested(deepest: int) -> Callable[[tuple[str, ...]], bool]:

@@ -21,8 +21,8 @@ from lengthwise.languages.automata.automaton import Word
 
 _MOST_KEPT = 1_000_000
 """With at most this many candidates, the distinct formulas of a size are kept as parts of larger ones."""
-_MOST_LOOKED_AT = 25_000_000
-"""With more candidates than this (half a minute's work) a size is not enumerated."""
+MOST_CANDIDATES = 25_000_000
+"""With more candidates than this (half a minute's work) a size is not enumerated, unless another bound is given."""
 
 
 class _Formula(NamedTuple):
@@ -76,9 +76,13 @@ class _Pool:
 
 
 class FormulaSearch:
-    """Searches the smallest formula that has the given labels on the tree of ``enumeration``."""
+    """Searches the smallest formula that has the given labels on the tree of ``enumeration``.
 
-    def __init__(self, enumeration: Enumeration, labels: Mapping[Word, bool]) -> None:
+    Sizes with more than ``most`` candidates are not enumerated.
+    """
+
+    def __init__(self, enumeration: Enumeration, labels: Mapping[Word, bool], most: int = MOST_CANDIDATES) -> None:
+        self._most = most
         self.enumeration, tree = enumeration, enumeration.tree
         values = np.zeros((2, len(tree)), dtype=np.bool_)
         for word, label in labels.items():
@@ -117,7 +121,7 @@ class FormulaSearch:
         """Enumerate all formulas of this size, if their parts are known and there are not too many."""
         enumeration = self.enumeration
         looked_at = enumeration.estimate(size)
-        if self.exhausted < size - 1 or size > len(enumeration.levels) + 1 or looked_at > _MOST_LOOKED_AT:
+        if self.exhausted < size - 1 or size > len(enumeration.levels) + 1 or looked_at > self._most:
             return None
         if size == len(enumeration.levels) and looked_at <= _MOST_KEPT:
             level = enumeration.add_level()

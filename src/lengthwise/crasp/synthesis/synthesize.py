@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.synthesis.enumeration import Enumeration
-from lengthwise.crasp.synthesis.formula_search import FormulaSearch
+from lengthwise.crasp.synthesis.formula_search import MOST_CANDIDATES, FormulaSearch
 from lengthwise.crasp.synthesis.prefix_tree import PrefixTree
 from lengthwise.crasp.synthesis.refutation import first_wrong_word
 from lengthwise.languages.automata.automaton import Word
@@ -54,11 +54,13 @@ def synthesize(
     distances: Sequence[int] = (),
     members: Sequence[Word] = (),
     seed: int = 0,
+    most: int = MOST_CANDIDATES,
 ) -> Synthesis:
     """Find the smallest program for ``target``: labelled words, or a function from words to labels.
 
     ``periods`` adds the atoms i ≡ r mod m, ``distances`` the local quantifier ∃[i - j = d]; without them the program is
-    in C-RASP[∅]. Without ``bos`` the empty word is left out, because it has no position.
+    in C-RASP[∅]. Without ``bos`` the empty word is left out, because it has no position. Sizes with more than ``most``
+    candidates are not searched.
     Raises `LengthwiseError` for symbols outside the alphabet and for contradictory or missing examples.
     """
     require(max_size >= 1, f"max_size has to be at least 1, got {max_size}")
@@ -78,7 +80,7 @@ def synthesize(
     while True:
         tree = PrefixTree(len(alphabet), _tree_length(len(alphabet)), [*known, *counterexamples], bos=bos)
         labels = known if examples is not None else {word: ask(word) for word in tree.words[0 if bos else 1 :]}
-        search = FormulaSearch(Enumeration(alphabet, tree, periods, distances), labels)
+        search = FormulaSearch(Enumeration(alphabet, tree, periods, distances), labels, most)
         found = search.run(max_size)
         searched += search.searched
         wrong: Word | None = None

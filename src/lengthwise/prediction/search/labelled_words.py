@@ -39,6 +39,8 @@ class LabelledWords:
     labels: MembershipOracle | Mapping[Sequence[str], bool]
     alphabet: tuple[str, ...]
     meaning: str
+    answers: tuple[str, ...] = ()
+    """All answers of a task, in alphabetical order."""
     members: tuple[tuple[int, ...], ...] = ()
     """Some words with a yes, by symbol number: where all of them are long, no short word is one."""
 
@@ -60,16 +62,17 @@ def labelled_words(text: str, answer: str | None = None) -> LabelledWords:
             return _of_language(text)
         case Language(language=name) if name not in COUNTER_LANGUAGES:
             return _of_language(text)
-    return _of_task(target, text, answer)
+    return words_of_task(target, text, answer)
 
 
 def _of_language(text: str) -> LabelledWords:
     dfa, name = language(*regular_language(text)), text.removeprefix("regex:")
     _check_alphabet(text, dfa.alphabet)
-    return LabelledWords(dfa.accepts, tuple(dfa.alphabet), f"words of {name}", tuple(_members(dfa)))
+    return LabelledWords(dfa.accepts, tuple(dfa.alphabet), f"words of {name}", members=tuple(_members(dfa)))
 
 
-def _of_task(task: Task, name: str, answer: str | None) -> LabelledWords:
+def words_of_task(task: Task, name: str, answer: str | None = None) -> LabelledWords:
+    """The words on which the task answers ``answer``; raises `LengthwiseError` as `labelled_words` does."""
     prompts, answers = _samples(task)
     # What all prompts end in is punctuation (a query mark, a separator), not part of the word.
     before, after = _common_prefix(prompts), _common_prefix([prompt[::-1] for prompt in prompts])[::-1]
@@ -87,7 +90,7 @@ def _of_task(task: Task, name: str, answer: str | None) -> LabelledWords:
         except ValueError:
             return False
 
-    return LabelledWords(labels, alphabet, f"words on which the answer of {name} is {chosen}")
+    return LabelledWords(labels, alphabet, f"words on which the answer of {name} is {chosen}", tuple(known))
 
 
 def _check_alphabet(name: str, alphabet: Sequence[str]) -> None:
@@ -111,7 +114,7 @@ def _samples(task: Task) -> tuple[list[list[str]], list[str]]:
         batch = task.batch(length, 16, stream(0, "learn", length))
         require(
             batch.allowed is None and int(batch.answer.sum()) == 1 and int(batch.scored.sum()) <= 2,
-            f"task {task.name!r} has answers of more than one token; learning tells one answer from the others",
+            f"task {task.name!r} has answers of more than one token; a program tells one answer from the others",
         )
         for row in range(batch.size):
             text = batch.text(row)
