@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -41,7 +42,7 @@ class Compared(Task):
         seq.predicted(answers[sign + 1], parents=given)
         seq.eos()
 
-    def answer(self, prompt: list[str]) -> list[str]:
+    def answer(self, prompt: Sequence[str]) -> list[str]:
         more = prompt.count("a") - prompt.count("b")
         return ["yes" if more > 0 else "tie" if more == 0 and self.ties else "no", "<eos>"]
 
@@ -66,7 +67,7 @@ class Unplaced(Task):
             seq.predicted(letter, parents=[parent])
         seq.eos()
 
-    def answer(self, prompt: list[str]) -> list[str]:
+    def answer(self, prompt: Sequence[str]) -> list[str]:
         if not set(prompt[1:-1]) <= set("abcd"):
             raise ValueError("not letters")
         return [*prompt[1:-1], "<eos>"]
@@ -125,7 +126,7 @@ def test_nothing_is_searched_where_something_is_known() -> None:
 def test_a_task_that_fails_on_other_words_gets_a_line_not_a_traceback() -> None:
     @config
     class Fails(Compared):
-        def answer(self, prompt: list[str]) -> list[str]:
+        def answer(self, prompt: Sequence[str]) -> list[str]:
             if len(prompt) > 10:
                 raise RuntimeError("too long for me")
             return super().answer(prompt)

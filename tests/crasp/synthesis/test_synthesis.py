@@ -1,5 +1,5 @@
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -86,7 +86,16 @@ def test_counterexamples_refine_the_search() -> None:
 
 
 def test_examples_instead_of_a_function() -> None:
-    examples = {"aab": True, "ab": False, "": False, "b": False, "a": True, "abab": False, "aaabb": True, "ba": False}
+    examples: dict[Sequence[str], bool] = {
+        "aab": True,
+        "ab": False,
+        "": False,
+        "b": False,
+        "a": True,
+        "abab": False,
+        "aaabb": True,
+        "ba": False,
+    }
     found = synthesize(examples, "ab")
     assert found.program is not None
     assert found.checked == len(examples)

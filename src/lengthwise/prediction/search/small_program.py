@@ -38,6 +38,7 @@ def search_programs(task: Task, note: Callable[[str], None]) -> tuple[list[Evide
             f"no program was searched: the task has {len(first.answers)} answers, and 2 to {MOST_ANSWERS} are tried",
         )
     note(f"searching for small C-RASP programs over {len(first.alphabet)} symbols (a few seconds)")
+    found: list[Synthesis] = []
     try:
         for periods, distances in SPACES:
             found = [_search(words_of_task(task, task.name, answer), periods, distances) for answer in answers]
