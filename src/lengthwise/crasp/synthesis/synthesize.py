@@ -53,7 +53,6 @@ def synthesize(
     periods: Sequence[int] = (),
     distances: Sequence[int] = (),
     members: Sequence[Word] = (),
-    seed: int = 0,
     most: int = MOST_CANDIDATES,
 ) -> Synthesis:
     """Find the smallest program for ``target``: labelled words, or a function from words to labels.
@@ -85,7 +84,7 @@ def synthesize(
         searched += search.searched
         wrong: Word | None = None
         if found is not None and examples is None:
-            wrong, checked = first_wrong_word(found[0], ask, len(alphabet), bos, seed, members)
+            wrong, checked = first_wrong_word(found[0], ask, len(alphabet), bos, 0, members)
         if wrong is None:
             program, size = found or (None, None)
             return Synthesis(
