@@ -157,7 +157,8 @@ def predict_program(program: Program, name: str, systems: tuple[PositionSystem, 
 
 def structure_row(task: Task, scheme: str) -> StructureRow:
     """Sparsity and span at `LENGTHS`, or at the nearest lengths of the task; raises `LengthwiseError` without any."""
-    built = SCHEMES.build(scheme)
+    # Long sequences need more ids than a scheme has by default.
+    built = SCHEMES.build(scheme, max_position=1 << 30)
     lengths = tuple(dict.fromkeys(_nearest(task, length) for length in LENGTHS))
     found = [structure(task, built, length, stream(0, "predict", length), size=ROWS) for length in lengths]
     columns = [(s.parents, s.selectors, s.both) for s in found]
