@@ -91,7 +91,11 @@ def _row(model: Transformer, tokens: Tensor, ids: Tensor) -> Tensor:
         x = state["table.weight"][token].clone()
         added = model.encoding.embed(one(t))
         stream_.append(x if added is None else x + added[0, 0])
-    for layer in range(config.layers):
+    start = [x.clone() for x in stream_]
+    for step in range(config.loops * config.layers):
+        layer = step % config.layers
+        if step > 0 and layer == 0:
+            stream_ = [x + again for x, again in zip(stream_, start, strict=True)]
         name, encoding = f"blocks.{layer}", model.encoding.layer(layer)
         window = encoding.window or len(tokens)
         gains = next((state[key].flatten() for key in state if key.startswith(f"{name}.attention.gain")), None)

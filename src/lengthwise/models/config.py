@@ -15,12 +15,16 @@ class ModelConfig:
     for a query that sees i keys (a choice of ours; None switches it off). ``norm`` ``peri`` is RMSNorm before *and
     after* attention and MLP (Kim et al. 2025, Peri-LN): what is added keeps its direction and loses its size.
 
+    ``loops`` runs the layers that many times in a row with the same weights; before every loop but the first the
+    embedded input is added again (input injection, Bansal et al. 2022).
+
     ``init`` ``small`` draws matrices from N(0, 0.02²), and the token table and the heads from N(0, ``table_std``²).
     ``fan_in`` draws the token table from N(0, 1) and matrices from N(0, 1/fan_in); those that write to the residual
     stream (``attention.out`` and ``down``) are then also scaled by 1/√(2·layers), which ``small`` does not do.
     """
 
     layers: int = 1
+    loops: int = 1
     heads: int = 4
     width: int = 128
     mlp_ratio: int = 4
@@ -36,7 +40,7 @@ class ModelConfig:
     """How position ids are predicted under predictive position coupling."""
 
     def __post_init__(self) -> None:
-        for name in ("layers", "heads", "width", "mlp_ratio"):
+        for name in ("layers", "loops", "heads", "width", "mlp_ratio"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.width % self.heads:

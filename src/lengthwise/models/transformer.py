@@ -189,12 +189,14 @@ class Transformer(nn.Module):
             "leave out visible or the cache, or use id_head classification",
         )
         contexts = self.contexts(position_ids, cache, visible)
-        x = self.embed(input_ids, position_ids)
-        for layer, (block, context) in enumerate(zip(self.blocks, contexts, strict=True)):
-            if layer == len(self.blocks) - 1 and at is not None and not (pointing or context.encoding.has_scores):
+        x = start = self.embed(input_ids, position_ids)
+        last = self.config.loops * len(self.blocks) - 1
+        for step, context in enumerate(contexts * self.config.loops):
+            x = x + start if step > 0 and step % len(self.blocks) == 0 else x  # Every loop gets the input again.
+            if step == last and at is not None and not (pointing or context.encoding.has_scores):
                 # Of the last layer nothing else is read. A pointing head and scores by content read all tokens.
                 context, at = context.for_queries(at), None
-            x = block(x, context, cache, layer)
+            x = self.blocks[step % len(self.blocks)](x, context, cache, step)
         hidden = self.norm(x)
         position: tuple[IdPrediction, ...] = ()
         if self.position_head is not None:
@@ -215,13 +217,15 @@ class Transformer(nn.Module):
     def attention(
         self, input_ids: Int[Tensor, "B T"], position_ids: Int[Tensor, "B T L"], at: slice
     ) -> Float[Tensor, "layers B H A T"]:
-        """The attention weights of the queries ``at`` in every layer."""
-        x, found = self.embed(input_ids, position_ids), []
-        for layer, (block, context) in enumerate(zip(self.blocks, self.contexts(position_ids), strict=True)):
+        """The attention weights of the queries ``at`` in every layer, loop by loop."""
+        found, x = [], (start := self.embed(input_ids, position_ids))
+        for step, context in enumerate(self.contexts(position_ids) * self.config.loops):
+            block = self.blocks[step % len(self.blocks)]
+            x = x + start if step > 0 and step % len(self.blocks) == 0 else x
             some = context if context.encoding.has_scores else context.for_queries(at)
             weights = block.attention.weights(block.norm1(x), some)
             found.append(weights[:, :, at] if context.encoding.has_scores else weights)
-            x = block(x, context, None, layer)
+            x = block(x, context, None, step)
         return torch.stack(found)
 
     def contexts(
@@ -247,7 +251,6 @@ class Transformer(nn.Module):
         if visible is not None:
             bias = mask_keys(visible, bias)
         queries, keys = ids.shape[1], key_ids.shape[1]
-        # A window of at least all keys changes nothing.
         window = encoding.window if encoding.window is not None and encoding.window < keys else None
         if window is not None or (queries > 1 and (bias is not None or keys > queries)):
             mask = causal_mask(queries, keys, key_ids.device, window)

@@ -23,12 +23,12 @@ MOST = 60.0
 def covers(transformer: Transformer) -> bool:
     """Whether `SharedWindow` supports this transformer.
 
-    It needs two layers or more, RMSNorm, linear layers without biases, no log-length factor, and one encoding for all
-    layers that has no window and does not depend on the tokens' content, and whose rotations, if any, act alike on the
-    pairs of queries and keys.
+    It needs two layers or more, one loop, RMSNorm, linear layers without biases, no log-length factor, and one encoding
+    for all layers that has no window and does not depend on the tokens' content, and whose rotations, if any, act alike
+    on the pairs of queries and keys.
     """
     config, encoding = transformer.config, transformer.encoding
-    if config.layers < 2 or config.norm != "rms" or config.bias or config.log_length is not None:
+    if config.layers < 2 or config.loops > 1 or config.norm != "rms" or config.bias or config.log_length is not None:
         return False
     if encoding.has_scores or not encoding.rotates_keys_alike or encoding.window is not None:
         return False

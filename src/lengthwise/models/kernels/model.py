@@ -107,12 +107,14 @@ class FlatTransformer(nn.Module):
         """One flat batch."""
         contexts = self.contexts(groups, position_ids, visible)
         x, positions = self.table(input_ids), self.encoding.embed(position_ids)
-        x = x if positions is None else x + positions
+        x = start = x if positions is None else x + positions
         pointing = self.position_head is not None and self.position_head.points
-        for layer, (block, context) in enumerate(zip(self.blocks, contexts, strict=True)):
-            if layer == len(self.blocks) - 1 and at is not None and not (pointing or context.encoding.has_scores):
+        last = self.config.loops * len(self.blocks) - 1
+        for step, context in enumerate(contexts * self.config.loops):
+            x = x + start if step > 0 and step % len(self.blocks) == 0 else x
+            if step == last and at is not None and not (pointing or context.encoding.has_scores):
                 context, at = context.for_queries(at), None
-            x = block(x, context)
+            x = self.blocks[step % len(self.blocks)](x, context)
         hidden = self.norm(x)
         position = () if self.position_head is None else self.position_head(hidden, position_ids, at, groups)
         hidden = hidden if at is None else take(hidden, at)

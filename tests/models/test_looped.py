@@ -1,0 +1,79 @@
+"""Looped layers: against the unrolled model, with a cache, with more loops than in training, and when they stop."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.models.cache import Cache
+from lengthwise.models.config import ModelConfig
+from lengthwise.models.looped import adaptive_loops, with_loops
+from lengthwise.models.transformer import Transformer
+from lengthwise.positions.schemes.sequential import Sequential
+from oracle import SMALL, rough_model, slow_logits, some_inputs
+
+SCHEME = Sequential(max_position=40)
+LOOPED = dataclasses.replace(SMALL, loops=3)
+
+
+def model_and_inputs(
+    config: ModelConfig = LOOPED, encoding: str = "rope"
+) -> tuple[Transformer, torch.Tensor, torch.Tensor]:
+    inputs = some_inputs("copy", SCHEME, length=4)
+    return rough_model("copy", SCHEME, encoding, config), inputs.input_ids, inputs.position_ids
+
+
+@pytest.mark.parametrize("encoding", ["learned", "rope(window=3)+nope", "cope"])
+def test_loops_equal_the_slow_model(encoding: str) -> None:
+    model, tokens, ids = model_and_inputs(encoding=encoding)
+    slow, whole = slow_logits(model, tokens, ids), model(tokens, ids).logits
+    assert torch.allclose(whole, slow, atol=1e-4, rtol=1e-4)
+    some = torch.tensor([1, 4])
+    assert torch.allclose(model(tokens, ids, at=some).logits, slow[:, some], atol=1e-4, rtol=1e-4)
+    cache = Cache(capacity=tokens.shape[1])
+    parts = [model(tokens[:, t : t + 2], ids[:, t : t + 2], cache=cache) for t in range(0, tokens.shape[1], 2)]
+    assert torch.allclose(torch.cat([part.logits for part in parts], dim=1), whole, atol=1e-4)
+    assert len(model.attention(tokens, ids, slice(None))) == 6
+
+
+def test_parameters_do_not_grow_with_loops() -> None:
+    looped, _, _ = model_and_inputs()
+    assert looped.parameter_count == model_and_inputs(SMALL)[0].parameter_count
+    with pytest.raises(ValueError, match="loops must be at least 1, got 0"):
+        ModelConfig(loops=0)
+
+
+def test_another_number_of_loops_shares_the_parameters() -> None:
+    model, tokens, ids = model_and_inputs()
+    other = with_loops(model, 5)
+    assert (model.config.loops, other.config.loops) == (3, 5)
+    assert [id(p) for p in other.parameters()] == [id(p) for p in model.parameters()]
+    assert not torch.allclose(other(tokens, ids).logits, model(tokens, ids).logits, atol=1e-3)
+    with pytest.raises(LengthwiseError, match="loops must be at least 1, got 0"):
+        with_loops(model, 0)
+
+
+@pytest.mark.parametrize("rule", ["confidence", "unchanged"])
+def test_each_sequence_stops_by_its_own_rule(rule) -> None:
+    model, tokens, ids = model_and_inputs()
+    at, most = slice(3, 7), 6
+    found = adaptive_loops(model, tokens, ids, at, most=most, rule=rule)
+    every = [with_loops(model, count)(tokens, ids, at=at).logits for count in range(1, most + 1)]
+    for row in range(len(tokens)):
+        answers = [logits[row].argmax(-1).tolist() for logits in every]
+        if rule == "confidence":
+            losses = [-logits[row].log_softmax(-1).amax(-1).sum().item() for logits in every]
+            expected = 1 + losses.index(min(losses))
+        else:
+            expected = next((n for n in range(2, most + 1) if answers[n - 1] == answers[n - 2]), most)
+        assert int(found.loops[row]) == expected
+        assert torch.allclose(found.logits[row], every[expected - 1][row], atol=1e-5)
+
+
+def test_at_least_one_loop_is_needed() -> None:
+    model, tokens, ids = model_and_inputs()
+    with pytest.raises(LengthwiseError, match="number of loops must be at least 1, got 0"):
+        adaptive_loops(model, tokens, ids, slice(None), most=0)
