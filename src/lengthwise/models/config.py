@@ -24,7 +24,6 @@ class ModelConfig:
     """
 
     layers: int = 1
-    loops: int = 1
     heads: int = 4
     width: int = 128
     mlp_ratio: int = 4
@@ -38,6 +37,7 @@ class ModelConfig:
     table_std: float = 0.05
     id_head: Literal["classification", "pointer"] = "classification"
     """How position ids are predicted under predictive position coupling."""
+    loops: int = 1
 
     def __post_init__(self) -> None:
         for name in ("layers", "loops", "heads", "width", "mlp_ratio"):
