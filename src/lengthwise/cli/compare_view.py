@@ -45,7 +45,8 @@ def draw(console: Console, comparison: Comparison) -> None:
     table = comparison_table(values)
     console.print(Text(table.caption, style="bold"), soft_wrap=True)
     console.print()
-    _rows(console, table.columns, table.rows)
+    # The setting of the best system is shown below; the others are in comparison.json.
+    _rows(console, table.columns[:-1], tuple(row[:-1] for row in table.rows))
     console.print()
     for note in notes_of(values):
         console.print(Text(note, style="dim"), soft_wrap=True)
@@ -61,7 +62,7 @@ def _rows(console: Console, columns: tuple[str, ...], rows: tuple[tuple[Any, ...
 
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for index, column in enumerate(columns):
-        shown.add_column(column, no_wrap=index == 0)
+        shown.add_column(column, no_wrap=index in (0, 1, 2, 6))
     for row in rows:
         shown.add_row(*[Text("–" if cell is None else str(cell), style="bold" if not i else "") for i, cell in
                         enumerate(row)])  # fmt: skip

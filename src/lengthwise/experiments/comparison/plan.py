@@ -40,7 +40,7 @@ class Setting:
     def text(self) -> str:
         """The setting in words."""
         layers = f"{self.layers} layer{'s' if self.layers > 1 else ''}"
-        return f"{layers}, lr {self.lr:g}, weight decay {self.weight_decay:g}"
+        return f"{layers}, lr {self.lr:g}"
 
 
 GRID = (Setting(1, 3e-3, 0.1), Setting(2, 1e-3, 0.1))

@@ -22,9 +22,9 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
 
 def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
     seeds = row["seeds"]
-    each = ", ".join(str(seed["reach"]) if seed["fitted"] else "unfitted" for seed in seeds)
+    each = " ".join(str(seed["reach"]) if seed["fitted"] else "×" for seed in seeds)
     rates = sorted(seed["in_distribution"] for seed in seeds)
-    reach = row["reach"] if row["fitted"] else ("diverged" if row["diverged"] else "not fitted" if seeds else "not run")
+    reach = row["reach"] if row["fitted"] else ("diverged" if row["diverged"] else "unfitted" if seeds else "not run")
     return (
         row["system"],
         reach,
@@ -57,7 +57,7 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
         if row["fitted"] < len(row["seeds"])
     ]
     if unfitted:
-        notes.append(f"not fitted, which counts as 0 and says nothing about length: {', '.join(unfitted)}")
+        notes.append(f"× is not fitted, which counts as 0 and says nothing about length: {', '.join(unfitted)}")
     lengths = next((row["structure_lengths"] for row in rows if row["structure_lengths"]), None)
     if lengths:
         notes.append(f"k and span: sparsity and span at lengths {lengths[0]} to {lengths[-1]}")
