@@ -94,6 +94,14 @@ def test_ids_of_the_answer_are_given_only_where_they_give_nothing_away():
     assert coupled_system(TASKS.build("addition")) == System("coupled", "learned")
     assert coupled_system(TASKS.build("sort")) == System("predictive-coupling", "learned")
     assert all(system.scheme != "coupled" for system in sensible_systems(TASKS.build("sort")))
+    with pytest.raises(LengthwiseError, match="would give the answer of task 'sort' away"):
+        chosen_systems(TASKS.build("sort"), ["coupled+rope"])
+
+
+def test_all_systems_are_those_that_can_be_trained_as_they_are():
+    names = [system.name for system in sensible_systems(TASKS.build("addition"))]
+    assert {"coupled+learned", "abacus+learned", "pose+rope", "nope", "sequential+cope"} <= set(names)
+    assert not {"sequential+yarn", "own-rule+learned", "abacus+rope", "sequential+layers"} & set(names)
 
 
 def test_systems_by_short_names():

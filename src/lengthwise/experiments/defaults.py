@@ -83,7 +83,7 @@ def roomy_scheme(task: Task, name: str, longest: int) -> PositionScheme:
     if isinstance(scheme, Coupled):
         draw = "pose" if task.place_rule == "next" else "sorted"
         return dataclasses.replace(scheme, draw=draw, max_position=_room(_places(task, longest)))
-    if scheme.uses_places:
+    if scheme.uses_places and scheme.one_id_per_place:
         return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": _room(_places(task, longest))})
     room = _room(_tokens(task, longest))
     return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": room})
