@@ -13,6 +13,17 @@ from lengthwise.core.errors import LengthwiseError
 if TYPE_CHECKING:
     from lengthwise.hf.attach import attach as attach
     from lengthwise.hf.attach import detach as detach
+    from lengthwise.hf.data import collate as collate
+    from lengthwise.hf.data import dataset as dataset
+    from lengthwise.hf.data import text_dataset as text_dataset
+    from lengthwise.hf.own.card import model_card as model_card
+    from lengthwise.hf.own.card import save_with_card as save_with_card
+    from lengthwise.hf.own.configuration import LengthwiseConfig as LengthwiseConfig
+    from lengthwise.hf.own.convert import decode as decode
+    from lengthwise.hf.own.convert import encode_prompt as encode_prompt
+    from lengthwise.hf.own.convert import from_run as from_run
+    from lengthwise.hf.own.convert import to_run as to_run
+    from lengthwise.hf.own.modeling import LengthwiseForCausalLM as LengthwiseForCausalLM
     from lengthwise.hf.rules.base import IdRule as IdRule
     from lengthwise.hf.rules.counting import Abacus as Abacus
     from lengthwise.hf.rules.counting import Interpolated as Interpolated
@@ -27,6 +38,17 @@ _HOMES = {
     "Interpolated": "lengthwise.hf.rules.counting",
     "Restart": "lengthwise.hf.rules.counting",
     "SchemeIds": "lengthwise.hf.rules.from_scheme",
+    "LengthwiseConfig": "lengthwise.hf.own.configuration",
+    "LengthwiseForCausalLM": "lengthwise.hf.own.modeling",
+    "from_run": "lengthwise.hf.own.convert",
+    "to_run": "lengthwise.hf.own.convert",
+    "encode_prompt": "lengthwise.hf.own.convert",
+    "decode": "lengthwise.hf.own.convert",
+    "model_card": "lengthwise.hf.own.card",
+    "save_with_card": "lengthwise.hf.own.card",
+    "collate": "lengthwise.hf.data",
+    "dataset": "lengthwise.hf.data",
+    "text_dataset": "lengthwise.hf.data",
     "attach": "lengthwise.hf.attach",
     "detach": "lengthwise.hf.attach",
 }
@@ -38,10 +60,21 @@ __all__ = [
     "CoupledPlaces",
     "IdRule",
     "Interpolated",
+    "LengthwiseConfig",
+    "LengthwiseForCausalLM",
     "Restart",
     "SchemeIds",
     "attach",
+    "collate",
+    "dataset",
+    "decode",
     "detach",
+    "encode_prompt",
+    "from_run",
+    "model_card",
+    "save_with_card",
+    "text_dataset",
+    "to_run",
 ]
 
 

@@ -1,0 +1,135 @@
+"""Tasks as data sets of Hugging Face, and the collator that pads them and keeps their position ids.
+
+The column with position ids is called ``place_ids``: collators of other packages that rewrite ``position_ids``, and
+drop the loss wherever such an id is 0, leave it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from datasets import IterableDataset
+from torch import Tensor
+
+from lengthwise.audit.wording import text_of
+from lengthwise.core.batch import NOT_SCORED, Batch
+from lengthwise.core.errors import require
+from lengthwise.core.rng import stream
+from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.tasks import TASKS, Task
+
+PADDING: dict[str, int] = {"labels": NOT_SCORED, "place_ids": 0, "attention_mask": 0, "allowed": 0}
+"""What pads each column; ``input_ids`` are padded by the collator's ``pad``."""
+
+
+def dataset(
+    task: str | Task | dict[str, Any],
+    lengths: Sequence[int],
+    *,
+    scheme: str | PositionScheme | dict[str, Any] | None = None,
+    size: int | None = None,
+    rows: int = 16,
+    seed: int = 0,
+) -> IterableDataset:
+    """Sequences of a task as rows with ``input_ids`` and ``labels`` (unshifted, -100 where nothing is scored).
+
+    With a ``scheme`` there are ``place_ids`` [T, L], too, drawn as in training; tasks with several right next tokens
+    have ``allowed`` [T, V]. Runs of ``rows`` rows have one length, drawn from ``lengths``. Without a ``size`` the data
+    never ends. Raises `LengthwiseError` for a length without instances.
+    """
+    built = TASKS.build(task)
+    ids = None if scheme is None else SCHEMES.build(scheme)
+    _check_lengths(built, lengths)
+
+    def generate() -> Iterator[dict[str, Any]]:
+        for number, batch in enumerate(_batches(built, lengths, size, rows, seed)):
+            placed = None
+            if ids is not None:
+                placed = ids.assign(batch.places, built.levels, stream(seed, "hf", "ids", number))
+            for row in range(batch.size):
+                found = {"input_ids": batch.input_ids[row].tolist(), "labels": batch.labels[row].tolist()}
+                if placed is not None:
+                    found["place_ids"] = placed[row].tolist()
+                if batch.allowed is not None:
+                    found["allowed"] = batch.allowed[row].tolist()
+                yield found
+
+    return IterableDataset.from_generator(generate)
+
+
+def text_dataset(
+    task: str | Task | dict[str, Any],
+    lengths: Sequence[int],
+    tokenizer: Any,
+    *,
+    separator: str = " ",
+    size: int | None = None,
+    rows: int = 16,
+    seed: int = 0,
+) -> IterableDataset:
+    """Sequences of a task as text in the tokens of any ``tokenizer``, with ``labels`` on the answer only.
+
+    Words of the task are joined by ``separator``; its special tokens are left out, and the tokenizer's end token is
+    appended. Rows also hold ``prompt`` and ``answer`` as text. Raises `LengthwiseError` for a task that scores tokens
+    before its prompt has ended.
+    """
+    built = TASKS.build(task)
+    _check_lengths(built, lengths)
+
+    def generate() -> Iterator[dict[str, Any]]:
+        for batch in _batches(built, lengths, size, rows, seed):
+            for row in range(batch.size):
+                prompt, answer = text_of(batch, row, separator)
+                before = tokenizer(prompt)["input_ids"]
+                after = tokenizer(separator + answer, add_special_tokens=False)["input_ids"]
+                if tokenizer.eos_token_id is not None:
+                    after = [*after, tokenizer.eos_token_id]
+                yield {
+                    "input_ids": before + after,
+                    "labels": [NOT_SCORED] * len(before) + after,
+                    "prompt": prompt,
+                    "answer": answer,
+                }
+
+    return IterableDataset.from_generator(generate)
+
+
+def collate(*, left: bool = False, pad: int = 0, multiple: int = 1) -> Callable[[Sequence[dict[str, Any]]], Any]:
+    """A function that pads rows to one length, for `Trainer` and for loops; every other column is left out.
+
+    Adds ``attention_mask``. ``left`` pads in front, as generation needs it; ``multiple`` rounds the length up.
+    """
+
+    def joined(rows: Sequence[dict[str, Any]]) -> dict[str, Tensor]:
+        width = -(-max(len(row["input_ids"]) for row in rows) // multiple) * multiple
+        filled = [{**row, "attention_mask": [1] * len(row["input_ids"])} for row in rows]
+        padding = {"input_ids": pad, **PADDING}
+        names = [name for name in padding if all(name in row for row in filled)]
+        return {name: torch.stack([_padded(row[name], width, padding[name], left) for row in filled]) for name in names}
+
+    return joined
+
+
+def _padded(values: Any, width: int, filler: int, left: bool) -> Tensor:
+    given = torch.as_tensor(values)
+    result = given.new_full((width, *given.shape[1:]), filler)
+    result[width - len(given) if left else 0 : width if left else len(given)] = given
+    return result
+
+
+def _batches(task: Task, lengths: Sequence[int], size: int | None, rows: int, seed: int) -> Iterator[Batch]:
+    """Batches of one length each, the last one smaller."""
+    number, done = 0, 0
+    while size is None or done < size:
+        rng = stream(seed, "hf", "data", number)
+        count = rows if size is None else min(rows, size - done)
+        yield task.batch(lengths[int(rng.integers(len(lengths)))], count, rng)
+        number, done = number + 1, done + count
+
+
+def _check_lengths(task: Task, lengths: Sequence[int]) -> None:
+    require(len(lengths) > 0, "give at least one length")
+    for length in lengths:
+        task.batch(length, 1, stream(0, "hf", "check"))

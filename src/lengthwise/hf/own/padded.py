@@ -1,0 +1,60 @@
+"""The readable transformer on rows with padding: no token attends to it, with and without a cache."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from lengthwise.core.errors import require
+from lengthwise.models.cache import Cache
+from lengthwise.models.position_head import IdPrediction
+from lengthwise.models.transformer import AttentionContext, Transformer, TransformerOutput, causal_mask
+
+
+def forward(
+    model: Transformer,
+    input_ids: Int[Tensor, "B Q"],
+    ids: Int[Tensor, "B Q L"],
+    mask: Bool[Tensor, "B T"] | None,
+    cache: Cache | None,
+) -> TransformerOutput:
+    """`Transformer.forward` for the last Q of T tokens; ``mask`` is False at padding, None where there is none.
+
+    Raises `LengthwiseError` for padding under a pointing id head, which would point at it.
+    """
+    if mask is None or bool(mask.all()):
+        return model(input_ids, ids, cache=cache)
+    require(
+        model.position_head is None or not model.position_head.points,
+        "a model with id_head 'pointer' can't be given padding; give prompts of one length, or one at a time",
+    )
+    context = _without_padding(model, model.context(ids, cache), mask, input_ids.shape[1])
+    x = model.embed(input_ids, ids)
+    for layer, block in enumerate(model.blocks):
+        x = block(x, context, cache, layer)
+    hidden = model.norm(x)
+    position: tuple[IdPrediction, ...] = ()
+    if model.position_head is not None:
+        position = model.position_head(hidden, context.key_ids, None, cache)
+    if cache is not None:
+        cache.length += input_ids.shape[1]
+    return TransformerOutput(model.logits(hidden), position)
+
+
+def _without_padding(
+    model: Transformer, context: AttentionContext, mask: Bool[Tensor, "B T"], queries: int
+) -> AttentionContext:
+    """The context with −∞ at padded keys, and log-length factors that count tokens only; padding sees itself."""
+    keys = mask.shape[1]
+    bias = causal_mask(queries, keys, mask.device) if context.bias is None else context.bias
+    itself = torch.eye(keys, dtype=torch.bool, device=mask.device)[keys - queries :]
+    hidden = ~mask[:, None, None, :] & ~itself
+    scale = None
+    if model.config.log_length is not None:
+        count = (mask.long().cumsum(1) + ~mask)[:, None, keys - queries :, None]
+        scale = count.to(model.table.weight.dtype).log() / math.log(model.config.log_length)
+    return dataclasses.replace(context, bias=bias.masked_fill(hidden, -math.inf), scale=scale)

@@ -1,0 +1,155 @@
+"""Every task as a data set of Hugging Face; `Trainer` trains stock and own models on it and keeps the ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny import tiny
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast, Trainer, TrainingArguments
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.hf import (
+    CoupledPlaces,
+    LengthwiseConfig,
+    LengthwiseForCausalLM,
+    attach,
+    collate,
+    dataset,
+    text_dataset,
+)
+from lengthwise.tasks import TASKS
+
+
+@pytest.mark.parametrize("name", sorted(TASKS))
+def test_rows_of_every_task(name: str):
+    task = TASKS.build(name)
+    length = task.lengths(1, 12)[-1]
+    rows = list(dataset(task, [length], scheme="coupled", size=5, rows=3, seed=1))
+    again = list(dataset(name, [length], scheme="coupled", size=5, rows=3, seed=1))
+    assert len(rows) == 5
+    assert rows == again
+    for row in rows:
+        tokens, labels = np.array(row["input_ids"]), np.array(row["labels"])
+        assert ((labels == tokens) | (labels == -100)).all()
+        assert np.shape(row["place_ids"]) == (len(tokens), len(task.levels))
+        assert "allowed" not in row or np.shape(row["allowed"]) == (len(tokens), len(task.vocab))
+    texts = [task.vocab.decode(row["input_ids"]) for row in rows]
+    if "allowed" not in rows[0]:
+        for text, row in zip(texts, rows, strict=True):
+            prompt = next(index for index, label in enumerate(row["labels"]) if label != -100)
+            if all(label != -100 for label in row["labels"][prompt:]):
+                assert task.solve(text[:prompt]) == text[prompt:]
+
+
+def test_data_without_a_size_never_ends():
+    rows = iter(dataset("addition", [2, 5]))
+    assert {len(next(rows)["input_ids"]) for _ in range(400)} == {3 * 2 + 5, 3 * 5 + 5}
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_the_collator_pads_and_keeps_ids(left: bool):
+    rows = list(dataset("addition", [2, 5], scheme="coupled", size=40))
+    batch = collate(left=left, multiple=8)(rows)
+    assert batch["input_ids"].shape[1] == 24
+    for index, row in enumerate(rows):
+        inside = batch["attention_mask"][index].bool()
+        for name in ("input_ids", "labels", "place_ids"):
+            assert batch[name][index][inside].tolist() == row[name]
+        assert (batch["labels"][index][~inside] == -100).all()
+        assert (batch["input_ids"][index][~inside] == 0).all()
+        assert inside[-1] or not left
+
+
+def test_place_zero_keeps_its_loss():
+    """Collators that pack rows set the label to -100 wherever ``position_ids`` is 0; ours has no such column."""
+    row = next(iter(dataset("copy", [3], scheme="coupled", size=1)))
+    zero = [label for label, place in zip(row["labels"], row["place_ids"], strict=True) if place == [0]]
+    assert zero[-1] != -100, "the scored end token has place 0"
+    packed = [-100 if place == [0] else label for label, place in zip(row["labels"], row["place_ids"], strict=True)]
+    assert packed != row["labels"], "under the name position_ids its loss would be lost"
+    batch = collate()([row])
+    assert "position_ids" not in batch
+    assert batch["labels"][0].tolist() == row["labels"]
+
+
+def trained(model: Any, rows: Any, folder: Path, steps: int = 3) -> Any:
+    arguments = TrainingArguments(
+        str(folder), max_steps=steps, per_device_train_batch_size=8, learning_rate=1e-2, report_to=[],
+        save_strategy="no",
+        use_cpu=True, disable_tqdm=True, logging_strategy="no",
+    )  # fmt: skip
+    trainer = Trainer(model=model, args=arguments, train_dataset=rows, data_collator=collate())
+    return trainer.train()
+
+
+def test_trainer_gives_our_model_its_ids(tmp_path: Path):
+    found = Experiment.from_json(
+        {
+            "task": {"name": "variable-assignment"},
+            "scheme": {"name": "predictive-coupling"},
+            "encoding": {"name": "rope"},
+        }
+    )
+    seen: list[torch.Tensor] = []
+
+    model = LengthwiseForCausalLM(LengthwiseConfig.of(found))
+    model.register_forward_pre_hook(lambda module, args, kwargs: seen.append(kwargs["place_ids"]), with_kwargs=True)
+    rows = dataset(found.task, [3, 6], scheme=found.scheme, size=64)
+    result = trained(model, rows, tmp_path)
+    assert seen
+    assert all(ids is not None and ids.shape[2] == 2 for ids in seen)
+    assert result.training_loss > 0
+
+
+def test_trainer_trains_a_stock_model_under_a_rule(tmp_path: Path):
+    task = TASKS.build("copy")
+    seen: list[torch.Tensor] = []
+    rule = CoupledPlaces(task)
+
+    def spied(tokens: torch.Tensor) -> torch.Tensor:
+        found = rule.ids(tokens, (tokens != 0).sum(1), True)
+        seen.append(found)
+        return found
+
+    model = attach(tiny("llama", vocab=len(task.vocab)), spied)
+    before = model.model.embed_tokens.weight.clone()
+    trained(model, dataset(task, [2, 4], size=64), tmp_path)
+    assert len(seen) >= 3
+    assert not torch.equal(before, model.model.embed_tokens.weight)
+
+
+def tokenizer() -> Any:
+    words = ["[UNK]", "</s>", *"0123456789+="]
+    inner = Tokenizer(models.WordLevel({word: index for index, word in enumerate(words)}, unk_token="[UNK]"))
+    inner.pre_tokenizer = pre_tokenizers.Whitespace()
+    return PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="</s>", unk_token="[UNK]")
+
+
+def test_text_in_the_tokens_of_any_tokenizer():
+    task, words = TASKS.build("addition"), tokenizer()
+    for row in text_dataset(task, [2, 3], words, size=6):
+        prompt, answer = row["prompt"].split(), row["answer"].split()
+        assert task.solve(["<bos>", *prompt]) == [*answer, "<eos>"]
+        assert words.convert_ids_to_tokens(row["input_ids"]) == [*prompt, *answer, "</s>"]
+        assert row["labels"] == [-100] * len(prompt) + row["input_ids"][len(prompt) :]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: dataset("addition", []), "at least one length"),
+        (lambda: dataset("addition", [0]), "no instances of length 0"),
+        (lambda: dataset("additon", [3]), "Did you mean 'addition'?"),
+        (lambda: next(iter(text_dataset("language", [3], tokenizer()))), "choose another task"),
+    ],
+)
+def test_refusals_are_one_line(call: Any, says: str):
+    with pytest.raises(LengthwiseError) as error:
+        call()
+    assert says in str(error.value)

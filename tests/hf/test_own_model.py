@@ -1,0 +1,216 @@
+"""Our transformer as a `PreTrainedModel`: the same tokens and ids as our own generator, saved, loaded and adapted."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.trained import load_trained
+from lengthwise.hf import LengthwiseConfig, LengthwiseForCausalLM, decode, encode_prompt, from_run, model_card, to_run
+from lengthwise.models.config import ModelConfig
+from lengthwise.models.generate import generate
+from lengthwise.models.inputs import Inputs
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.training.loss import next_token_loss
+
+TINY = ModelConfig(layers=2, heads=2, width=16, log_length=20)
+
+
+def experiment(
+    task: str = "variable-assignment", scheme: Any = None, encoding: str = "rope", **model: Any
+) -> Experiment:
+    scheme = scheme or {"name": "predictive-coupling", "max_position": 400}
+    scheme = {"name": scheme} if isinstance(scheme, str) else scheme
+    found = Experiment.from_json({"task": {"name": task}, "scheme": scheme, "encoding": {"name": encoding}})
+    return dataclasses.replace(found, model=dataclasses.replace(TINY, **model))
+
+
+def made(found: Experiment) -> LengthwiseForCausalLM:
+    model = LengthwiseForCausalLM(LengthwiseConfig.of(found)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.mul_(6)
+    # Random weights say <eos> at times, which would end the comparison.
+    model.generation_config.eos_token_id = None
+    return model
+
+
+def own(model: LengthwiseForCausalLM, batch: Any, ids: torch.Tensor, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Tokens and ids by our own generator, row by row and one step at a time, so that <eos> does not end it."""
+    prompt = batch.prompt_length
+    tokens, places = torch.from_numpy(batch.input_ids[:, :prompt]), ids[:, :prompt]
+    for _ in range(steps):
+        new = generate(model.transformer, tokens, places, 1)
+        tokens, places = torch.cat([tokens, new.tokens], 1), torch.cat([places, new.ids], 1)
+    return tokens, places
+
+
+def ids_of(found: Experiment, batch: Any) -> torch.Tensor:
+    return torch.from_numpy(found.scheme.assign(batch.places, found.task.levels, stream(0, "test", "ids")))
+
+
+@pytest.mark.parametrize("head", ["classification", "pointer"])
+@pytest.mark.parametrize("lines", [6, 160])
+def test_predicted_ids_are_those_of_our_own_generator(head: str, lines: int):
+    found = experiment(id_head=head)
+    model = made(found)
+    batch = found.task.batch(lines, 2, stream(0, "test"))
+    prompt, ids = batch.prompt_length, ids_of(found, batch)
+    steps = 12
+    tokens, places = own(model, batch, ids, steps)
+    for cached in (True, False):
+        result = model.generate(
+            torch.from_numpy(batch.input_ids[:, :prompt]), place_ids=ids[:, :prompt], max_new_tokens=steps,
+            do_sample=False, use_cache=cached,
+        )  # fmt: skip
+        assert torch.equal(result, tokens)
+    spied: list[torch.Tensor] = []
+    plain = model._update_model_kwargs_for_generation
+    model._update_model_kwargs_for_generation = lambda *a, **k: (spied.append(a[0].next_place_ids), plain(*a, **k))[1]
+    model.generate(tokens[:, :prompt], place_ids=ids[:, :prompt], max_new_tokens=steps, do_sample=False)
+    assert torch.equal(torch.stack(spied, 1), places[:, prompt:])
+
+
+@pytest.mark.parametrize("encoding", sorted(ENCODINGS))
+def test_padding_in_front_changes_nothing(encoding: str):
+    found = experiment(encoding=encoding)
+    model = made(found)
+    batches = [found.task.batch(lines, 1, stream(0, "test", lines)) for lines in (3, 5, 9)]
+    width, steps = max(batch.prompt_length for batch in batches), 8
+    rows, mask, ids, expected = [], [], [], []
+    for batch in batches:
+        own_ids, prompt = ids_of(found, batch), batch.prompt_length
+        tokens, _ = own(model, batch, own_ids, steps)
+        expected.append(tokens[0, prompt:].tolist())
+        pad = width - prompt
+        rows.append([0] * pad + batch.input_ids[0, :prompt].tolist())
+        mask.append([0] * pad + [1] * prompt)
+        ids.append(torch.cat([torch.zeros(pad, own_ids.shape[2], dtype=torch.long), own_ids[0, :prompt]]))
+    for cached in (True, False):
+        result = model.generate(
+            torch.tensor(rows), attention_mask=torch.tensor(mask), place_ids=torch.stack(ids), max_new_tokens=steps,
+            do_sample=False, use_cache=cached,
+        )  # fmt: skip
+        assert result[:, width:].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "scheme", ["sequential", "randomized", "pose", {"name": "coupled", "draw": "contiguous"}, {"name": "coupled"}]
+)
+def test_ids_that_follow_from_the_tokens_need_not_be_given(scheme: Any):
+    found = experiment("addition", scheme, "learned")
+    model = made(found)
+    batch = found.task.batch(4, 3, stream(0, "test"))
+    prompt = torch.from_numpy(batch.input_ids[:, : batch.prompt_length])
+    results = [
+        model.generate(prompt, max_new_tokens=6, do_sample=False, use_cache=cached, **more)
+        for cached in (True, False)
+        for more in ({}, {"attention_mask": torch.ones_like(prompt)})
+    ]
+    assert all(torch.equal(result, results[0]) for result in results)
+    tokens = prompt
+    for _ in range(6):
+        ids = model.place_ids(tokens)
+        tokens = torch.cat([tokens, model.transformer(tokens, ids).logits[:, -1:].argmax(-1)], 1)
+    assert torch.equal(tokens, results[0])
+
+
+@pytest.mark.parametrize(
+    ("task", "head"),
+    [("variable-assignment", "classification"), ("variable-assignment", "pointer"), ("parity", "classification")],
+)
+def test_the_loss_is_that_of_our_trainer(task: str, head: str):
+    found = experiment(task, id_head=head)
+    model = made(found)
+    batch = found.task.batch(5, 4, stream(0, "test"))
+    inputs = Inputs.of(batch, found.scheme, found.task.levels, stream(0, "test", "ids"))
+    ours = next_token_loss(model.transformer(inputs.input_ids, inputs.position_ids, at=inputs.at), inputs)
+    allowed = None if batch.allowed is None else torch.from_numpy(batch.allowed)
+    loss = model(
+        inputs.input_ids, place_ids=inputs.position_ids, labels=torch.from_numpy(batch.labels), allowed=allowed
+    ).loss
+    assert torch.allclose(loss * inputs.scored, ours.token + ours.position, rtol=1e-4)
+
+
+@pytest.mark.parametrize("encoding", sorted(ENCODINGS))
+def test_save_and_load(encoding: str, tmp_path: Path):
+    found = experiment(encoding=encoding)
+    model = made(found)
+    model.save_pretrained(tmp_path)
+    batch = found.task.batch(5, 2, stream(0, "test"))
+    tokens, ids = torch.from_numpy(batch.input_ids), ids_of(found, batch)
+    for loaded in (LengthwiseForCausalLM.from_pretrained(tmp_path), AutoModelForCausalLM.from_pretrained(tmp_path)):
+        assert loaded.experiment == found
+        assert torch.equal(loaded(tokens, place_ids=ids).logits, model(tokens, place_ids=ids).logits)
+
+
+def test_run_directories_and_back(tmp_path: Path):
+    model = made(experiment())
+    to_run(model, tmp_path / "run")
+    found, transformer = load_trained(tmp_path / "run")
+    assert found == model.experiment
+    again = from_run(tmp_path / "run")
+    for other in (transformer, again.transformer):
+        assert all(torch.equal(a, b) for a, b in zip(model.transformer.parameters(), other.parameters(), strict=True))
+    with pytest.raises(LengthwiseError, match="holds a checkpoint already"):
+        to_run(model, tmp_path / "run")
+
+
+def test_prompts_as_text():
+    model = made(experiment())
+    given = encode_prompt(model, "b 7 c 2 a b ? a")
+    assert given["place_ids"].shape == (1, 9, 2)
+    assert decode(model, given["input_ids"][0]) == "<bos> b 7 c 2 a b ? a"
+    assert model.generate(**given, max_new_tokens=3, do_sample=False).shape == (1, 12)
+    with pytest.raises(LengthwiseError, match="token ids must be in"):
+        decode(model, [10**6])
+
+
+def test_lora_on_top_trains_and_generates():
+    model = made(experiment())
+    wrapped = get_peft_model(model, LoraConfig(target_modules=["qkv", "out"], init_lora_weights=False))
+    given = encode_prompt(model, "b 7 c 2 a b ? a")
+    labels = given["input_ids"].clone()
+    wrapped(**given, labels=labels).loss.backward()
+    assert all(p.grad is not None for name, p in wrapped.named_parameters() if "lora" in name)
+    results = [
+        wrapped.generate(**given, max_new_tokens=5, do_sample=False, use_cache=cached) for cached in (True, False)
+    ]
+    assert torch.equal(*results)
+
+
+def test_the_card_says_what_is_known():
+    text = model_card(made(experiment("addition", "coupled")))
+    assert "No length was measured." in text
+    assert "| 16 | 5 | 1 |" in text
+    assert "generalizes?" in text
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda m, g: m.generate(**g, num_beams=2), "num_beams=1"),
+        (lambda m, g: m.generate(**g, prefill_chunk_size=2), "chunked prefill"),
+        (lambda m, g: m.generate(g["input_ids"], max_new_tokens=2), "encode_prompt"),
+        (lambda m, g: m(g["input_ids"]), "encode_prompt"),
+        (lambda m, g: m.generate(g["input_ids"], place_ids=g["place_ids"][:, 1:], max_new_tokens=2), "[B, T, L]"),
+        (lambda m, g: m(inputs_embeds=torch.zeros(1, 2, 16), input_ids=None), "input_ids"),
+        (lambda m, g: encode_prompt(m, "7 7 7"), "no prompt of task"),
+    ],
+)
+def test_refusals_are_one_line(call: Any, says: str):
+    model = made(experiment())
+    with pytest.raises(LengthwiseError) as error:
+        call(model, encode_prompt(model, "b 7 c 2 a b ? a"))
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
