@@ -146,7 +146,7 @@ def test_text_in_the_tokens_of_any_tokenizer():
         (lambda: dataset("addition", []), "at least one length"),
         (lambda: dataset("addition", [0]), "no instances of length 0"),
         (lambda: dataset("additon", [3]), "Did you mean 'addition'?"),
-        (lambda: next(iter(text_dataset("language", [3], tokenizer()))), "choose another task"),
+        (lambda: next(iter(text_dataset("language", [4], tokenizer()))), "choose another task"),
     ],
 )
 def test_refusals_are_one_line(call: Any, says: str):
