@@ -11,8 +11,9 @@ from torch import Tensor
 
 from lengthwise.core.errors import require
 from lengthwise.models.cache import Cache
+from lengthwise.models.masks import causal_mask, visible_keys_seen
 from lengthwise.models.position_head import IdPrediction
-from lengthwise.models.transformer import AttentionContext, Transformer, TransformerOutput, causal_mask
+from lengthwise.models.transformer import AttentionContext, Transformer, TransformerOutput
 
 
 def forward(
@@ -32,14 +33,14 @@ def forward(
         model.position_head is None or not model.position_head.points,
         "a model with id_head 'pointer' can't be given padding; give prompts of one length, or one at a time",
     )
-    context = _without_padding(model, model.context(ids, cache), mask, input_ids.shape[1])
+    contexts = [_without_padding(model, context, mask, input_ids.shape[1]) for context in model.contexts(ids, cache)]
     x = model.embed(input_ids, ids)
-    for layer, block in enumerate(model.blocks):
+    for layer, (block, context) in enumerate(zip(model.blocks, contexts, strict=True)):
         x = block(x, context, cache, layer)
     hidden = model.norm(x)
     position: tuple[IdPrediction, ...] = ()
     if model.position_head is not None:
-        position = model.position_head(hidden, context.key_ids, None, cache)
+        position = model.position_head(hidden, contexts[0].key_ids, None, cache)
     if cache is not None:
         cache.length += input_ids.shape[1]
     return TransformerOutput(model.logits(hidden), position)
@@ -55,6 +56,8 @@ def _without_padding(
     hidden = ~mask[:, None, None, :] & ~itself
     scale = None
     if model.config.log_length is not None:
-        count = (mask.long().cumsum(1) + ~mask)[:, None, keys - queries :, None]
+        window = context.encoding.window
+        seen = visible_keys_seen(mask, window if window is not None and window < keys else None)
+        count = seen[:, None, keys - queries :, None]
         scale = count.to(model.table.weight.dtype).log() / math.log(model.config.log_length)
     return dataclasses.replace(context, bias=bias.masked_fill(hidden, -math.inf), scale=scale)

@@ -1,0 +1,137 @@
+"""`run_audit`: asks all questions of a plan, reuses answers on disk, and puts the result together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from lengthwise.audit.asker import Asker
+from lengthwise.audit.outcomes import AGAIN, TOO_LONG, RequestFailed, judged
+from lengthwise.audit.questions import Plan, Question, natural_questions, number_grows, sweep_questions
+from lengthwise.audit.store import AnswerStore
+from lengthwise.audit.summary import Asked, best_form, causes, cells_of, with_truncation
+from lengthwise.core.config import digest
+from lengthwise.core.files import locked, write_json
+from lengthwise.prediction.predict import predict_task
+from lengthwise.prediction.systems import position_systems
+from lengthwise.tasks import TASKS
+
+FORMAT = 1
+RESULT = "audit.json"
+Progress = Callable[[int, int], None]
+"""Called with the number of questions that are done and that there are."""
+
+
+def run_audit(asker: Asker, plan: Plan, folder: Path, progress: Progress = lambda done, total: None) -> dict[str, Any]:
+    """Ask in every form, then vary length, distance and number in the best one; writes ``audit.json`` and returns it.
+
+    Answers are kept in ``answers.jsonl`` as they come; a second call asks only what has none. Raises `LengthwiseError`
+    if the model can't be reached, or another process is at work in the folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        store = AnswerStore(folder)
+        try:
+            natural = with_truncation(_ask_all(asker, natural_questions(plan), store, progress))
+            form = best_form(cells_of(natural), plan.forms)
+            varied = with_truncation(_ask_all(asker, sweep_questions(plan, form), store, progress))
+        finally:
+            store.close()
+        result = _result(asker, plan, form, natural, varied)
+        write_json(folder / RESULT, result)
+    return result
+
+
+def _ask_all(asker: Asker, questions: Sequence[Question], store: AnswerStore, progress: Progress) -> list[Asked]:
+    """What became of every question; equal prompts are asked once."""
+    keys = [_key(asker, question) for question in questions]
+    open_ = {}
+    for key, question in zip(keys, questions, strict=True):
+        known = store.get(key)
+        if known is None or known["outcome"] in AGAIN:
+            open_[key] = question
+    done = len(questions) - len(open_)
+    progress(done, len(questions))
+    executor = ThreadPoolExecutor(max_workers=max(1, asker.concurrency))
+    try:
+        futures = [executor.submit(_ask, asker, key, question, store) for key, question in open_.items()]
+        for future in as_completed(futures):
+            future.result()
+            done += 1
+            progress(done, len(questions))
+    finally:
+        # After an error or Ctrl-C, what has not begun is left for the next call.
+        executor.shutdown(cancel_futures=True)
+    return [_asked(question, store.get(key) or {}) for key, question in zip(keys, questions, strict=True)]
+
+
+def _ask(asker: Asker, key: str, question: Question, store: AnswerStore) -> None:
+    budget = budget_of(question)
+    tokens, context = asker.tokens(question.prompt), asker.facts.context
+    if tokens is not None and context is not None and tokens + budget > context:
+        detail = f"{tokens} tokens and {budget} for the answer are more than the context of {context}"
+        store.put(key, {"outcome": TOO_LONG, "detail": detail})
+        return
+    try:
+        reply = asker.ask(question.prompt, budget)
+    except RequestFailed as failure:
+        store.put(key, {"outcome": failure.kind, "detail": failure.detail})
+        return
+    store.put(
+        key, {"outcome": judged(reply, question.expected), "expected": " ".join(question.expected), **reply.to_json()}
+    )
+
+
+def budget_of(question: Question) -> int:
+    """Tokens for an answer: several per word, and room for a label."""
+    return 32 + 6 * len(question.expected)
+
+
+def _key(asker: Asker, question: Question) -> str:
+    return digest({"format": FORMAT, **asker.identity, "prompt": question.prompt, "expected": question.expected})
+
+
+def _asked(question: Question, record: dict[str, Any]) -> Asked:
+    return Asked(
+        question,
+        record["outcome"],
+        record.get("prompt_tokens"),
+        record.get("completion_tokens"),
+        record.get("retries", 0),
+    )
+
+
+def _result(asker: Asker, plan: Plan, form: str, natural: Sequence[Asked], varied: Sequence[Asked]) -> dict[str, Any]:
+    everything = {_key(asker, each.question): each for each in (*natural, *varied)}.values()
+    cells = cells_of(natural) + cells_of(varied)
+    return {
+        "format": FORMAT,
+        "model": asker.facts.to_json(),
+        "warnings": asker.facts.warnings(),
+        "task": TASKS.describe(plan.task),
+        "summary": plan.task.summary,
+        "lengths": list(plan.lengths),
+        "samples": plan.samples,
+        "shots": plan.shots,
+        "seed": plan.seed,
+        "best_form": form,
+        "number_grows": number_grows(plan),
+        "cells": cells,
+        "causes": causes(cells_of(varied)),
+        "theory": _theory(asker, plan),
+        "requests": len(everything),
+        "retries": sum(each.retries for each in everything),
+        "prompt_tokens": sum(each.prompt_tokens or 0 for each in everything),
+        "completion_tokens": sum(each.completion_tokens or 0 for each in everything),
+    }
+
+
+def _theory(asker: Asker, plan: Plan) -> dict[str, str] | None:
+    """The verdict on the model's position encoding, or None where the encoding is not known."""
+    name = asker.facts.encoding
+    if name is None:
+        return None
+    verdict = predict_task(plan.task, position_systems([name])).verdicts[0]
+    return {"system": verdict.system, "answer": verdict.answer, "why": verdict.why}
