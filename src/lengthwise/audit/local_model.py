@@ -31,7 +31,7 @@ class LocalModel(Asker):
         require(path.is_dir() or not looks_local, f"no folder {source}; check the model, or give --endpoint URL")
         try:
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-            self.model = transformers.AutoModelForCausalLM.from_pretrained(
+            self.model: Any = transformers.AutoModelForCausalLM.from_pretrained(
                 source, use_safetensors=True, trust_remote_code=False
             ).eval()
         # The package raises errors without a common type for missing and damaged files.

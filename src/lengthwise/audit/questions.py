@@ -7,7 +7,7 @@ moves what matters away. A larger problem in place of filler makes more words ma
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lengthwise.audit.forms import FORMS, Form
 from lengthwise.audit.relevance import Relevance, relevance
@@ -64,6 +64,7 @@ class Plan:
     shots: int = 4
     forms: tuple[str, ...] = tuple(FORMS)
     seed: int = 0
+    _drawn: dict[tuple[str, int], list[Problem]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         require(len(self.lengths) >= 2, "an audit needs two lengths or more; write e.g. --lengths 5,10,20")
@@ -78,14 +79,19 @@ class Plan:
 
     def problems(self, length: int) -> list[Problem]:
         """The problems of one length; the same in every sweep and form."""
-        return _problems(self.task, length, self.samples, self.seed, "problems")
+        return self._problems("problems", length, self.samples)
 
     def examples(self) -> list[tuple[str, str]]:
         """Problems of the shortest length with their answers."""
         if not self.shots:
             return []
-        found = _problems(self.task, self.lengths[0], self.shots, self.seed, "shots")
+        found = self._problems("shots", self.lengths[0], self.shots)
         return [(problem.text, problem.answer) for problem in found]
+
+    def _problems(self, what: str, length: int, count: int) -> list[Problem]:
+        if (what, length) not in self._drawn:
+            self._drawn[what, length] = _problems(self.task, length, count, self.seed, what)
+        return self._drawn[what, length]
 
 
 def natural_questions(plan: Plan) -> list[Question]:

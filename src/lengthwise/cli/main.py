@@ -51,6 +51,7 @@ def _options(
 def _add_commands() -> None:
     from lengthwise.cli import (
         agreement,
+        audit,
         bench,
         blind,
         check,
@@ -78,7 +79,7 @@ def _add_commands() -> None:
         "verify": verify.verify, "predict": predict.predict, "decide": decide.decide,
         "check-certificates": check_certificates.check_certificates, "couple": couple.couple,
         "regularizer": regularizer.regularizer, "agreement": agreement.agreement, "bench": bench.bench,
-        "influence": influence.influence, "check": check.check, "demo": demo.demo,
+        "influence": influence.influence, "check": check.check, "demo": demo.demo, "audit": audit.audit,
     }.items():  # fmt: skip
         app.command(name)(command)
     app.add_typer(crasp.crasp, name="crasp")

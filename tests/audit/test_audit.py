@@ -1,0 +1,320 @@
+"""An audit tells apart what breaks a model, counts what is no answer apart, and asks nothing twice."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stub_server import Fault, completion, planted, send, serve
+
+from lengthwise.audit.asker import Asker, ModelFacts
+from lengthwise.audit.endpoint import Endpoint
+from lengthwise.audit.outcomes import APART, FAILED, REFUSED, TIMED_OUT, TOO_LONG, TRUNCATED, UNSTOPPED, Reply, judged
+from lengthwise.audit.questions import Plan, natural_questions, sweep_questions
+from lengthwise.audit.run import run_audit
+from lengthwise.audit.store import FILE
+from lengthwise.cli.main import main
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.tasks import TASKS
+
+TASK = TASKS.build("addition")
+PLAN = Plan(TASK, (3, 6, 12), samples=12, shots=2, forms=("lines", "instruction"))
+SMALL = Plan(TASK, (2, 4), samples=3, shots=1, forms=("lines",))
+
+
+def audited(url: str, folder: Path, plan: Plan = PLAN, **settings: Any) -> dict[str, Any]:
+    settings = {"sleep": lambda seconds: None, "retries": 2, "timeout": 5.0, **settings}
+    return run_audit(Endpoint(url, "stub", **settings), plan, folder)
+
+
+def totals(result: dict[str, Any]) -> dict[str, int]:
+    return {name: sum(cell["counts"][name] for cell in result["cells"]) for name in result["cells"][0]["counts"]}
+
+
+@pytest.mark.parametrize(
+    ("what", "fails"),
+    [
+        ("length", lambda before, problem, between: before + problem + between > 12),
+        ("distance", lambda before, problem, between: problem + between > 20 and problem < 20),
+        ("number", lambda before, problem, between: problem > 15),
+    ],
+)
+def test_planted_models_are_told_apart(what: str, fails: Any, tmp_path: Path):
+    with serve(planted(TASK, fails)) as stub:
+        result = audited(stub.url, tmp_path)
+    if what == "distance":
+        # At the largest problem this model is right again, so nothing but the distance may be blamed.
+        assert result["causes"]["breaks"] == ["distance"]
+    else:
+        assert result["causes"]["breaks"] == [what]
+    assert what in result["causes"]["says"]
+
+
+def test_a_model_that_solves_everything_and_one_that_solves_nothing(tmp_path: Path):
+    with serve(planted(TASK, lambda *words: False)) as stub:
+        result = audited(stub.url, tmp_path / "right", Plan(TASK, (3, 6), samples=30, shots=2, forms=("lines",)))
+        assert totals(result)["wrong"] == 0
+        assert result["causes"]["says"] == "None of the three breaks the model at these lengths."
+    with serve(lambda prompt: "nonsense") as stub:
+        result = audited(stub.url, tmp_path / "wrong")
+    assert totals(result)["right"] == 0
+    assert result["causes"]["breaks"] == []
+    assert "fails at the shortest length" in result["causes"]["says"]
+
+
+def test_length_distance_and_number_vary_one_at_a_time():
+    for name in ("addition", "copy", "parity", "sort"):
+        plan = Plan(TASKS.build(name), (3, 6, 12), samples=5)
+        by_sweep: dict[str, list[Any]] = {}
+        for question in sweep_questions(plan, "lines"):
+            by_sweep.setdefault(question.sweep, []).append(question)
+        constant = {"length": ("number", "distance"), "distance": ("number", "words"), "number": ("words", "distance")}
+        for sweep, fields in constant.items():
+            for field in fields:
+                assert len({getattr(question, field) for question in by_sweep[sweep]}) == 1, (name, sweep, field)
+            varied = {"length": "words"}.get(sweep, sweep)
+            assert len({getattr(question, varied) for question in by_sweep[sweep]}) == 3, (name, sweep)
+
+
+@pytest.mark.parametrize("name", sorted(set(TASKS) - {"language"}))
+def test_questions_of_every_task_say_what_they_hold(name: str):
+    task = TASKS.build(name)
+    low, high = task.lengths(2, 12)[0], task.lengths(2, 12)[-1]
+    plan = Plan(task, (low, high), samples=2, shots=1)
+    for question in (*natural_questions(plan), *sweep_questions(plan, "lines")):
+        assert question.prompt.split("\n")[-1] in ("Output:", "Answer:", "->")
+        assert question.expected
+        if question.form == "lines":
+            last = question.prompt.split("\n\n")[-1].removesuffix("Output:").replace("Input: ", "")
+            assert len(last.split()) == question.words
+        assert question.number <= question.words
+        assert question.distance <= question.words
+
+
+def always(status: int, value: Any, headers: dict[str, str] | None = None) -> Fault:
+    def fault(handler: Any, prompt: str, before: int) -> bool:
+        send(handler, status, value, headers)
+        return True
+
+    return fault
+
+
+def cut(handler: Any, prompt: str, before: int) -> bool:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b'{"choices": [')
+    handler.close_connection = True
+    return True
+
+
+def hanging(handler: Any, prompt: str, before: int) -> bool:
+    time.sleep(1.0)
+    return True
+
+
+def endless(handler: Any, prompt: str, before: int) -> bool:
+    handler.send_response(200)
+    handler.end_headers()
+    try:
+        while True:
+            handler.wfile.write(b" " * 65536)
+    except OSError:
+        return True
+
+
+def unstopped(handler: Any, prompt: str, before: int) -> bool:
+    send(handler, 200, completion("7 " * 60, prompt, finish="length"))
+    return True
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (always(429, "slow down"), FAILED),
+        (always(500, "<html>"), FAILED),
+        (always(200, "<html>garbage"), FAILED),
+        (always(200, {"choices": []}), FAILED),
+        (always(200, [1, 2]), FAILED),
+        (always(200, {"choices": [{"message": {"content": 7}}]}), FAILED),
+        (always(400, {"error": "maximum context length"}), REFUSED),
+        (cut, FAILED),
+        (endless, FAILED),
+        (hanging, TIMED_OUT),
+        (unstopped, UNSTOPPED),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_what_is_no_answer_is_counted_apart(fault: Fault, kind: str, tmp_path: Path):
+    with serve(lambda prompt: "", fault) as stub:
+        result = audited(stub.url, tmp_path, SMALL, timeout=0.3 if kind == TIMED_OUT else 5.0, retries=1)
+    found = totals(result)
+    assert found.pop(kind) == sum(cell["asked"] for cell in result["cells"])
+    assert set(found.values()) == {0}
+    assert all(cell["rate"] is None for cell in result["cells"])
+    assert kind in APART
+
+
+def test_failures_that_pass_are_tried_again(tmp_path: Path):
+    waits: list[float] = []
+    faults = [always(429, "", {"Retry-After": "7"}), always(500, ""), cut, always(200, "garbage")]
+
+    def fault(handler: Any, prompt: str, before: int) -> bool:
+        return faults[before](handler, prompt, before) if before < len(faults) else False
+
+    with serve(planted(TASK, lambda *words: False), fault) as stub:
+        result = audited(stub.url, tmp_path, SMALL, retries=4, sleep=waits.append)
+    assert totals(result)["right"] == sum(cell["asked"] for cell in result["cells"])
+    assert waits.count(7.0) == len(stub.asked) == result["requests"]
+    assert set(stub.asked.values()) == {5}
+    assert result["retries"] == 4 * len(stub.asked)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_wrong_key_or_model_ends_the_audit_in_one_line(status: int, tmp_path: Path):
+    with serve(lambda prompt: "", always(status, "no")) as stub, pytest.raises(LengthwiseError) as error:
+        audited(stub.url, tmp_path, SMALL)
+    assert f"answers {status}" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_truncated_prompts_are_noticed(tmp_path: Path):
+    def fault(handler: Any, prompt: str, before: int) -> bool:
+        send(handler, 200, completion("0", prompt, tokens=min(len(prompt) // 2, 60)))
+        return True
+
+    with serve(lambda prompt: "", fault) as stub:
+        result = audited(stub.url, tmp_path, Plan(TASK, (3, 40), samples=6, shots=1, forms=("lines",)))
+    longest = [cell for cell in result["cells"] if cell["level"] == 40 and cell["sweep"] == "problem"]
+    assert longest[0]["counts"][TRUNCATED] == 6
+    assert totals(result)["wrong"] > 0
+
+
+def test_prompts_beyond_the_context_are_not_sent(tmp_path: Path):
+    class Counting(Asker):
+        facts = ModelFacts("counting", "nowhere", context=120)
+        identity = {"model": "counting"}  # noqa: RUF012
+
+        def ask(self, prompt: str, budget: int) -> Reply:
+            assert len(prompt.split()) + budget <= 120
+            return Reply("0")
+
+        def tokens(self, prompt: str) -> int:
+            return len(prompt.split())
+
+    result = run_audit(Counting(), Plan(TASK, (3, 20), samples=3, shots=1, forms=("lines",)), tmp_path)
+    found = totals(result)
+    assert found[TOO_LONG] > 0
+    assert found["wrong"] > 0
+
+
+class Stopping(Asker):
+    """Is interrupted after some questions."""
+
+    facts = ModelFacts("stopping", "nowhere")
+    identity = {"model": "stopping"}  # noqa: RUF012
+
+    def __init__(self, after: int) -> None:
+        self.left, self.prompts = after, []
+
+    def ask(self, prompt: str, budget: int) -> Reply:
+        if self.left == 0:
+            raise KeyboardInterrupt
+        self.left -= 1
+        self.prompts.append(prompt)
+        return Reply("1 2 3")
+
+
+def test_an_audit_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path):
+    first, second = Stopping(5), Stopping(10**6)
+    with pytest.raises(KeyboardInterrupt):
+        run_audit(first, SMALL, tmp_path)
+    with (tmp_path / FILE).open("a") as file:
+        file.write('{"key": "cut sho')  # as a process leaves it that is killed while it writes
+    result = run_audit(second, SMALL, tmp_path)
+    together = first.prompts + second.prompts
+    assert len(first.prompts) == 5
+    assert len(together) == len(set(together)) == result["requests"]
+    third = Stopping(0)
+    again = run_audit(third, SMALL, tmp_path)
+    assert again == result
+    assert len(
+        {json.loads(line)["key"] for line in (tmp_path / FILE).read_text().splitlines() if line[-1] == "}"}
+    ) == len(together)
+
+
+def test_what_failed_is_asked_again(tmp_path: Path):
+    with serve(lambda prompt: "", always(500, "")) as stub:
+        audited(stub.url, tmp_path, SMALL, retries=0)
+        url = stub.url
+    with serve(planted(TASK, lambda *words: False)) as stub:
+        endpoint = Endpoint(stub.url, "stub")
+        endpoint.__class__ = type("Same", (Endpoint,), {"identity": {"url": url, "model": "stub", "api": "chat"}})
+        result = run_audit(endpoint, SMALL, tmp_path)
+    assert totals(result)[FAILED] == 0
+    assert totals(result)["wrong"] == 0
+
+
+def test_keys_reach_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    with serve(planted(TASK, lambda *words: False)) as stub:
+        audited(stub.url, tmp_path, SMALL)
+    assert stub.headers[0]["Authorization"] == "Bearer sk-very-secret"
+    assert not any("very-secret" in path.read_text() for path in tmp_path.iterdir() if path.is_file())
+    for url in (
+        "http://user:very-secret@localhost/v1",
+        "http://localhost/v1?key=very-secret",
+        "localhost:80",
+        "ftp://x",
+    ):
+        with pytest.raises(LengthwiseError) as error:
+            Endpoint(url, "stub")
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "outcome"),
+    [
+        ("1 2", "stop", "right"), ("Output: 1 2\n\nInput: 3", "length", "right"), ("12.", "stop", "right"),
+        ("`1 2`", "stop", "right"), ("1 2 3", "stop", "wrong"), ("", "stop", "wrong"), ("2 1\nmore", "length", "wrong"),
+        ("1 2 1 2 1 2", "length", "did not stop"), ("the answer is 1 2", "stop", "wrong"),
+    ],
+)  # fmt: skip
+def test_answers_are_read_from_the_first_line(text: str, finish: str, outcome: str):
+    assert judged(Reply(text, finish), ("1", "2")) == outcome
+
+
+def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with serve(planted(TASK, lambda before, problem, between: problem > 15)) as stub:
+        words = ["audit", "stub", "--endpoint", stub.url, "--lengths", "3,12", "--samples", "12", "--encoding", "rope"]
+        assert main([*words, "--forms", "lines", "--shots", "1", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "What breaks the model: number of words that matter." in printed
+    assert "theory, RoPE" in printed or "theory, rope" in printed
+    page = (tmp_path / "audit.html").read_text()
+    assert "number of words that matter alone" in page
+    assert 'src="http' not in page
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["m", "--lengths", "5"], "two lengths or more"),
+        (["m", "--lengths", "5,x"], "--lengths needs whole numbers"),
+        (["m", "--lengths", "9,5"], "must increase"),
+        (["m", "--forms", "line"], "Did you mean 'lines'?"),
+        (["m", "--task", "additon"], "Did you mean 'addition'?"),
+        (["m", "--task", "language", "--lengths", "4,6"], "choose another"),
+        (["m", "--lengths", "0,5"], "no instances of length 0"),
+        (["./nothing/here/m"], "no folder ./nothing/here/m"),
+        (["m", "--endpoint", "localhost"], "an endpoint is a URL"),
+    ],
+)
+def test_mistakes_are_one_line(words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["audit", *words, "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1
