@@ -196,7 +196,10 @@ def test_truncated_prompts_are_noticed(tmp_path: Path):
 def test_prompts_beyond_the_context_are_not_sent(tmp_path: Path):
     class Counting(Asker):
         facts = ModelFacts("counting", "nowhere", context=120)
-        identity = {"model": "counting"}  # noqa: RUF012
+
+        @property
+        def identity(self) -> dict[str, Any]:
+            return {"model": "counting"}
 
         def ask(self, prompt: str, budget: int) -> Reply:
             assert len(prompt.split()) + budget <= 120
@@ -215,7 +218,10 @@ class Stopping(Asker):
     """Is interrupted after some questions."""
 
     facts = ModelFacts("stopping", "nowhere")
-    identity = {"model": "stopping"}  # noqa: RUF012
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"model": "stopping"}
 
     def __init__(self, after: int) -> None:
         self.left, self.prompts = after, []
@@ -251,8 +257,8 @@ def test_what_failed_is_asked_again(tmp_path: Path):
         audited(stub.url, tmp_path, SMALL, retries=0)
         url = stub.url
     with serve(planted(TASK, lambda *words: False)) as stub:
-        endpoint = Endpoint(stub.url, "stub")
-        endpoint.__class__ = type("Same", (Endpoint,), {"identity": {"url": url, "model": "stub", "api": "chat"}})
+        endpoint, known = Endpoint(stub.url, "stub"), {"url": url, "model": "stub", "api": "chat"}
+        endpoint.__class__ = type("Same", (Endpoint,), {"identity": property(lambda self: known)})
         result = run_audit(endpoint, SMALL, tmp_path)
     assert totals(result)[FAILED] == 0
     assert totals(result)["wrong"] == 0
