@@ -13,7 +13,7 @@ from stub_server import Fault, completion, planted, send, serve
 from lengthwise.audit.asker import Asker, ModelFacts
 from lengthwise.audit.endpoint import Endpoint
 from lengthwise.audit.outcomes import APART, FAILED, REFUSED, TIMED_OUT, TOO_LONG, TRUNCATED, UNSTOPPED, Reply, judged
-from lengthwise.audit.questions import Plan, natural_questions, sweep_questions
+from lengthwise.audit.questions import AuditPlan, natural_questions, sweep_questions
 from lengthwise.audit.run import run_audit
 from lengthwise.audit.store import FILE
 from lengthwise.cli.main import main
@@ -21,11 +21,11 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.tasks import TASKS
 
 TASK = TASKS.build("addition")
-PLAN = Plan(TASK, (3, 6, 12), samples=12, shots=2, forms=("lines", "instruction"))
-SMALL = Plan(TASK, (2, 4), samples=3, shots=1, forms=("lines",))
+PLAN = AuditPlan(TASK, (3, 6, 12), samples=12, shots=2, forms=("lines", "instruction"))
+SMALL = AuditPlan(TASK, (2, 4), samples=3, shots=1, forms=("lines",))
 
 
-def audited(url: str, folder: Path, plan: Plan = PLAN, **settings: Any) -> dict[str, Any]:
+def audited(url: str, folder: Path, plan: AuditPlan = PLAN, **settings: Any) -> dict[str, Any]:
     settings = {"sleep": lambda seconds: None, "retries": 2, "timeout": 5.0, **settings}
     return run_audit(Endpoint(url, "stub", **settings), plan, folder)
 
@@ -55,7 +55,7 @@ def test_planted_models_are_told_apart(what: str, fails: Any, tmp_path: Path):
 
 def test_a_model_that_solves_everything_and_one_that_solves_nothing(tmp_path: Path):
     with serve(planted(TASK, lambda *words: False)) as stub:
-        result = audited(stub.url, tmp_path / "right", Plan(TASK, (3, 6), samples=30, shots=2, forms=("lines",)))
+        result = audited(stub.url, tmp_path / "right", AuditPlan(TASK, (3, 6), samples=30, shots=2, forms=("lines",)))
         assert totals(result)["wrong"] == 0
         assert result["causes"]["says"] == "None of the three breaks the model at these lengths."
     with serve(lambda prompt: "nonsense") as stub:
@@ -67,7 +67,7 @@ def test_a_model_that_solves_everything_and_one_that_solves_nothing(tmp_path: Pa
 
 def test_length_distance_and_number_vary_one_at_a_time():
     for name in ("addition", "copy", "parity", "sort"):
-        plan = Plan(TASKS.build(name), (3, 6, 12), samples=5)
+        plan = AuditPlan(TASKS.build(name), (3, 6, 12), samples=5)
         by_sweep: dict[str, list[Any]] = {}
         for question in sweep_questions(plan, "lines"):
             by_sweep.setdefault(question.sweep, []).append(question)
@@ -83,7 +83,7 @@ def test_length_distance_and_number_vary_one_at_a_time():
 def test_questions_of_every_task_say_what_they_hold(name: str):
     task = TASKS.build(name)
     low, high = task.lengths(2, 12)[0], task.lengths(2, 12)[-1]
-    plan = Plan(task, (low, high), samples=2, shots=1)
+    plan = AuditPlan(task, (low, high), samples=2, shots=1)
     for question in (*natural_questions(plan), *sweep_questions(plan, "lines")):
         assert question.prompt.split("\n")[-1] in ("Output:", "Answer:", "->")
         assert question.expected
@@ -187,7 +187,7 @@ def test_truncated_prompts_are_noticed(tmp_path: Path):
         return True
 
     with serve(lambda prompt: "", fault) as stub:
-        result = audited(stub.url, tmp_path, Plan(TASK, (3, 40), samples=6, shots=1, forms=("lines",)))
+        result = audited(stub.url, tmp_path, AuditPlan(TASK, (3, 40), samples=6, shots=1, forms=("lines",)))
     longest = [cell for cell in result["cells"] if cell["level"] == 40 and cell["sweep"] == "problem"]
     assert longest[0]["counts"][TRUNCATED] == 6
     assert totals(result)["wrong"] > 0
@@ -208,7 +208,7 @@ def test_prompts_beyond_the_context_are_not_sent(tmp_path: Path):
         def tokens(self, prompt: str) -> int:
             return len(prompt.split())
 
-    result = run_audit(Counting(), Plan(TASK, (3, 20), samples=3, shots=1, forms=("lines",)), tmp_path)
+    result = run_audit(Counting(), AuditPlan(TASK, (3, 20), samples=3, shots=1, forms=("lines",)), tmp_path)
     found = totals(result)
     assert found[TOO_LONG] > 0
     assert found["wrong"] > 0

@@ -13,7 +13,7 @@ MARK = "#"
 
 
 @dataclass(frozen=True)
-class Form:
+class PromptForm:
     """One way of asking: a head, what stands before a problem, and what stands before its answer."""
 
     name: str
@@ -24,7 +24,7 @@ class Form:
     def prompt(self, summary: str, shots: Sequence[tuple[str, str]], problem: str, before: int, between: int) -> str:
         """Examples, ``before`` words of filler, the problem, ``between`` words of filler, the mark of the answer."""
         parts = [self.head.format(summary=summary)] if self.head else []
-        parts += [f"{self.problem}{asked}\n{self.answer} {answer}" for asked, answer in shots]
+        parts += [f"{self.problem}{problem_text}\n{self.answer} {answer}" for problem_text, answer in shots]
         last = f"{filler(before)}{self.problem}{problem}\n{filler(between)}{self.answer}"
         return "\n\n".join([*parts, last])
 
@@ -32,9 +32,9 @@ class Form:
 FORMS = {
     form.name: form
     for form in (
-        Form("lines", "", "Input: ", "Output:"),
-        Form("arrow", "", "", "->"),
-        Form("instruction", "Task: {summary}. Lines that start with # mean nothing.", "Question: ", "Answer:"),
+        PromptForm("lines", "", "Input: ", "Output:"),
+        PromptForm("arrow", "", "", "->"),
+        PromptForm("instruction", "Task: {summary}. Lines that start with # mean nothing.", "Question: ", "Answer:"),
     )
 }
 """Every form by name."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from lengthwise.audit.forms import FORMS, Form
+from lengthwise.audit.forms import FORMS, PromptForm
 from lengthwise.audit.relevance import Relevance, relevance
 from lengthwise.audit.wording import text_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
@@ -55,7 +55,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Plan:
+class AuditPlan:
     """What is asked: a task at some lengths, with examples of the shortest."""
 
     task: Task
@@ -94,7 +94,7 @@ class Plan:
         return self._drawn[what, length]
 
 
-def natural_questions(plan: Plan) -> list[Question]:
+def natural_questions(plan: AuditPlan) -> list[Question]:
     """Problems of every length in every form, without filler."""
     return [
         question
@@ -104,7 +104,7 @@ def natural_questions(plan: Plan) -> list[Question]:
     ]
 
 
-def sweep_questions(plan: Plan, form: str) -> list[Question]:
+def sweep_questions(plan: AuditPlan, form: str) -> list[Question]:
     """Questions in which length, distance and number vary one after the other, each from where the last one ended.
 
     The sweep of the number is missing if no more words matter in a longer problem.
@@ -122,7 +122,7 @@ def sweep_questions(plan: Plan, form: str) -> list[Question]:
     return found
 
 
-def number_grows(plan: Plan) -> bool:
+def number_grows(plan: AuditPlan) -> bool:
     """Whether more words matter in the longest problems than in the shortest."""
     ends = [plan.problems(length) for length in (plan.lengths[0], plan.lengths[-1])]
     low, high = (sum(problem.relevance.number for problem in problems) / len(problems) for problems in ends)
@@ -130,7 +130,7 @@ def number_grows(plan: Plan) -> bool:
 
 
 def _asked(
-    plan: Plan, sweep: str, form: Form, level: int, length: int, before: int, between: int
+    plan: AuditPlan, sweep: str, form: PromptForm, level: int, length: int, before: int, between: int
 ) -> Iterator[Question]:
     for problem in plan.problems(length):
         prompt = form.prompt(plan.task.summary or plan.task.name, plan.examples(), problem.text, before, between)

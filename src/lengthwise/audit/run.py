@@ -9,7 +9,7 @@ from typing import Any
 
 from lengthwise.audit.asker import Asker
 from lengthwise.audit.outcomes import AGAIN, TOO_LONG, RequestFailed, judged
-from lengthwise.audit.questions import Plan, Question, natural_questions, number_grows, sweep_questions
+from lengthwise.audit.questions import AuditPlan, Question, natural_questions, number_grows, sweep_questions
 from lengthwise.audit.store import AnswerStore
 from lengthwise.audit.summary import Asked, best_form, causes, cells_of, with_truncation
 from lengthwise.core.config import digest
@@ -24,7 +24,9 @@ Progress = Callable[[int, int], None]
 """Called with the number of questions that are done and that there are."""
 
 
-def run_audit(asker: Asker, plan: Plan, folder: Path, progress: Progress = lambda done, total: None) -> dict[str, Any]:
+def run_audit(
+    asker: Asker, plan: AuditPlan, folder: Path, progress: Progress = lambda done, total: None
+) -> dict[str, Any]:
     """Ask in every form, then vary length, distance and number in the best one; writes ``audit.json`` and returns it.
 
     Answers are kept in ``answers.jsonl`` as they come; a second call asks only what has none. Raises `LengthwiseError`
@@ -103,7 +105,9 @@ def _asked(question: Question, record: dict[str, Any]) -> Asked:
     )
 
 
-def _result(asker: Asker, plan: Plan, form: str, natural: Sequence[Asked], varied: Sequence[Asked]) -> dict[str, Any]:
+def _result(
+    asker: Asker, plan: AuditPlan, form: str, natural: Sequence[Asked], varied: Sequence[Asked]
+) -> dict[str, Any]:
     everything = {_key(asker, each.question): each for each in (*natural, *varied)}.values()
     cells = cells_of(natural) + cells_of(varied)
     return {
@@ -128,7 +132,7 @@ def _result(asker: Asker, plan: Plan, form: str, natural: Sequence[Asked], varie
     }
 
 
-def _theory(asker: Asker, plan: Plan) -> dict[str, str] | None:
+def _theory(asker: Asker, plan: AuditPlan) -> dict[str, str] | None:
     """The verdict on the model's position encoding, or None where the encoding is not known."""
     name = asker.facts.encoding
     if name is None:

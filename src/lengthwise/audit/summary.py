@@ -31,10 +31,10 @@ class Asked:
     retries: int
 
 
-def cells_of(asked: Sequence[Asked]) -> list[dict[str, Any]]:
+def cells_of(answers: Sequence[Asked]) -> list[dict[str, Any]]:
     """One row per sweep, form and level: counts of outcomes, rate of right answers with its 95 % interval."""
     groups: dict[tuple[str, str, int], list[Asked]] = {}
-    for each in asked:
+    for each in answers:
         groups.setdefault(each.question.cell, []).append(each)
     return [_cell(key, members) for key, members in groups.items()]
 
@@ -53,13 +53,13 @@ def _cell(key: tuple[str, str, int], members: Sequence[Asked]) -> dict[str, Any]
     }  # fmt: skip
 
 
-def with_truncation(asked: Sequence[Asked]) -> list[Asked]:
+def with_truncation(answers: Sequence[Asked]) -> list[Asked]:
     """The same, with answers to prompts that the server cut short counted apart: fewer tokens than characters say."""
-    ratios = [each.prompt_tokens / len(each.question.prompt) for each in asked if each.prompt_tokens]
+    ratios = [each.prompt_tokens / len(each.question.prompt) for each in answers if each.prompt_tokens]
     if not ratios:
-        return list(asked)
+        return list(answers)
     # Short prompts are the least likely to be cut.
-    short = sorted(asked, key=lambda each: len(each.question.prompt))[: max(1, len(asked) // 4)]
+    short = sorted(answers, key=lambda each: len(each.question.prompt))[: max(1, len(answers) // 4)]
     usual = median([e.prompt_tokens / len(e.question.prompt) for e in short if e.prompt_tokens] or ratios)
     return [
         Asked(each.question, TRUNCATED, each.prompt_tokens, each.completion_tokens, each.retries)
@@ -67,7 +67,7 @@ def with_truncation(asked: Sequence[Asked]) -> list[Asked]:
         and each.outcome in ANSWERED
         and each.prompt_tokens < SHORTENED * usual * len(each.question.prompt)
         else each
-        for each in asked
+        for each in answers
     ]
 
 

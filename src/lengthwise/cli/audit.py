@@ -48,14 +48,14 @@ def audit(given: AuditSettings) -> None:
 
     Length of the text, distance of what matters and number of words that matter are varied one at a time.
     """
-    from lengthwise.audit.questions import Plan
+    from lengthwise.audit.questions import AuditPlan
     from lengthwise.audit.run import RESULT, run_audit
     from lengthwise.core.files import write_text
     from lengthwise.report.audit_page import audit_page
     from lengthwise.tasks import TASKS
 
     task = TASKS.build(given.task)
-    plan = Plan(task, _numbers(given.lengths), given.samples, given.shots, _words(given.forms), given.seed)
+    plan = AuditPlan(task, numbers_of(given.lengths), given.samples, given.shots, _words(given.forms), given.seed)
     name = "".join(letter if letter.isalnum() else "-" for letter in Path(given.model).name)
     folder = given.folder or Path("runs") / "audit" / f"{name}-{task.name}"
     asker = _asker(given)
@@ -110,7 +110,8 @@ def _draw(result: dict[str, Any]) -> None:
     console.print(Text(f"{result['requests']} requests, {result['retries']} retries, {tokens}", style="dim"))
 
 
-def _numbers(text: str) -> tuple[int, ...]:
+def numbers_of(text: str) -> tuple[int, ...]:
+    """``5,10,20`` as numbers; raises `LengthwiseError` for anything else."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:

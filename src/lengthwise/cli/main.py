@@ -62,6 +62,7 @@ def _add_commands() -> None:
         crasp,
         decide,
         demo,
+        export,
         influence,
         lm,
         predict,
@@ -80,6 +81,7 @@ def _add_commands() -> None:
         "check-certificates": check_certificates.check_certificates, "couple": couple.couple,
         "regularizer": regularizer.regularizer, "agreement": agreement.agreement, "bench": bench.bench,
         "influence": influence.influence, "check": check.check, "demo": demo.demo, "audit": audit.audit,
+        "export": export.export,
     }.items():  # fmt: skip
         app.command(name)(command)
     app.add_typer(crasp.crasp, name="crasp")

@@ -45,13 +45,13 @@ def dataset(
 
     def generate() -> Iterator[dict[str, Any]]:
         for number, batch in enumerate(_batches(built, lengths, size, rows, seed)):
-            placed = None
+            assigned = None
             if ids is not None:
-                placed = ids.assign(batch.places, built.levels, stream(seed, "hf", "ids", number))
+                assigned = ids.assign(batch.places, built.levels, stream(seed, "hf", "ids", number))
             for row in range(batch.size):
                 found = {"input_ids": batch.input_ids[row].tolist(), "labels": batch.labels[row].tolist()}
-                if placed is not None:
-                    found["place_ids"] = placed[row].tolist()
+                if assigned is not None:
+                    found["place_ids"] = assigned[row].tolist()
                 if batch.allowed is not None:
                     found["allowed"] = batch.allowed[row].tolist()
                 yield found

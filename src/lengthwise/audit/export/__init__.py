@@ -1,0 +1,1 @@
+"""Tasks as folders for evaluation harnesses: lm-evaluation-harness and Inspect."""
