@@ -12,7 +12,6 @@ from torch import Tensor
 from lengthwise.core.errors import require
 from lengthwise.models.cache import Cache
 from lengthwise.models.masks import causal_mask, visible_keys_seen
-from lengthwise.models.position_head import IdPrediction
 from lengthwise.models.transformer import AttentionContext, Transformer, TransformerOutput
 
 
@@ -33,17 +32,22 @@ def forward(
         model.position_head is None or not model.position_head.points,
         "a model with id_head 'pointer' can't be given padding; give prompts of one length, or one at a time",
     )
-    contexts = [_without_padding(model, context, mask, input_ids.shape[1]) for context in model.contexts(ids, cache)]
-    x = model.embed(input_ids, ids)
-    for layer, (block, context) in enumerate(zip(model.blocks, contexts, strict=True)):
-        x = block(x, context, cache, layer)
-    hidden = model.norm(x)
-    position: tuple[IdPrediction, ...] = ()
-    if model.position_head is not None:
-        position = model.position_head(hidden, contexts[0].key_ids, None, cache)
-    if cache is not None:
-        cache.length += input_ids.shape[1]
-    return TransformerOutput(model.logits(hidden), position)
+    view = _Padded.__new__(_Padded)
+    view.__dict__.update(model.__dict__)
+    view.mask = mask
+    return view(input_ids, ids, cache=cache)
+
+
+class _Padded(Transformer):
+    """The same module (its parameters are shared), in which no token attends to padding."""
+
+    mask: Tensor
+
+    def contexts(
+        self, position_ids: Int[Tensor, "B Q L"], cache: Cache | None = None, visible: Tensor | None = None
+    ) -> list[AttentionContext]:
+        found = super().contexts(position_ids, cache, visible)
+        return [_without_padding(self, context, self.mask, position_ids.shape[1]) for context in found]
 
 
 def _without_padding(
