@@ -65,6 +65,7 @@ def _add_commands() -> None:
         export,
         influence,
         lm,
+        plan,
         predict,
         regularizer,
         report,
@@ -75,7 +76,7 @@ def _add_commands() -> None:
     from lengthwise.cli import list as list_command
 
     for name, command in {
-        "list": list_command.list_, "show": show.show, "run": run.run, "compare": compare.compare,
+        "list": list_command.list_, "show": show.show, "run": run.run, "plan": plan.plan, "compare": compare.compare,
         "report": report.report,
         "verify": verify.verify, "predict": predict.predict, "decide": decide.decide,
         "check-certificates": check_certificates.check_certificates, "couple": couple.couple,

@@ -12,7 +12,7 @@ from lengthwise.cli.cluster import ClusterSettings, CpusPerJob, GpusPerJob, Ray,
 from lengthwise.cli.console import emit_json, err, out
 from lengthwise.cli.options import options_of
 from lengthwise.cli.threads import Jobs, Threads, number_of_jobs
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
@@ -75,8 +75,13 @@ def run(given: RunSettings) -> None:
     runner = cluster.sweeps(place / "slurm")
 
     from lengthwise.cli.run_view import SweepProgress
+    from lengthwise.experiments.followers import follow, follows, leading
 
-    with SweepProgress(err(), recipe) as progress:
+    if follows():
+        require(jobs == 1 and runner is None, "under torchrun give neither --jobs nor --ray or --slurm")
+        follow()
+        return
+    with SweepProgress(err(), recipe) as progress, leading():
         done = sweep(recipe, given.folder, jobs=jobs, runner=runner, observe=progress)
     _show(recipe, done, place, as_json=given.as_json)
 

@@ -13,6 +13,7 @@ from lengthwise.core.rng import stream
 from lengthwise.evaluation.score import LengthScore, total
 from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
+from lengthwise.experiments.followers import announce
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished
 from lengthwise.prediction.shown_task.stored_task import is_built_in, to_store
@@ -53,16 +54,18 @@ def train(
     """Train the seeds as one stack with its checkpoint in ``folder``; each run folder gets a checkpoint of its own."""
     # Torch is loaded only when something has to be trained.
     from lengthwise.models.device import chosen_device
+    from lengthwise.training.ranks import ranks
     from lengthwise.training.setup import TaskSetup
     from lengthwise.training.trainer import Trainer
 
     for seed in seeds:
         check_ids(experiment, seed)
+    announce(experiment, seeds)
     training = experiment.training
     setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
     return Trainer(
         setup, training, seeds, partial(probe, experiment), folder, run_folders, chosen_device(),
-        on_step=lambda step, loss: report("train", step, training.steps, loss),
+        on_step=lambda step, loss: report("train", step, training.steps, loss), ranks=ranks(),
     ).run()  # fmt: skip
 
 

@@ -37,13 +37,22 @@ class CheckpointWarning(UserWarning):
 _PROGRESS, _STACK = TypeAdapter(Progress), TypeAdapter(StackProgress)
 
 
+def text_of(progress: StackProgress) -> str:
+    """The text about a stack in its checkpoint."""
+    return _STACK.dump_json(progress).decode()
+
+
+def progress_of(text: str) -> StackProgress:
+    """What `text_of` wrote; raises `ValueError` for any other text."""
+    return _STACK.validate_json(text)
+
+
 def write(folder: Path, tensors: Mapping[str, Tensor], progress: StackProgress) -> None:
     """Write the newest checkpoint of a folder; the one that was there becomes the previous one.
 
     Raises `LengthwiseError` as `save_tensors` does; the checkpoints then stay as they are.
     """
-    text = _STACK.dump_json(progress).decode()
-    save_tensors(folder / FILE, tensors, text, step=progress.step, previous=folder / PREVIOUS)
+    save_tensors(folder / FILE, tensors, text_of(progress), step=progress.step, previous=folder / PREVIOUS)
 
 
 def save_tensors(
@@ -162,7 +171,7 @@ def _read(path: Path, names: Sequence[str]) -> tuple[dict[str, Tensor], StackPro
     tensors, metadata = load_tensors(path)
     try:
         if "about" in metadata:
-            return tensors, _STACK.validate_json(metadata["about"])
+            return tensors, progress_of(metadata["about"])
         return _of_old_format(tensors, metadata["progress"], names)
     except (KeyError, ValueError):
         raise damage(path) from None

@@ -32,6 +32,7 @@ from lengthwise.training.config import TrainingConfig
 from lengthwise.training.device import autocast, reads_loss
 from lengthwise.training.loss import run_losses
 from lengthwise.training.parts import StackParts, runs_at_once
+from lengthwise.training.ranks import Ranks
 from lengthwise.training.regularizer import positional_regularizer
 from lengthwise.training.runs import Progress, Run, RunState, StackProgress
 from lengthwise.training.schedule import learning_rate
@@ -68,12 +69,16 @@ class Trainer:
     on_step: Callable[[int, float], None] | None = None
     """Called with the number of steps done and the mean loss of the runs in nats per scored token: every step, on a GPU
     every tenth."""
+    ranks: Ranks | None = None
+    """The processes that share each batch; those that do not lead need no folder and no probe."""
     states: list[RunState] = field(init=False)
 
     def __post_init__(self) -> None:
         require(len(self.runs) > 0, "a training needs at least one run, got 0; give one or more seeds")
         if len(self.runs) > 1 and not self.config.stacked:
             self.config = dataclasses.replace(self.config, stacked=True)
+        if self.ranks is not None:
+            self.ranks.check(self.setup.model, self.config)
         self.states = [RunState(run if isinstance(run, Run) else Run(run)) for run in self.runs]
         self.step_count, self.seconds = 0, 0.0
         self.members = list(range(len(self.states)))
@@ -105,6 +110,7 @@ class Trainer:
         """Train until every run has ended, from the last checkpoint if there is one; returns ``states``."""
         adapt_to(self.setup.model, self.config, len(self.states))
         self._resume()
+        self._share()
         started = time.perf_counter() - self.seconds
         while not all(state.ended for state in self.states):
             losses = self.step(self.step_count)
@@ -130,6 +136,8 @@ class Trainer:
         config, count = self.config, len(self.members)
         groups = self.groups(step)
         total = sum(group.scored for group in groups) // count
+        if self.ranks is not None:
+            groups = self.ranks.share(groups, count)
         if self.setup.model.dropout:
             first = self.states[self.members[0]].run.seed
             torch.manual_seed(int(stream(first, "train", "dropout", step).integers(2**62)))
@@ -151,9 +159,12 @@ class Trainer:
                 scaled.sum().backward()
                 reported[part] += scaled.detach()
         if config.regularizer:
+            weight = config.regularizer / (1 if self.ranks is None else self.ranks.size)
             for _, model in self.parts.of(size):
-                (config.regularizer * positional_regularizer(model)).backward()
+                (weight * positional_regularizer(model)).backward()
         self.parts.gather(size)
+        if self.ranks is not None:
+            self.ranks.add_gradients(self.stack.parameters(), reported)
         self.optimizer.clip(config.clip)
         self.optimizer.step([learning_rate(self.settings(self.states[index].run), step) for index in self.members])
         return reported
@@ -178,6 +189,8 @@ class Trainer:
                 model = self._model(place)
                 record |= self.probe(model.eval(), self.step_count, state.run.seed)
                 model.train()
+            if self.ranks is not None:
+                record = json.loads(self.ranks.said(json.dumps(record)))
             state.progress.probes.append(record)
             state.progress.done = last or (self.config.stop_when_fitted and bool(record.get("fitted")))
             if (folder := self._run_folder(index)) is not None:
@@ -228,6 +241,23 @@ class Trainer:
             everyone = range(len(self.states))
             checkpoint.write(self.folder, self._tensors(), self._described(everyone, self.members))
 
+    def _go_to(self, progress: StackProgress) -> None:
+        """Take over how far the runs are; their tensors are not part of it."""
+        self.step_count, self.seconds = progress.step, progress.seconds
+        for state, own, failure in zip(self.states, progress.progress, progress.failures, strict=True):
+            state.progress, state.failure = own, failure
+        if progress.members != self.members:
+            self._keep(progress.members)
+
+    def _share(self) -> None:
+        """Let all ranks begin where the leading one is; its files need not be theirs."""
+        if self.ranks is None:
+            return
+        said = self.ranks.said(checkpoint.text_of(self._described(range(len(self.states)), self.members)))
+        if not self.ranks.leads:
+            self._go_to(checkpoint.progress_of(said))
+        self.ranks.send(self._tensors().values())
+
     def _resume(self) -> None:
         """Go on from the checkpoint, if there is one."""
         names = [name for name, _ in self.stack.model.named_parameters()]
@@ -240,11 +270,7 @@ class Trainer:
         unknown = len(runs) == 1 and progress.runs == [Run(checkpoint.UNKNOWN_SEED)]
         if progress.runs != runs and not unknown:
             raise LengthwiseError(f"checkpoint {path} is of other runs; choose another folder")
-        self.step_count, self.seconds = progress.step, progress.seconds
-        for state, own, failure in zip(self.states, progress.progress, progress.failures, strict=True):
-            state.progress, state.failure = own, failure
-        if progress.members != self.members:
-            self._keep(progress.members)
+        self._go_to(progress)
         checkpoint.restore(self._tensors(), tensors, path)
         for index, state in enumerate(self.states):
             folder = self._run_folder(index)

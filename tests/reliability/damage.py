@@ -1,0 +1,142 @@
+"""Every kind of file that is read, cut short at each KiB and with single bits flipped: refused, or read as it was.
+
+Run: python tests/reliability/damage.py FLIPS [SEED]. Prints one JSON line with the counts, by kind of file.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import read_json, write_json
+from lengthwise.core.result_file import StudyResult, sealed
+from lengthwise.crasp.decide.decision import decide
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_directory import claim_run_dir, finished
+from lengthwise.influence.lm.config import LMConfig
+from lengthwise.influence.lm.files import load_lm, new_transformer, save_lm
+from lengthwise.influence.text.tokenizer import train_bpe
+from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automata.dfa_file import dfa_to_json, read_dfa
+from lengthwise.training import checkpoint
+from lengthwise.workflows.certificates import certified, check_certificates, write_certificates
+
+EXPERIMENT = Experiment.from_json(
+    {
+        "task": {"name": "copy", "symbols": "repeats", "letters": 3},
+        "scheme": {"name": "coupled", "max_position": 24},
+        "encoding": {"name": "learned"},
+        "model": {"layers": 1, "heads": 2, "width": 16, "mlp_ratio": 1},
+        "training": {"max_length": 3, "steps": 6, "batch_size": 8, "groups": 2, "probe_every": 2},
+        "evaluation": {"lengths": [2], "samples": 8, "fit_samples": 8, "probe_samples": 6, "unfitted_too": True},
+    }
+)
+Read = Callable[[], Any]
+"""Reads a file and returns something that equal contents make equal."""
+
+
+def _weights(tensors: dict[str, torch.Tensor]) -> dict[str, bytes]:
+    return {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
+
+
+def a_run(folder: Path) -> dict[Path, Read]:
+    run_seed(EXPERIMENT, 0, folder, recipe="r", system="s")
+    (folder / checkpoint.PREVIOUS).unlink(missing_ok=True)
+
+    def result() -> Any:
+        found = finished(folder, EXPERIMENT, 0)
+        return found and found.to_json()
+
+    def newest() -> Any:
+        found = checkpoint.read(folder)
+        return found and (_weights(found[0]), found[1])
+
+    return {
+        folder / "result.json": result,
+        folder / "config.json": lambda: claim_run_dir(folder, EXPERIMENT, 0),
+        folder / checkpoint.FILE: newest,
+    }
+
+
+def a_study(folder: Path) -> dict[Path, Read]:
+    path = folder / "study.json"
+    head = {"format": 1, "study": "s", "preset": "quick", "seed": 0, "rows": [{"n": n, "x": n / 7} for n in range(60)]}
+    write_json(path, sealed({**head, "seconds": 1.0}))
+
+    return {path: lambda: StudyResult.of(read_json(path), "study").to_json()}
+
+
+def a_language_model(folder: Path) -> dict[Path, Read]:
+    config = LMConfig(context=8, vocabulary=280, layers=1, heads=2, width=16, steps=1)
+    text = "the cat and the hat and the bat sat on that mat"
+    tokenizer = train_bpe([text] * 20, config.vocabulary)
+    save_lm(folder, new_transformer(config, tokenizer.vocab_size), tokenizer, config, {"name": "text"})
+
+    def read() -> Any:
+        model, own = load_lm(folder)
+        return own.encode(text), _weights(model.transformer.state_dict())
+
+    return {folder / name: read for name in ("model.safetensors", "tokenizer.json")}
+
+
+def an_automaton(folder: Path) -> dict[Path, Read]:
+    path = folder / "dfa.json"
+    write_json(path, dfa_to_json(language("(ab)*")))
+    # It has no digest, and another automaton is another question: only how it ends counts.
+    return {path: lambda: read_dfa(path) and None}
+
+
+def certificates(folder: Path) -> dict[Path, Read]:
+    path = folder / "certificates.json"
+    write_certificates(path, [certified(text, decide(text)) for text in ("(ab)*", "(aa)*")])
+
+    # What is damaged and still proves its claim is a proof: a claim is expected to be right, not to be the same.
+    return {path: lambda: {c.source: {c.answer} for c in check_certificates(path)} and None}
+
+
+def damaged(sound: bytes, flips: int, moves: random.Random) -> list[bytes]:
+    """The file cut at each KiB, and with one bit flipped at random places."""
+    found = [sound[:size] for size in range(0, len(sound), 1024)]
+    for _ in range(flips):
+        copy = bytearray(sound)
+        copy[moves.randrange(len(copy))] ^= 1 << moves.randrange(8)
+        found.append(bytes(copy))
+    return found
+
+
+def main(flips: int, seed: int = 0) -> dict[str, Any]:
+    """Damage every kind of file; returns the counts and all faults."""
+    warnings.simplefilter("ignore", checkpoint.CheckpointWarning)
+    moves, faults = random.Random(seed), []
+    counts: dict[str, dict[str, int]] = {}
+    for make in (a_run, a_study, a_language_model, an_automaton, certificates):
+        with tempfile.TemporaryDirectory() as name:
+            for path, read in make(Path(name)).items():
+                sound, expected = path.read_bytes(), read()
+                row = counts[f"{make.__name__}: {path.name}"] = {"files": 0, "refused": 0}
+                for number, content in enumerate(damaged(sound, flips, moves)):
+                    path.write_bytes(content)
+                    row["files"] += 1
+                    try:
+                        if read() != expected:
+                            faults.append(f"{path.name}, {number}: another content was read")
+                    except LengthwiseError:
+                        row["refused"] += 1
+                    except BaseException as error:
+                        faults.append(f"{path.name}, {number}: {type(error).__name__}: {str(error)[:120]}")
+                path.write_bytes(sound)
+    return {"counts": counts, "faults": faults}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)))

@@ -1,0 +1,153 @@
+"""Run by `test_kills.py`: loads torch once, then forks the same work again and again and kills it at random moments.
+
+Prints one JSON line: how many processes were killed, the digests of all finished results, and what was left over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lengthwise.experiments.blind.ladder import Rung
+from lengthwise.experiments.blind.training import train_rung
+from lengthwise.experiments.cluster.lease import LeaseLostError
+from lengthwise.experiments.cluster.piece import run_piece
+from lengthwise.experiments.cluster.sweep_piece import SweepPiece
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.provenance import commit
+from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.sweep import sweep
+from lengthwise.influence.lm.config import LMConfig
+from lengthwise.influence.lm.train import train_lm
+from lengthwise.influence.text.corpus import load_corpus
+from lengthwise.tasks.language import Language
+
+TINY = Experiment.from_json(
+    {
+        "task": {"name": "copy", "symbols": "repeats", "letters": 3},
+        "scheme": {"name": "coupled", "max_position": 24},
+        "encoding": {"name": "learned"},
+        "model": {"layers": 1, "heads": 2, "width": 16, "mlp_ratio": 1},
+        "training": {"max_length": 3, "steps": 60, "batch_size": 8, "groups": 2, "probe_every": 5},
+        "evaluation": {"lengths": [2], "samples": 8, "fit_samples": 8, "probe_samples": 6, "unfitted_too": True},
+    }
+)
+STACKED = TINY.edited(["training.stacked=true"])
+CLOCK = ("seconds", "time", "machine", "digest")
+
+
+def one(out: Path) -> None:
+    sweep(Recipe("r", "", (Job("a", TINY, (0,)),)), out)
+
+
+def stack(out: Path) -> None:
+    sweep(Recipe("r", "", (Job("a", STACKED, (0, 1, 2)),)), out)
+
+
+def jobs(out: Path) -> None:
+    sweep(Recipe("r", "", (Job("a", TINY, (0, 1)),)), out, jobs=2)
+
+
+def piece(out: Path) -> None:
+    while run_piece(SweepPiece("r", out, Job("a", STACKED, (0, 1))), 0.1).status == "held":
+        pass
+
+
+def influence(out: Path) -> None:
+    text = Path(__file__).parent
+    config = LMConfig(context=16, vocabulary=280, layers=1, heads=2, width=16, steps=40, batch_tokens=64, probe_every=4)
+    train_lm(config, load_corpus(text, None), out / "lm", lambda *_: None)
+
+
+def blind(out: Path) -> None:
+    rung = Rung(1, 1, 16, 1e-3, 60, 8, "rms", 0.0)
+    trained = train_rung(Language(language="(ab)*"), "nope", rung, (0, 1), out / "rung", probe=lambda *_: 0.0)
+    sums = [float(sum(p.double().sum() for p in seed.model.parameters())) for seed in trained if seed.model]
+    (out / "result.json").write_text(json.dumps({"sums": sums, "fit": [seed.fit_by_step for seed in trained]}))
+
+
+KINDS: dict[str, Callable[[Path], None]] = {
+    "run": one, "stack": stack, "jobs": jobs, "cluster": piece, "influence": influence, "blind": blind,
+}  # fmt: skip
+
+
+def start(work: Callable[[Path], None], out: Path) -> int:
+    """Fork a process, in a group of its own, that does the work; returns its id."""
+    process = os.fork()
+    if process == 0:
+        code = 1
+        try:
+            os.setpgid(0, 0)
+            out.mkdir(parents=True, exist_ok=True)
+            work(out)
+            code = 0
+        except LeaseLostError:
+            code = 0
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        finally:
+            os._exit(code)
+    return process
+
+
+def finished(out: Path) -> dict[str, str]:
+    """Digests of all result files without what a clock or a machine says."""
+    found = {}
+    for path in sorted(out.rglob("result.json")):
+        values: dict[str, Any] = json.loads(path.read_text())
+        kept = json.dumps({key: value for key, value in values.items() if key not in CLOCK}, sort_keys=True)
+        found[str(path.relative_to(out))] = hashlib.sha256(kept.encode()).hexdigest()
+    return found
+
+
+def leftovers(out: Path) -> list[str]:
+    """Temporary files, and folders of stacks and leases, that nobody needs any more."""
+    names = [path for pattern in (".*.tmp", "stack-*", "leases") for path in out.rglob(pattern)]
+    return [str(path.relative_to(out)) for path in names]
+
+
+def main(kind: str, out: Path, kills: int, seed: int) -> None:
+    torch.set_num_threads(1)
+    commit()
+    work, moments = KINDS[kind], random.Random(seed)
+    began = time.perf_counter()
+    _, status = os.waitpid(start(work, out / "whole"), 0)
+    assert status == 0
+    duration, killed, ends, left = time.perf_counter() - began, 0, [], []
+    whole = finished(out / "whole")
+    assert whole
+    while killed < kills:
+        folder = out / f"killed{len(ends)}"
+        while True:
+            process = start(work, folder)
+            if killed < kills:
+                time.sleep(moments.uniform(0, duration))
+                try:
+                    os.killpg(process, signal.SIGKILL)
+                except ProcessLookupError:
+                    os.kill(process, signal.SIGKILL)
+            _, status = os.waitpid(process, 0)
+            killed += os.WIFSIGNALED(status)
+            assert os.WIFSIGNALED(status) or status == 0, f"a resumed run failed with status {status}"
+            if not os.WIFSIGNALED(status):
+                break
+        ends.append(finished(folder))
+        left += leftovers(folder)
+        shutil.rmtree(folder)
+    equal = sum(end == whole for end in ends)
+    print(json.dumps({"kind": kind, "killed": killed, "runs": len(ends), "equal": equal, "left": left}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
