@@ -11,7 +11,7 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
-from lengthwise.core.result_file import checked, each_once
+from lengthwise.core.result_file import check_seal, checked, each_once, sealed
 from lengthwise.experiments.recipes.huang_table import build_table
 from lengthwise.report.page import findings
 from lengthwise.report.result import Result
@@ -91,3 +91,12 @@ def test_a_copy_is_no_further_seed() -> None:
     differing["scores"][0]["correct"]["exact_match"] -= 1
     with pytest.raises(LengthwiseError, match="a and d are results of the same run and differ"):
         each_once([*files, (Path("d"), differing)])
+
+
+def test_a_digest_with_a_damaged_name_is_noticed():
+    contents = sealed({"format": 1, "study": "s"})
+    for name in ("Digest", "digests", "", "digest "):
+        renamed = {key if key != "digest" else name: value for key, value in contents.items()}
+        with pytest.raises(LengthwiseError, match="is damaged"):
+            check_seal(renamed, "result file")
+    check_seal({"format": 1, "study": "s"}, "result file")

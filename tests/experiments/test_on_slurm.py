@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -24,7 +27,7 @@ TINY = Experiment.from_json(
         "scheme": {"name": "coupled", "max_position": 24},
         "encoding": {"name": "learned"},
         "model": {"layers": 1, "heads": 2, "width": 16, "mlp_ratio": 1},
-        "training": {"max_length": 3, "steps": 800, "batch_size": 8, "groups": 2, "probe_every": 20},
+        "training": {"max_length": 3, "steps": 200, "batch_size": 8, "groups": 2, "probe_every": 20},
         "evaluation": {"lengths": [2], "samples": 8, "fit_samples": 8, "probe_samples": 6, "unfitted_too": True},
     }
 )
@@ -48,13 +51,15 @@ def test_a_preempted_job_goes_on(tmp_path: Path) -> None:
     def preempt() -> None:
         while not list((out / "r").glob(f"{LEASES}/*/*/r/*/checkpoint.safetensors")):
             time.sleep(0.1)
-        made[0]._jobs[0]._interrupt(timeout=False)
+        controller = made[0]._jobs[0].job_id
+        task = subprocess.run(["pgrep", "-P", controller], capture_output=True, text=True, check=True).stdout
+        os.kill(int(task), signal.SIGUSR2)  # what Slurm sends before it takes the node away
 
     thread = threading.Thread(target=preempt, daemon=True)
     thread.start()
     sweep(RECIPE, out, runner=sweep_on(scheduler))
     thread.join(1)
-    logs = "".join(path.read_text() for path in (tmp_path / "logs").glob("*_log.err"))
+    logs = "".join(path.read_text() for path in (tmp_path / "logs").glob("*_log.*"))
     assert "preempted" in logs.lower()
     sweep(RECIPE, tmp_path / "local")
     assert bits(out) == bits(tmp_path / "local")

@@ -16,8 +16,8 @@ import torch
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.experiment import Experiment
-from lengthwise.training import ranks as ranks_module
-from lengthwise.training.ranks import Ranks
+from lengthwise.training.distributed import ranks as ranks_module
+from lengthwise.training.distributed.ranks import Ranks
 from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 

@@ -75,6 +75,12 @@ def replacing(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove the temporary files of a process that was killed; only for who keeps all others out of ``folder``."""
+    for path in folder.glob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole or not at all."""
     with replacing(path) as temporary:

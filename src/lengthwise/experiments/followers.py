@@ -17,7 +17,7 @@ def follows() -> bool:
 
 def announce(experiment: Experiment, seeds: Sequence[int]) -> None:
     """Tell the other ranks, if there are any, which training begins."""
-    from lengthwise.training.ranks import ranks
+    from lengthwise.training.distributed.ranks import ranks
 
     others = ranks()
     if others is not None:
@@ -27,7 +27,7 @@ def announce(experiment: Experiment, seeds: Sequence[int]) -> None:
 @contextmanager
 def leading() -> Iterator[None]:
     """Let the other ranks go at the end of the block; an error ends them too, by torchrun."""
-    from lengthwise.training.ranks import ranks
+    from lengthwise.training.distributed.ranks import ranks
 
     others = ranks()
     yield
@@ -39,7 +39,7 @@ def follow() -> None:
     """Take part in every training that rank 0 announces, until there are no more."""
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.models.device import chosen_device
-    from lengthwise.training.ranks import ranks
+    from lengthwise.training.distributed.ranks import ranks
     from lengthwise.training.setup import TaskSetup
     from lengthwise.training.trainer import Trainer
 

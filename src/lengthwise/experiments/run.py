@@ -54,7 +54,7 @@ def train(
     """Train the seeds as one stack with its checkpoint in ``folder``; each run folder gets a checkpoint of its own."""
     # Torch is loaded only when something has to be trained.
     from lengthwise.models.device import chosen_device
-    from lengthwise.training.ranks import ranks
+    from lengthwise.training.distributed.ranks import ranks
     from lengthwise.training.setup import TaskSetup
     from lengthwise.training.trainer import Trainer
 

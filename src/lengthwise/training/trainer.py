@@ -21,7 +21,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.files import write_text
+from lengthwise.core.files import remove_unfinished, write_text
 from lengthwise.core.rng import stream
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.stacked import TransformerStack
@@ -30,9 +30,9 @@ from lengthwise.training import checkpoint
 from lengthwise.training.adamw import StackedAdamW
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.device import autocast, reads_loss
+from lengthwise.training.distributed.ranks import Ranks
 from lengthwise.training.loss import run_losses
 from lengthwise.training.parts import StackParts, runs_at_once
-from lengthwise.training.ranks import Ranks
 from lengthwise.training.regularizer import positional_regularizer
 from lengthwise.training.runs import Progress, Run, RunState, StackProgress
 from lengthwise.training.schedule import learning_rate
@@ -260,6 +260,10 @@ class Trainer:
 
     def _resume(self) -> None:
         """Go on from the checkpoint, if there is one."""
+        folders = {self.folder, *map(self._run_folder, range(len(self.states)))}
+        for place in folders:
+            if place is not None:
+                remove_unfinished(place)
         names = [name for name, _ in self.stack.model.named_parameters()]
         found = None if self.folder is None else checkpoint.read(self.folder, names)
         if self.folder is None or found is None:
