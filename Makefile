@@ -39,7 +39,11 @@ wheel: install
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
 	$(PYTHON) -m venv --clear build/wheel
 	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/lengthwise-*.whl
-	cd build && wheel/bin/lengthwise --version && wheel/bin/lengthwise predict addition && wheel/bin/lengthwise decide '(ab)*'
+	cd build && rm -rf wheel-runs && wheel/bin/lengthwise --help >/dev/null && wheel/bin/lengthwise list >/dev/null \
+	  && wheel/bin/lengthwise show addition --length 3 && wheel/bin/lengthwise predict addition \
+	  && wheel/bin/lengthwise decide '(ab)*' \
+	  && wheel/bin/lengthwise run demo --only 'coupled (PPC)' --seed 0 --set training.steps=20 --out wheel-runs \
+	  && wheel/bin/lengthwise report wheel-runs -o wheel-runs/report.html
 
 format: install
 	$(BIN)/ruff check --fix .

@@ -52,6 +52,16 @@ def test_two_processes_find_the_same(tmp_path: Path) -> None:
         assert (mine["status"], mine["score"]) == (other["status"], other["score"])
 
 
+def test_a_budget_that_ends_says_how_much_is_missing(tmp_path: Path) -> None:
+    """At a loss of 0.000 after three minutes, "not run" alone says nothing."""
+    notes: list[str] = []
+    verify("(a|b)*", ["nope"], tmp_path / "out", budget=1e-9, note=notes.append)
+    line = next(line for line in notes if "the budget is used up" in line)
+    assert "the budget is used up at step 1 of 60 of rung 1, loss " in line
+    assert "The protocol trains all steps and then tests, and the time for testing is not counted" in line
+    assert "this rung takes about 1 more minutes (--budget)" in line
+
+
 def test_without_time_nothing_is_claimed(tmp_path: Path) -> None:
     done = verify("(aa)*", ["nope"], tmp_path / "out", budget=1e-9)
     (row,) = done.rows

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lengthwise.experiments.events import Report
-from lengthwise.report.influence.influence_page import findings
+from lengthwise.report.influence.influence_page import findings, too_small
 from lengthwise.report.influence.influence_result import InfluenceResult, RecoveredCell
 
 NAME_WIDTH, CELL_WIDTH = 21, 17
@@ -65,8 +65,11 @@ def draw_influence(console: Console, values: dict[str, Any]) -> None:
     for name, row in result.cells.items():
         cells = [_cell(row.get(k), intervals) for k in result.ks]
         table.add_row(Text(SHORT.get(name, name), style="bold"), *cells)
+    if too_small(result):
+        # Fractions of next to nothing would look like a result.
+        table = Text("the gain is too small to say which share of it a few tokens recover", style="yellow")
     console.print(table)
-    if not intervals:
+    if not intervals and not too_small(result):
         console.print(Text("95 % intervals: in a wider window, and in report.html", style="dim"))
     console.print()
     for sentence in findings(result):

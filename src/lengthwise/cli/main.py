@@ -27,7 +27,7 @@ app = typer.Typer(
     name="lengthwise",
     help="Predict, explain and extend how far a transformer generalizes beyond the lengths it was trained on.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,17 +18,27 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
+    from lengthwise.experiments.events import Event
     from lengthwise.experiments.recipe import Recipe
     from lengthwise.experiments.sweep import Sweep
+
+DEVICE = "LENGTHWISE_DEVICE"
+"""The variable that ``--device`` sets, for processes of ``--jobs``, too."""
 
 
 @dataclass(frozen=True)
 class RunSettings:
     """The options of ``lengthwise run``."""
 
-    recipe: Annotated[str, typer.Argument(help="A recipe (`lengthwise list recipes`), a task, or FILE.py:Class.")]
+    recipe: Annotated[
+        str | None, typer.Argument(help="A recipe (`lengthwise list recipes`), a task, or FILE.py:Class.")
+    ] = None
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Systems in JSON or TOML, as --print-config writes.")
+    ] = None
     preset: Annotated[str, typer.Option("--preset", help="quick, standard or full.")] = "quick"
     seeds: Annotated[int | None, typer.Option("--seeds", help="Seeds 0…N−1 instead of each system's own.")] = None
+    seed: Annotated[int | None, typer.Option("--seed", help="This seed alone.")] = None
     edits: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="e.g. training.steps=100, for all systems.")
     ] = None
@@ -37,6 +49,12 @@ class RunSettings:
     ] = None
     encoding: Annotated[
         list[str] | None, typer.Option("--encoding", help="Only systems with these positions; may be given again.")
+    ] = None
+    device: Annotated[str | None, typer.Option("--device", help="Where torch computes, e.g. cuda. Default: cpu.")] = (
+        None
+    )
+    log_to: Annotated[
+        str | None, typer.Option("--log-to", metavar="wandb|tensorboard", help="Also send progress there (extras).")
     ] = None
     print_config: Annotated[bool, typer.Option("--print-config", help="Print the resolved systems, run none.")] = False
     threads: Threads = None
@@ -55,13 +73,11 @@ def run(given: RunSettings) -> None:
     Finished seeds are reused and an interrupted one goes on from its last checkpoint, so the same command can always
     be given again.
     """
+    from lengthwise.cli.trackers import tracker
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
-    from lengthwise.experiments.defaults import recipe_for
     from lengthwise.experiments.sweep import sweep
 
-    # Systems are chosen first, so that an edit need only make sense for these.
-    selected = recipe_for(given.recipe, given.preset).selected(given.only or [], given.encoding or [])
-    recipe = selected.edited(given.edits or [], given.seeds)
+    recipe = _recipe(given)
     if given.print_config:
         emit_json({"recipe": recipe.name, "systems": [job.to_json() for job in recipe.jobs]})
         return
@@ -69,6 +85,8 @@ def run(given: RunSettings) -> None:
     if given.resume and not place.is_dir():
         raise LengthwiseError(f"nothing to resume: there is no folder {place}; leave out --resume to start")
     use_threads(given.threads)
+    if given.device is not None:
+        os.environ[DEVICE] = given.device
     jobs = number_of_jobs(given.jobs)
 
     cluster = ClusterSettings(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job)
@@ -81,9 +99,31 @@ def run(given: RunSettings) -> None:
         require(jobs == 1 and runner is None, "under torchrun give neither --jobs nor --ray or --slurm")
         follow()
         return
-    with SweepProgress(err(), recipe) as progress, leading():
-        done = sweep(recipe, given.folder, jobs=jobs, runner=runner, observe=progress)
+    with SweepProgress(err(), recipe) as progress, leading(), tracker(given.log_to, recipe, place) as log:
+
+        def observe(event: Event) -> None:
+            progress(event)
+            log(event)
+
+        done = sweep(recipe, given.folder, jobs=jobs, runner=runner, observe=observe)
     _show(recipe, done, place, as_json=given.as_json)
+
+
+def _recipe(given: RunSettings) -> Recipe:
+    """The systems and seeds to run: those of a recipe, a task or a file, then ``--only``, ``--set`` and ``--seeds``."""
+    from lengthwise.cli.config_file import read_recipe
+    from lengthwise.experiments.defaults import recipe_for
+
+    require((given.recipe is None) != (given.config is None), "give a recipe, a task or --config FILE, and only one")
+    require(given.seed is None or given.seeds is None, "give --seed N for one seed or --seeds N for 0…N−1, not both")
+    require(given.seed is None or given.seed >= 0, f"--seed must be at least 0, got {given.seed}")
+    whole = read_recipe(given.config) if given.config is not None else recipe_for(given.recipe or "", given.preset)
+    # Systems are chosen first, so that an edit need only make sense for these.
+    recipe = whole.selected(given.only or [], given.encoding or []).edited(given.edits or [], given.seeds)
+    if given.seed is None:
+        return recipe
+    jobs = tuple(dataclasses.replace(job, seeds=(given.seed,)) for job in recipe.jobs)
+    return dataclasses.replace(recipe, jobs=jobs)
 
 
 def _show(recipe: Recipe, done: Sweep, place: Path, *, as_json: bool) -> None:

@@ -90,7 +90,7 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
     console.print()
     console.print(head)
     console.print()
-    cells = [cell for summary in summaries for cell in summary.cells]
+    cells = [cell for summary in summaries for cell in (*summary.cells, *summary.unfitted_cells)]
     keys = panel_axes(cells)
     panels = list(dict.fromkeys(panel_of(cell.axes, keys) for cell in cells)) or [()]
     for panel in panels:
@@ -104,11 +104,14 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
         for summary in summaries:
             fitted = f"{len(summary.fitted)} of {len(summary.results)}"
             row = [Text(summary.name, style="bold"), fitted, f"{summary.in_distribution.median:.3f}"]
-            if not summary.fitted:
-                row.append(Text("not fitted", style="yellow"))
-            else:
-                found = {c.length: c.estimate() for c in summary.cells if panel_of(c.axes, keys) == panel}
+            measured = summary.cells or summary.unfitted_cells
+            found = {c.length: c.estimate() for c in measured if panel_of(c.axes, keys) == panel}
+            if summary.fitted:
                 row += [_estimate(found.get(length)) for length in lengths]
+            elif measured:
+                row += [_control(found.get(length)) for length in lengths]
+            else:
+                row.append(Text("not fitted", style="yellow"))
             table.add_row(*row)
         lines = {length: common_chance([s.experiment for s in summaries], length, panel) for length in lengths}
         if any(lines.values()):
@@ -124,6 +127,13 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
     if any(not summary.fitted for summary in summaries):
         note = "not fitted: no seed reached the fit threshold in distribution, so it says nothing of longer lengths."
         console.print(Text(note, style="dim"))
+    if any(summary.unfitted_cells for summary in summaries):
+        note = "in brackets: a model that did not fit, measured as a control (unfitted_too); no statement on lengths."
+        console.print(Text(note, style="dim"))
+
+
+def _control(value: Estimate | None) -> Text:
+    return Text("–" if value is None else f"({value.median:.3f})", style="yellow")
 
 
 def _estimate(value: Estimate | None) -> Text:

@@ -21,7 +21,9 @@ def verify(
     encoding: Annotated[
         list[str] | None, typer.Option("--encoding", help="nope or ape; may be given again. Default: both.")
     ] = None,
-    budget: Annotated[str, typer.Option("--budget", help="Time for training, e.g. 90s, 10m, 1h.")] = "30m",
+    budget: Annotated[
+        str, typer.Option("--budget", help="Time for training, e.g. 90s, 10m, 1h. Tests come on top.")
+    ] = "30m",
     folder: Annotated[Path | None, typer.Option("--out", help="Where results go.")] = None,
     jobs: Jobs = AUTO,
     threads: Threads = None,

@@ -28,9 +28,22 @@ def one_line_warnings() -> None:
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
 
 
+OTHER_NAMES = {
+    "rotary": "rope", "roformer": "rope", "absolute": "learned", "gpt2": "learned", "none": "nope",
+    "no-positions": "nope", "sine": "sinusoidal", "sinusoid": "sinusoidal", "relative": "t5", "bucketed": "t5",
+    "position-coupling": "coupled", "coupling": "coupled", "abacus": "coupled", "ppc": "predictive-coupling",
+    "absolute-shift": "random-start", "random-offset": "random-start", "sum": "addition", "plus": "addition",
+    "sorting": "sort", "reversal": "reverse", "reversing": "reverse", "copying": "copy", "xor": "parity",
+}  # fmt: skip
+"""What the literature also calls a component."""
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """``Did you mean 'addition'?`` for a near miss, otherwise the list of what is known."""
+    """``Did you mean 'addition'?`` for a near miss or another name of the same, else the list of what is known."""
     names = sorted(known)
+    other = OTHER_NAMES.get(name.lower().replace("_", "-"))
+    if other in names:
+        return f"Did you mean {other!r}?"
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
         return f"Did you mean {close[0]!r}?"

@@ -16,6 +16,7 @@ LEVELS = (
     (0.0, "less than 10 % right"),
 )
 UNFITTED = "not fitted in any seed, so not tested at longer lengths"
+CONTROL = "not fitted in any seed, and tested all the same as a control (unfitted_too)"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,11 @@ def findings(systems: Sequence[SystemSummary]) -> list[Finding]:
             if found is not None:
                 merged.setdefault(text, {})[index] = (cells[-1].length, found.median)
     result = []
-    unfitted = tuple(system.name for system in systems if not system.fitted)
+    unfitted = [
+        Group(words, names)
+        for words, tested in ((UNFITTED, False), (CONTROL, True))
+        if (names := tuple(s.name for s in systems if not s.fitted and bool(s.unfitted_cells) == tested))
+    ]
     for text, by_system in merged.items() or [("", {})]:
         groups = []
         above = float("inf")
@@ -63,7 +68,7 @@ def findings(systems: Sequence[SystemSummary]) -> list[Finding]:
             groups += [Group(words, names)] if names else []
             above = least
         if unfitted and not result:
-            groups.append(Group(UNFITTED, unfitted))
+            groups += unfitted
         result.append(Finding(_heading(text, by_system, systems), tuple(groups)))
     return result
 

@@ -80,10 +80,20 @@ class SystemSummary:
         return estimate([score.correct["exact_match"] for score in scores], [score.n for score in scores])
 
     @cached_property
+    def unfitted_cells(self) -> tuple[Cell, ...]:
+        """The cells of the seeds where none fitted and all were measured all the same (``unfitted_too``)."""
+        wanted = self.experiment.get("evaluation", {}).get("unfitted_too", False)
+        return self._cells(self.results) if wanted and not self.fitted else ()
+
+    @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """One cell per axes and length; empty if no seed fitted."""
+        return self._cells(self.fitted)
+
+    @staticmethod
+    def _cells(results: Sequence[Result]) -> tuple[Cell, ...]:
         cells: dict[tuple[int, Axes], list[Score]] = {}
-        for result in self.fitted:
+        for result in results:
             for score in result.scores:
                 cells.setdefault((score.length, tuple(score.axes.items())), []).append(score)
         return tuple(Cell(length, axes, tuple(scores)) for (length, axes), scores in cells.items())

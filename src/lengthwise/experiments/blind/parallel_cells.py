@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import time
 from collections.abc import Callable, Sequence
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.experiments.blind.cells import cell_path, read_cell
 from lengthwise.experiments.blind.run import run_cell
-from lengthwise.experiments.blind.study import Study, read_study
+from lengthwise.experiments.blind.study import Entry, Study, read_study
 from lengthwise.experiments.workers import start_undisturbed
 from lengthwise.training.threads import use_one_thread_per_job
 
@@ -68,7 +70,12 @@ def run_encodings(study: Study, work: Path, encodings: Sequence[str], *, ends: f
 def climb(study: Study, work: Path, encoding: str, ends: float, note: Note) -> None:
     """Climb the ladder with every entry under one encoding, until time is up."""
 
+    began: tuple[float, int] | None = None
+    last = (0, 0.0)
+
     def watch(step: int, loss: float) -> None:
+        nonlocal began, last
+        began, last = began or (time.time(), step), (step, loss)
         if time.time() > ends:
             raise OutOfTimeError
         if step % 500 == 0:
@@ -78,8 +85,24 @@ def climb(study: Study, work: Path, encoding: str, ends: float, note: Note) -> N
         try:
             run_cell(study, "languages", entry, encoding, work, note, watch, listed=False)
         except OutOfTimeError:
-            note(f"{encoding}: the budget is used up; the same command with a larger --budget goes on from here")
+            note(f"{encoding}: {_left(study, entry, encoding, began or (ends, 0), last)}")
             return
+
+
+def _left(study: Study, entry: Entry, encoding: str, began: tuple[float, int], last: tuple[int, float]) -> str:
+    """What is missing of the rung at work, in words, with the time that it takes at the speed so far."""
+    number = 1
+    while number < len(study.ladder):
+        if read_cell(study, cell_path(study, "languages", entry.name, encoding, number)) is None:
+            break
+        number += 1
+    (step, loss), steps = last, study.ladder[number - 1].steps
+    seconds = (time.time() - began[0]) / max(1, step - began[1]) * (steps - step)
+    return (
+        f"the budget is used up at step {step:,} of {steps:,} of rung {number}, loss {loss:.4f}. The protocol trains "
+        f"all steps and then tests, and the time for testing is not counted. The same command goes on from here; "
+        f"this rung takes about {max(1, math.ceil(seconds / 60))} more minutes (--budget)"
+    )
 
 
 def _work(folder: Path, work: Path, encoding: str, ends: float, pipe: Connection) -> None:

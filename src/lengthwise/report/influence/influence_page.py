@@ -83,6 +83,12 @@ def influence_section(result: InfluenceResult, anchor: str) -> InfluenceSection:
     )
 
 
+def too_small(result: InfluenceResult) -> bool:
+    """Whether the block's mean gain is too small for recovered fractions to say something."""
+    gain = float(result.short.mean()) - float(result.long.mean())
+    return gain < LEAST_GAIN or all(cell.recovered is None for cell in result.cells[result.best].values())
+
+
 def findings(result: InfluenceResult) -> list[Sentence]:
     """What the losses show, in words; the tables hold R_k."""
     long, short = float(result.long.mean()), float(result.short.mean())
@@ -94,7 +100,7 @@ def findings(result: InfluenceResult) -> list[Sentence]:
             f"{helped:.0%} of the targets.",
         )
     ]
-    if short - long < LEAST_GAIN or all(cell.recovered is None for cell in result.cells[result.best].values()):
+    if too_small(result):
         return [*found, Sentence("Recovered fractions:", "the gain is too small to say.")]
     for name, words in (
         (result.best, f"Chosen by the model itself ({NAMES.get(result.best, result.best)}),"),

@@ -1,0 +1,229 @@
+"""What newcomers stumbled over, each with the message or the behaviour that it must have now.
+
+Elsewhere: influence figures and small gains (tests/report), own components (tests/test_example_package.py), the
+demonstration and budgets (tests/workflows), and the search of `predict` (tests/prediction/test_search.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from terminal import TINY_OPTIONS, Terminal
+
+from lengthwise.experiments.recipe import RECIPES
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "my_task.py"
+RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["decide", "parity"], "'parity' is a task, but `lengthwise decide` takes regular languages"),
+        (["verify", "adition"], "unknown target 'adition'. Did you mean 'addition'? A word is written regex:adition"),
+        (["predict", "aditon"], "Did you mean 'addition'?"),
+        (["show", "addition", "--scheme", "position-coupling"], "Did you mean 'coupled'?"),
+        (["run", "addition", "--set", "encoding.name=rotary"], "unknown encoding 'rotary'. Did you mean 'rope'?"),
+        (["run", "addition", "--set", "encoding.name=absolute"], "Did you mean 'learned'?"),
+        (["show", "sorting"], "Did you mean 'sort'?"),
+        (["run"], "give a recipe, a task or --config FILE, and only one"),
+        (["run", "addition", "--config", "x.json"], "give a recipe, a task or --config FILE, and only one"),
+        (["run", "addition", "--seed", "1", "--seeds", "2"], "give --seed N for one seed or --seeds N for 0…N−1"),
+        (["run", "addition", "--seed", "-1"], "--seed must be at least 0, got -1"),
+        (["run", "addition", "--log-to", "mlflow"], "unknown service to log to 'mlflow'. Known: tensorboard, wandb."),
+        ([*RUN, "--device", "abacus", "--seeds", "1"], "LENGTHWISE_DEVICE is 'abacus', which this torch can't use"),
+    ],
+)
+def test_one_line_says_what_to_write(
+    terminal: Terminal, words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LENGTHWISE_DEVICE", "cpu")
+    answer = terminal(*words)
+    assert (answer.code, answer.out) == (2, "")
+    assert says in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_a_bare_expression_is_one(terminal: Terminal) -> None:
+    assert terminal("predict", "(ab)*", "--json").json()["kind"] == "language"
+
+
+def test_text_for_a_token_id_says_what_to_write(terminal: Terminal, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(EXAMPLE.read_text().replace("seq.sep(place=1)", "seq.given('_', place=1)"))
+    # In a process of its own: the run-time checks of the tests would refuse the text before we do.
+    done = subprocess.run(
+        [sys.executable, "-m", "lengthwise", "show", f"{path}:EverySecond"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert "a column takes token ids, got the text '_'; write seq.vocab['_']" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_list_has_every_line_once(terminal: Terminal) -> None:
+    listed = terminal("list", "--json").json()
+    for kind, entries in listed.items():
+        summaries = [entry["summary"] for entry in entries]
+        assert len(summaries) == len(set(summaries)), kind
+    alias = next(entry for entry in listed["tasks"] if entry["name"] == "repeat_copy")
+    assert alias["summary"] == 'alias: copy with symbols="repeats"'
+
+
+def test_the_shell_completes_commands() -> None:
+    words = {"_LENGTHWISE_COMPLETE": "complete_bash", "COMP_WORDS": "lengthwise pre", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "lengthwise"], env={**os.environ, **words}, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.split() == ["predict"], done.stderr
+
+
+@pytest.mark.parametrize("suffix", [".json", ".toml"])
+def test_a_printed_configuration_runs_again(terminal: Terminal, tmp_path: Path, suffix: str) -> None:
+    printed = terminal(*RUN, "--seed", "3", "--print-config")
+    path = tmp_path / f"mine{suffix}"
+    path.write_text(printed.out if suffix == ".json" else _toml(printed.json()))
+    first = terminal(*RUN, "--seed", "3", "--out", tmp_path / "runs", "--json")
+    assert first.json()["systems"][0]["seeds"] == [3]
+    again = terminal("run", "--config", path, "--out", tmp_path / "runs", "--json")
+    assert "reused" in again.err, "the same run has the same directory"
+    assert again.json()["systems"][0]["scores"] == first.json()["systems"][0]["scores"]
+
+
+def _toml(values: dict[str, Any]) -> str:
+    """The configuration without empty fields as TOML, which has no null."""
+    lines = [f"recipe = {json.dumps(values['recipe'])}"]
+    for system in values["systems"]:
+        lines += ["[[systems]]", f"name = {json.dumps(system['name'])}", f"seeds = {system['seeds']}"]
+        for part, fields in system["experiment"].items():
+            lines.append(f"[systems.experiment.{part}]")
+            lines += [f"{key} = {json.dumps(value)}" for key, value in fields.items() if value is not None]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.json", "{", "a.json is not JSON"),
+        ("a.toml", "= 1", "a.toml is not TOML"),
+        ("a.json", "[]", "lists no systems; write"),
+        ("a.json", '{"systems": [{"name": "x"}]}', "a system has no experiment; write"),
+        ("a.json", '{"sistems": [], "systems": [{"experiment": {}}]}', "unknown field of"),
+        ("a.json", '{"systems": [{"experiment": {"tusk": 1}}]}', "unknown field of experiment 'tusk'"),
+        ("a.json", '{"systems": [{"experiment": {}, "seeds": [-1]}]}', "seeds must be a list of whole numbers from 0"),
+        ("a.json", '{"systems": [{"experiment": {"task": "adition"}}]}', "Did you mean 'addition'?"),
+    ],
+)
+def test_a_configuration_with_a_mistake(terminal: Terminal, tmp_path: Path, name: str, text: str, says: str) -> None:
+    (tmp_path / name).write_text(text)
+    answer = terminal("run", "--config", tmp_path / name)
+    assert (answer.code, answer.out) == (2, "")
+    assert says in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_numbers_of_an_unfitted_control_are_shown_in_brackets(terminal: Terminal, tmp_path: Path) -> None:
+    answer = terminal(*RUN, "--seeds", "1", "--set", "evaluation.unfitted_too=true", "--out", tmp_path / "runs")
+    line = next(line for line in answer.out.splitlines() if line.startswith("coupled"))
+    assert "(0.000)" in line
+    assert "measured as a control (unfitted_too)" in answer.out
+    page = tmp_path / "page.html"
+    assert terminal("report", tmp_path / "runs", "-o", page).code == 0
+    assert "tested all the same as a control (unfitted_too)" in page.read_text(encoding="utf-8")
+
+
+def test_without_unfitted_too_there_is_no_number(terminal: Terminal, tmp_path: Path) -> None:
+    answer = terminal(*RUN, "--seeds", "1", "--out", tmp_path)
+    assert "not fitted" in answer.out
+    assert "control" not in answer.out
+
+
+def test_control_c_says_that_the_same_command_goes_on(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lengthwise.experiments.sweep.sweep", interrupt)
+    answer = terminal(*RUN)
+    assert answer.err.strip() == "interrupted; give the same command again to go on"
+
+
+class _FakeRun:
+    def __init__(self, log: list[Any], settings: dict[str, Any]) -> None:
+        self.written, self.settings = log, settings
+
+    def log(self, values: dict[str, float]) -> None:
+        self.written.append(values)
+
+    def finish(self) -> None:
+        self.written.append("finished")
+
+
+def test_progress_goes_to_a_service_on_request(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    written: list[Any] = []
+    fake = types.ModuleType("wandb")
+    fake.init = lambda **settings: _FakeRun(written, settings)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "wandb", fake)
+    words = ["--set", "training.steps=10", "--set", "training.probe_every=10", "--seeds", "1", "--out", tmp_path]
+    assert terminal(*RUN, *words, "--log-to", "wandb").code == 0
+    assert any("loss" in values for values in written[:-1])
+    assert any("in distribution" in values for values in written[:-1])
+    assert written[-1] == "finished"
+
+
+@pytest.mark.parametrize("service", ["wandb", "tensorboard"])
+def test_a_service_that_is_not_installed(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, service: str
+) -> None:
+    monkeypatch.setitem(sys.modules, service, None)
+    answer = terminal(*RUN, "--out", tmp_path, "--log-to", service)
+    assert answer.code == 2
+    assert f"needs the package {service}; run: pip install 'lengthwise[{service}]'" in answer.err
+
+
+def cpu_seconds(*words: str) -> float:
+    """The least processor time of two starts."""
+    least = float("inf")
+    for _ in range(2):
+        before = os.times()
+        subprocess.run([sys.executable, *words], capture_output=True, check=True, timeout=120)
+        after = os.times()
+        least = min(least, after.children_user + after.children_system - before.children_user - before.children_system)
+    return least
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [
+        (["--help"], 0.4),
+        (["decide", "(aa)*"], 0.7),
+        (["predict", "addition"], 0.9),
+    ],
+    ids=["help", "decide", "predict"],
+)
+def test_commands_start_quickly(words: list[str], seconds: float) -> None:
+    """The limits are for an idle machine; processor time on a shared one may be half as much again."""
+    assert cpu_seconds("-m", "lengthwise", *words) < 1.5 * seconds
+
+
+def test_the_import_costs_next_to_nothing() -> None:
+    with_import, without = cpu_seconds("-c", "import lengthwise"), cpu_seconds("-c", "pass")
+    assert with_import - without < 0.05
+
+
+def test_the_demonstration_is_a_recipe() -> None:
+    assert "demo" in RECIPES.names()
+
+
+def test_the_example_of_the_readme_is_predicted_and_coupled(terminal: Terminal) -> None:
+    target = f"{EXAMPLE}:EverySecond"
+    assert "coupled" in terminal("predict", target).out
+    assert "it counts" in terminal("couple", target, "--lengths", "5,8").out
