@@ -85,7 +85,7 @@ def test_sdpa_equals_the_reference_on_the_models_own_masks():
     cache = Cache(capacity=9)
     model(inputs.input_ids[:, :4], inputs.position_ids[:, :4], cache=cache)
     ids = inputs.position_ids[:, 4:9]
-    context = model.context(ids, cache)
+    context = model.contexts(ids, cache)[0]
     q = torch.randn(3, 2, 5, 8, generator=generator)
     k, v = torch.randn(2, 3, 2, 9, 8, generator=generator)
     bias = model.encoding.bias(ids, inputs.position_ids[:, :9])

@@ -57,9 +57,14 @@ def assert_no_waiting(
     assert Trainer(setup, config, [0], device="meta").step(0).shape == (1,)
 
 
-@pytest.mark.parametrize("encoding", ENCODING_NAMES)
+WAITING = {"dynamic-ntk"}
+"""Encodings for models that are trained already: they look at the ids to find queries beyond the trained length."""
+
+
+@pytest.mark.parametrize("encoding", [name for name in ENCODING_NAMES if name not in WAITING])
 def test_no_encoding_makes_a_step_wait(encoding: str) -> None:
-    assert_no_waiting(Echo(), Sequential(max_position=20), encoding)
+    # Two layers, for patterns that name two.
+    assert_no_waiting(Echo(), Sequential(max_position=20), encoding, dataclasses.replace(BARE, layers=2))
 
 
 @pytest.mark.parametrize("scheme", SCHEME_VARIANTS.values(), ids=SCHEME_VARIANTS)

@@ -23,6 +23,8 @@ RESULT_FORMAT = FORMAT
 
 ADDED_FIELDS = {("task", "sparse-parity"): ("balanced",), ("task", "variable-assignment"): ("separators",)}
 """Fields that components gained after results with them were committed; names by the old rule had no such fields."""
+LATER_FIELDS = {"model": ("loops",)}
+"""Fields that came after the old rule of names had ended, so no old name holds them."""
 
 
 def _component(registry: Registry[Any]) -> tuple[BeforeValidator, PlainSerializer]:
@@ -67,6 +69,8 @@ class Experiment:
     def old_names(self, seed: int) -> list[str]:
         """What its run directory was called when names covered all fields, whether changed or not."""
         values = self.to_json()
+        for part, fields in LATER_FIELDS.items():
+            values[part] = {key: value for key, value in values[part].items() if key not in fields}
         names = [digest({"format": RESULT_FORMAT, "experiment": values, "seed": seed})]
         for (part, name), fields in ADDED_FIELDS.items():
             if values[part]["name"] == name:

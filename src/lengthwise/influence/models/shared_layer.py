@@ -17,7 +17,7 @@ Rotations = Complex[Tensor, "*B T f"]
 def rotations(transformer: Transformer, length: int) -> Rotations | None:
     """The complex factors of queries and keys at positions 0, 1, …, for coordinates t and t + d/2 as one number.
 
-    None if the encoding does not change them. Raises `ValueError` if it is not a rotation of pairs.
+    None if the encoding does not change them. Raises `ValueError` if it is no rotation of pairs, or also scales them.
     """
     table, width = transformer.table.weight, transformer.shape.head_width
     ids = torch.arange(length, device=table.device)[None, :, None]
@@ -30,6 +30,8 @@ def rotations(transformer: Transformer, length: int) -> Rotations | None:
     product = torch.complex(*probe[0, 0].chunk(2, dim=-1)) * found
     if not torch.allclose(torch.cat([product.real, product.imag], dim=-1), rotated[0, 0], atol=1e-4):
         raise ValueError("the encoding does not rotate pairs of coordinates")
+    if not torch.allclose(found.abs(), torch.ones_like(found.abs()), atol=1e-4):
+        raise ValueError("the encoding changes the norm of queries and keys")
     return found
 
 
