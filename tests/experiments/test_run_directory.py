@@ -54,7 +54,8 @@ def test_every_committed_result_is_found_under_its_run() -> None:
         assert run_directory(RESULTS, values["recipe"], experiment, seed) == path.parent
         result = finished(path.parent, experiment, seed)
         assert result is not None
-        assert result.to_json() == values, "nothing is lost or changed on the way through a typed result"
+        unsealed = {key: value for key, value in values.items() if key != "digest"}
+        assert result.to_json() == unsealed, "nothing is lost or changed on the way through a typed result"
 
 
 def test_no_two_runs_have_one_name() -> None:
