@@ -153,3 +153,13 @@ def test_a_piece_that_dies_again_and_again_needs_less_memory(tmp_path: Path, mon
     outcome = run_piece(piece, 0.05, "driver")
     assert (outcome.status, outcome.what) == ("memory", "a process ended 3 times before its next checkpoint")
     assert run_piece(piece, 0.05, "another driver").status == "finished"
+
+
+def test_without_the_name_of_a_driver_no_attempt_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    piece = SweepPiece("r", tmp_path, dataclasses.replace(JOB, seeds=(0,)))
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, 1, KeyboardInterrupt())
+        for _ in range(pieces_module.MOST_ATTEMPTS + 1):
+            with pytest.raises(KeyboardInterrupt):
+                run_piece(piece, 0.05)
+    assert run_piece(piece, 0.05).status == "finished"

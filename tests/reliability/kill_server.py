@@ -39,7 +39,7 @@ TINY = Experiment.from_json(
         "scheme": {"name": "coupled", "max_position": 24},
         "encoding": {"name": "learned"},
         "model": {"layers": 1, "heads": 2, "width": 16, "mlp_ratio": 1},
-        "training": {"max_length": 3, "steps": 60, "batch_size": 8, "groups": 2, "probe_every": 5},
+        "training": {"max_length": 3, "steps": 30, "batch_size": 8, "groups": 2, "probe_every": 5},
         "evaluation": {"lengths": [2], "samples": 8, "fit_samples": 8, "probe_samples": 6, "unfitted_too": True},
     }
 )
@@ -66,12 +66,12 @@ def piece(out: Path) -> None:
 
 def influence(out: Path) -> None:
     text = Path(__file__).parent
-    config = LMConfig(context=16, vocabulary=280, layers=1, heads=2, width=16, steps=40, batch_tokens=64, probe_every=4)
+    config = LMConfig(context=16, vocabulary=280, layers=1, heads=2, width=16, steps=20, batch_tokens=64, probe_every=4)
     train_lm(config, load_corpus(text, None), out / "lm", lambda *_: None)
 
 
 def blind(out: Path) -> None:
-    rung = Rung(1, 1, 16, 1e-3, 60, 8, "rms", 0.0)
+    rung = Rung(1, 1, 16, 1e-3, 30, 8, "rms", 0.0)
     trained = train_rung(Language(language="(ab)*"), "nope", rung, (0, 1), out / "rung", probe=lambda *_: 0.0)
     sums = [float(sum(p.double().sum() for p in seed.model.parameters())) for seed in trained if seed.model]
     (out / "result.json").write_text(json.dumps({"sums": sums, "fit": [seed.fit_by_step for seed in trained]}))

@@ -64,7 +64,7 @@ class Outcome:
 def run_piece(piece: Piece, patience: float, driver: str = "") -> Outcome:
     """Do the work of a piece under its lease. Only what the system did to the process is left to be tried again.
 
-    ``driver`` names the command that asked for it, whose attempts are counted.
+    ``driver`` names the command that asked for it, whose attempts are counted; without a name they are not.
     """
     lease = acquire(piece.root, patience)
     if lease is None:
@@ -84,7 +84,7 @@ def run_piece(piece: Piece, patience: float, driver: str = "") -> Outcome:
 
 def _outcome(piece: Piece, lease: Lease, driver: str) -> Outcome:
     try:
-        if _attempts(lease, driver) > MOST_ATTEMPTS:
+        if driver and _attempts(lease, driver) > MOST_ATTEMPTS:
             return Outcome("memory", f"a process ended {MOST_ATTEMPTS} times before its next checkpoint")
         return Outcome("finished", piece.run(lease.folder, lease.tell))
     except LeaseLostError:
