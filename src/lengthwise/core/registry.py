@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from inspect import getsourcefile
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from lengthwise.core.config import fields_of, from_fields
@@ -105,5 +107,26 @@ class Registry(Generic[T]):
         return from_fields(self.get(spec["name"]), values, where=f"{self.kind} {spec['name']!r}")
 
     def describe(self, component: T) -> dict[str, Any]:
-        """The JSON form of a component: ``build(describe(x)) == x``."""
+        """The JSON form of a component: ``build(describe(x)) == x``.
+
+        An unregistered class of a file is named ``path/to/file.py:Class``. Raises `LengthwiseError` for one that was
+        typed in, since no other process could build it.
+        """
+        cls = type(component)
+        if not isinstance(getattr(cls, "name", None), str):
+            cls.name = self._name_by_file(cls)  # type: ignore[attr-defined]
         return {"name": component.name, **fields_of(component)}  # type: ignore[attr-defined]
+
+    def _name_by_file(self, cls: type[Any]) -> str:
+        try:
+            file = getsourcefile(cls)
+        except (TypeError, OSError):
+            file = None
+        if file is None or "." in cls.__qualname__ or not Path(file).is_file():
+            raise LengthwiseError(
+                f"class {cls.__name__} has no name; write @lw.register({self.kind!r}, 'my-name') above it, "
+                "or put it into a file"
+            )
+        path = Path(file).resolve()
+        found = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+        return f"{found}:{cls.__qualname__}"

@@ -14,9 +14,10 @@ from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes.coupled import Coupled, Draw
 from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.structure import structure
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
@@ -75,18 +76,29 @@ def roomy_scheme(task: Task, name: str, longest: int) -> PositionScheme:
     """The scheme of this name with ids for the longest test, and a quarter more to draw from.
 
     ``random-start`` is ``sequential`` with a random start in training (absolute shift).
-    Coupled ids are drawn as one block with a jump where the task goes on to new places, as sorted subsets otherwise.
+    `draw_for` says how coupled ids are drawn.
     """
     if name == "random-start":
         return dataclasses.replace(Sequential(random_start=True), max_position=_room(_tokens(task, longest)))
     scheme = SCHEMES.build(name)
     if isinstance(scheme, Coupled):
-        draw = "pose" if task.place_rule == "next" else "sorted"
-        return dataclasses.replace(scheme, draw=draw, max_position=_room(_places(task, longest)))
+        return dataclasses.replace(scheme, draw=draw_for(task), max_position=_room(_places(task, longest)))
     if scheme.uses_places and scheme.one_id_per_place:
         return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": _room(_places(task, longest))})
     room = _room(_tokens(task, longest))
     return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": room})
+
+
+def draw_for(task: Task) -> Draw:
+    """How coupled ids are drawn: sorted subsets where every parent has the id of the predicting token.
+
+    Otherwise the model must go from one place to a neighbouring one, which random gaps hide: a block with one jump.
+    """
+    if task.place_rule == "next":
+        return "pose"
+    built = Coupled(max_position=1 << 30)
+    spans = [structure(task, built, _near(task, n), stream(0, "defaults", "span", n)).span for n in (3, MAX_LENGTH)]
+    return "pose" if any(spans) else "sorted"
 
 
 def has_places(task: Task, length: int = MAX_LENGTH) -> bool:
@@ -103,9 +115,8 @@ def coupled_name(task: Task) -> str | None:
     """
     if not has_places(task):
         return None
-    draw = "pose" if task.place_rule == "next" else "sorted"
     try:
-        PredictiveCoupling(draw=draw).check_rule(task.place_rule)
+        PredictiveCoupling(draw=draw_for(task)).check_rule(task.place_rule)
     except LengthwiseError:
         return "coupled"
     return "predictive-coupling"

@@ -1,0 +1,50 @@
+"""Default settings follow from a task's structure, and a task object of a user's file has a name."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.experiments.defaults import draw_for
+from lengthwise.tasks import TASKS, Task
+
+FILE = Path(__file__).parents[2] / "examples" / "my_task.py"
+
+
+@pytest.fixture
+def every_second(monkeypatch: pytest.MonkeyPatch) -> Task:
+    """The class as a script imports it, without a name of the registry."""
+    monkeypatch.syspath_prepend(FILE.parent)
+    monkeypatch.delitem(sys.modules, FILE.stem, raising=False)
+    return importlib.import_module(FILE.stem).EverySecond()
+
+
+@pytest.mark.parametrize(
+    ("task", "draw"),
+    [("variable-assignment", "sorted"), ("addition", "pose"), ("copy", "pose"), ("sparse-parity", "sorted")],
+)
+def test_ids_are_blocks_where_a_parent_is_in_a_neighbouring_place(task: str, draw: str) -> None:
+    assert draw_for(TASKS.build(task)) == draw
+
+
+def test_a_users_task_that_skips_places_gets_blocks(every_second: Task) -> None:
+    assert draw_for(every_second) == "pose"
+
+
+def test_a_class_of_a_file_is_named_after_it(every_second: Task) -> None:
+    described = TASKS.describe(every_second)
+    assert described["name"].endswith("my_task.py:EverySecond")
+    assert TASKS.build(described).base == 10
+
+
+def test_a_class_that_was_typed_in_says_what_to_do() -> None:
+    class Typed(type(TASKS.build("copy"))):
+        pass
+
+    Typed.name = None
+    with pytest.raises(LengthwiseError, match="class Typed has no name; write @lw"):
+        TASKS.describe(Typed())
