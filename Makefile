@@ -10,7 +10,7 @@ install: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,lm,hf,audit]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,lm,hf,audit,cluster]'
 	touch $(STAMP)
 
 # A verdict, two trainings and their picture: the first page within a minute, all of it in about three.
