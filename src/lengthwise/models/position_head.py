@@ -1,4 +1,7 @@
-"""The heads of predictive position coupling (PPC), which predict position ids: over a table, or by pointing."""
+"""The heads of predictive position coupling (PPC), which predict position ids: over a table, or by pointing.
+
+`models/kernels/position_head.py` computes the same for flat batches and changes with it.
+"""
 
 from __future__ import annotations
 

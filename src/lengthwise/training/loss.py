@@ -1,6 +1,8 @@
 """The loss on scored positions: next token (or next-symbol set) and, where ids are predicted, next id.
 
 `IdPrediction.loss` in `models/position_head.py` is the part for ids; `training/regularizer.py` adds the regularizer.
+`Inputs.at` in `models/inputs.py` picks the scored positions; the trainer weights the ids by ``id_loss`` and divides by
+the number of scored tokens.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Position encodings: how attention uses the ids of tokens. One file per encoding; importing them imports no torch.
 
-Every file of this folder is imported here, so that a new encoding is a new file and nothing else.
+Every file of this folder is imported here. A built-in encoding is its settings here (`kerple.py` is a template), its
+formula in `nn/`, and a line in `nn/__init__.py`; an encoding of your own can be one file.
 """
 
 from importlib import import_module

@@ -1,4 +1,8 @@
-"""Settings of the encoding `kerple`; its formula is `Kerple` in `nn/kerple.py`."""
+"""Settings of the encoding `kerple`; its formula is `Kerple` in `nn/kerple.py`.
+
+A new encoding also says where it differs from the defaults of `EncodingSpec`: ``has_table`` (a learned row per id),
+``translation_invariant = False`` (absolute ids matter), ``uses_ids = False``, ``smooth = False``. The laws check them.
+"""
 
 from __future__ import annotations
 
