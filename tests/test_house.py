@@ -238,3 +238,9 @@ def test_a_concept_leads_to_its_file_first():
         ranked = sorted(trees(), key=lambda path: -matches(path, concept))
         assert ranked[0] == file, concept
         assert matches(ranked[1], concept) < matches(file, concept), f"{concept}: {ranked[1]} fits as well"
+
+
+def test_no_two_test_files_share_a_name():
+    """Without packages, pytest imports a test by its file name alone."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py") if not (path.parent / "__init__.py").exists()]
+    assert sorted(names) == sorted(set(names))
