@@ -108,7 +108,7 @@ def test_a_loaded_model_is_a_module_that_answers_in_text(trained: lw.Result) -> 
     same = lw.load(trained.folders[1])
     for one, two in zip(model.parameters(), same.parameters(), strict=True):
         assert torch.equal(one, two)
-    with pytest.raises(LengthwiseError, match="there is no run of seed 7; there are seeds 0, 1"):
+    with pytest.raises(LengthwiseError, match="seed 7 was not run; the seeds are 0, 1"):
         lw.load(trained, seed=7)
 
 

@@ -36,7 +36,7 @@ def test_a_users_task_that_skips_places_gets_blocks(every_second: Task) -> None:
 
 
 def test_a_class_of_a_file_is_named_after_it(every_second: Task) -> None:
-    described = TASKS.describe(every_second)
+    described = TASKS.describe(TASKS.build(every_second))
     assert described["name"].endswith("my_task.py:EverySecond")
     assert TASKS.build(described).base == 10
 

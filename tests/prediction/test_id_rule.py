@@ -108,4 +108,8 @@ def test_the_verdict_on_predicted_ids_is_conditional() -> None:
     assert "the next id is learned" in by_system["predictive-coupling"].condition
     assert "slot 1" in by_system["predictive-coupling"].condition
     assert by_system["coupled"].condition == "the ids are given"
+    (argument,) = by_system["predictive-coupling"].arguments
+    programs = argument.certificate["id_rule"]["programs"]
+    assert len(programs) == 2
+    assert all(parse(text).alphabet for text in programs.values())
     assert by_system["ape"].condition == ""

@@ -40,7 +40,9 @@ def predict(target: str | Task, systems: Sequence[str] | None = None) -> Predict
 
     names = list(systems or [])
     return (
-        predict_text(target, names) if isinstance(target, str) else predict_with_search(target, position_systems(names))
+        predict_text(target, names)
+        if isinstance(target, str)
+        else predict_with_search(build_task(target), position_systems(names))
     )
 
 

@@ -70,6 +70,6 @@ def load(source: Result | str | Path, seed: int | None = None) -> TrainedTransfo
     candidates = [(folder, run) for folder, run in source.files if seed is None or run.seed == seed]
     if not candidates:
         seeds = ", ".join(str(run.seed) for run in source.runs)
-        raise LengthwiseError(f"there is no run of seed {seed}; there are seeds {seeds}")
+        raise LengthwiseError(f"seed {seed} was not run; the seeds are {seeds}")
     folder, _ = next(((f, run) for f, run in candidates if run.fitted), candidates[0])
     return TrainedTransformer.of(*load_trained(folder))

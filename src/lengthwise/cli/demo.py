@@ -13,7 +13,7 @@ from lengthwise.cli.console import err, out
 OPENING = (
     "Can a transformer that has practised on problems of 4 lines solve problems of 80 lines?",
     "This demonstration asks theory, trains small models, tests them, and draws the result.",
-    "It takes about three minutes on two cores; the first picture is there within one.",
+    "It takes about a minute and a half on two idle cores; the first picture is there within one.",
 )
 
 

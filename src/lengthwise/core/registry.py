@@ -99,6 +99,7 @@ class Registry(Generic[T]):
         if isinstance(spec, str):
             spec = {"name": spec, **fields}
         if not isinstance(spec, dict):
+            self._name_by_file(type(spec))
             return spec
         if "name" not in spec:
             raise LengthwiseError(f"a {self.kind} needs a name; write {{'name': ...}} with one of: {', '.join(self)}")
@@ -109,24 +110,25 @@ class Registry(Generic[T]):
     def describe(self, component: T) -> dict[str, Any]:
         """The JSON form of a component: ``build(describe(x)) == x``.
 
-        An unregistered class of a file is named ``path/to/file.py:Class``. Raises `LengthwiseError` for one that was
-        typed in, since no other process could build it.
+        Raises `LengthwiseError` for a class without a name, since no other process could build it.
         """
-        cls = type(component)
-        if not isinstance(getattr(cls, "name", None), str):
-            cls.name = self._name_by_file(cls)  # type: ignore[attr-defined]
-        return {"name": component.name, **fields_of(component)}  # type: ignore[attr-defined]
+        name = getattr(component, "name", None)
+        if name is None:
+            raise LengthwiseError(
+                f"class {type(component).__name__} has no name; write @lw.register({self.kind!r}, 'my-name') above it, "
+                "or put it into a file"
+            )
+        return {"name": name, **fields_of(component)}
 
-    def _name_by_file(self, cls: type[Any]) -> str:
+    def _name_by_file(self, cls: type[Any]) -> None:
+        """Name a class that is not registered ``path/to/file.py:Class``, if a file holds it."""
+        if getattr(cls, "name", None) is not None or "." in cls.__qualname__:
+            return
         try:
             file = getsourcefile(cls)
         except (TypeError, OSError):
-            file = None
-        if file is None or "." in cls.__qualname__ or not Path(file).is_file():
-            raise LengthwiseError(
-                f"class {cls.__name__} has no name; write @lw.register({self.kind!r}, 'my-name') above it, "
-                "or put it into a file"
-            )
-        path = Path(file).resolve()
-        found = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-        return f"{found}:{cls.__qualname__}"
+            return
+        if file is not None and Path(file).is_file():
+            path = Path(file).resolve()
+            found = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+            cls.name = f"{found}:{cls.__qualname__}"

@@ -7,7 +7,7 @@ import dataclasses
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -60,16 +60,24 @@ def run_jobs(worker: Callable[[Job, Tell], None], jobs: list[Job], count: int) -
     The worker must be picklable. Raises the first `LengthwiseError` of a job and ends the others, which can be
     resumed; divergence is a message.
     """
+    yield from run_processes(_serve, [(worker, job.to_json()) for job in jobs], count)
+
+
+def run_processes(target: Callable[..., None], arguments: Sequence[tuple[Any, ...]], count: int) -> Generator[Any]:
+    """Run ``target(*arguments[i], pipe)`` for every i, each in a process of its own, ``count`` at a time.
+
+    Yields what they send. A `LengthwiseError` that one sends is raised here, as is one for a process that ends with an
+    error; the others are then ended.
+    """
     # A fresh interpreter each: a fork would share the locks and threads of this one.
     context = multiprocessing.get_context("spawn")
-    waiting = jobs[::-1]
+    waiting = list(arguments)[::-1]
     running: dict[Any, Any] = {}
     try:
         while waiting or running:
             while waiting and len(running) < count:
                 ours, theirs = context.Pipe(duplex=False)
-                arguments = (worker, waiting.pop().to_json(), theirs)
-                process = context.Process(target=_serve, args=arguments, daemon=True)
+                process = context.Process(target=target, args=(*waiting.pop(), theirs), daemon=True)
                 start_undisturbed(process)
                 theirs.close()
                 running[ours] = process
@@ -85,8 +93,8 @@ def run_jobs(worker: Callable[[Job, Tell], None], jobs: list[Job], count: int) -
                             "again to resume, with fewer --jobs if memory ran out"
                         ) from None
                     continue
-                if isinstance(message, str):
-                    raise LengthwiseError(message)
+                if isinstance(message, LengthwiseError):
+                    raise message
                 yield message
     finally:
         for process in running.values():
@@ -127,14 +135,14 @@ def _serve(worker: Callable[[Job, Tell], None], values: dict[str, Any], pipe: Co
     except TrainingDivergedError as error:
         _last(pipe, Diverged(str(error)))
     except LengthwiseError as error:
-        _last(pipe, str(error))
+        _last(pipe, LengthwiseError(str(error)))
     except (KeyboardInterrupt, BrokenPipeError):
         pass
     finally:
         pipe.close()
 
 
-def _last(pipe: Connection, message: Diverged | str) -> None:
+def _last(pipe: Connection, message: Diverged | LengthwiseError) -> None:
     """Send the last message of a job; a parent that has been killed does not read it."""
     with contextlib.suppress(BrokenPipeError):
         pipe.send(message)

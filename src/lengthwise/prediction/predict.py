@@ -19,13 +19,14 @@ from lengthwise.prediction.combine_evidence import arguments_from_programs, verd
 from lengthwise.prediction.examples import predict_examples
 from lengthwise.prediction.knowledge import evidence
 from lengthwise.prediction.measured import conflict, measured
+from lengthwise.prediction.predicted_ids.program import certificate
 from lengthwise.prediction.predicted_ids.rule import id_rules
 from lengthwise.prediction.search.places import search_places
 from lengthwise.prediction.search.small_program import search_programs
 from lengthwise.prediction.suites.arguments import Evidence, language_evidence, program_evidence
 from lengthwise.prediction.systems import SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
-from lengthwise.prediction.verdict import Argument, Prediction, StructureRow
+from lengthwise.prediction.verdict import Argument, Prediction, StructureRow, Verdict
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 
@@ -108,9 +109,11 @@ def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, foun
         places = found.places if system.name == "coupled" else ()
         verdict = verdict_for(system, [*arguments_from_programs(system, known), *local, *places])
         if verdict.answer == "yes":
-            condition = _condition(task, system) if local and system.coupled and system in systems else ""
-            condition = "the ids are given, by the places found" if places else condition
-            verdict = replace(verdict, condition=condition, conflict=conflict(task.name, system))
+            if places:
+                verdict = replace(verdict, condition="the ids are given, by the places found")
+            elif local and system.coupled and system in systems:
+                verdict = _on_condition(verdict, task)
+            verdict = replace(verdict, conflict=conflict(task.name, system))
         verdicts.append(verdict)
     return Prediction(
         target=task.name,
@@ -213,12 +216,18 @@ def arguments_from_locality(system: PositionSystem, row: StructureRow | None) ->
     return [Argument("yes", "ours", why, facts)]
 
 
-def _condition(task: Task, system: PositionSystem) -> str:
-    """What Corollary C presupposes of coupled ids: that they are given, or the rule by which they are predicted."""
-    if system.name != "predictive-coupling":
-        return "the ids are given"
+def _on_condition(verdict: Verdict, task: Task) -> Verdict:
+    """With what Corollary C presupposes: that the ids are given, or the rule by which they are predicted."""
+    if verdict.system != "predictive-coupling":
+        return replace(verdict, condition="the ids are given")
     lengths = tuple(dict.fromkeys(_nearest(task, length) for length in LENGTHS))
-    return f"the next id is learned: {id_rules(task, lengths, size=ROWS // 2).sentence}"
+    found = id_rules(task, lengths, size=ROWS // 2)
+    proof = {"id_rule": certificate(found)}
+    arguments = tuple(
+        replace(a, certificate={**a.certificate, **proof}) if a.certificate.get("kind") == "structure" else a
+        for a in verdict.arguments
+    )
+    return replace(verdict, arguments=arguments, condition=f"the next id is learned: {found.sentence}")
 
 
 def _otherwise(rows: dict[str, StructureRow]) -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks.base import TASKS
-from lengthwise.tasks.string_task import StringTask, draw, read
+from lengthwise.tasks.string_task import StringTask, read
 
 
 @TASKS.register("copy")
@@ -26,15 +24,9 @@ class Copy(StringTask):
     summary = "a string, then the same string again"
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """Symbol i (from 0) and its copy have place i + 2, ``<sep>`` has 1."""
+        """The string again."""
         n = layout.length
-        x = draw(self.symbols, self.vocab, n, seq.size, rng)
-        seq.bos()
-        given = seq.givens(x, place=np.arange(2, n + 2))
-        seq.sep(place=1)
-        for i in range(n):
-            seq.predicted(x[i], place=i + 2, parents=[given[i]])
-        seq.eos()
+        self.write_in_order(seq, rng, n, range(n))
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         """The string between ``<bos>`` and ``<sep>``."""

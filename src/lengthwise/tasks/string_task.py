@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
+from lengthwise.core.batch import SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, SEP, Vocab
@@ -39,6 +40,19 @@ class StringTask(Task):
     def max_length(self) -> int | None:
         """Distinct symbols run out."""
         return len(self.vocab) - 4 if self.symbols == "distinct" else None
+
+    def write_in_order(self, seq: SequenceBuilder, rng: Rng, length: int, order: Iterable[int]) -> None:
+        """A drawn string of ``length`` symbols, then its symbols (from 0) in ``order``.
+
+        Symbol i and its copies have place i + 2, ``<sep>`` has 1.
+        """
+        x = draw(self.symbols, self.vocab, length, seq.size, rng)
+        seq.bos()
+        given = seq.givens(x, place=np.arange(2, length + 2))
+        seq.sep(place=1)
+        for i in order:
+            seq.predicted(x[i], place=i + 2, parents=[given[i]])
+        seq.eos()
 
 
 def draw(symbols: Symbols, vocab: Vocab, length: int, rows: int, rng: Rng) -> np.ndarray:

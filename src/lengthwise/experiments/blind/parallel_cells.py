@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import math
-import multiprocessing
 import time
 from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, cast
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.blind.cells import cell_path, read_cell
 from lengthwise.experiments.blind.run import run_cell
 from lengthwise.experiments.blind.study import Entry, Study, read_study
-from lengthwise.experiments.workers import start_undisturbed
+from lengthwise.experiments.workers import run_processes
 from lengthwise.training.threads import use_one_thread_per_job
 
 Note = Callable[[str], None]
@@ -36,35 +34,9 @@ def run_encodings(study: Study, work: Path, encodings: Sequence[str], *, ends: f
             share = max(0.0, ends - time.time()) / (len(encodings) - place)
             climb(study, work, encoding, time.time() + share, note)
         return
-    # A fresh interpreter each: a fork would share the locks and threads of this one.
-    context = multiprocessing.get_context("spawn")
-    running: dict[Any, Any] = {}
-    try:
-        for encoding in encodings:
-            ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(study.folder, work, encoding, ends, theirs), daemon=True)
-            start_undisturbed(process)
-            theirs.close()
-            running[ours] = process
-        while running:
-            for ready in cast(list[Connection], wait(list(running))):
-                try:
-                    message = ready.recv()
-                except EOFError:
-                    process = running.pop(ready)
-                    process.join()
-                    if process.exitcode:
-                        raise LengthwiseError(
-                            f"a process ended with exit code {process.exitcode}; run the same command again to resume"
-                        ) from None
-                    continue
-                if isinstance(message, LengthwiseError):
-                    raise message
-                note(message)
-    finally:
-        for process in running.values():
-            process.terminate()
-            process.join()
+    arguments = [(study.folder, work, encoding, ends) for encoding in encodings]
+    for line in run_processes(_work, arguments, len(encodings)):
+        note(line)
 
 
 def climb(study: Study, work: Path, encoding: str, ends: float, note: Note) -> None:

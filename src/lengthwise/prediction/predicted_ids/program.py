@@ -7,9 +7,11 @@ a bounded number of ids.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from lengthwise.crasp.program.spelling import quote
-from lengthwise.prediction.predicted_ids.rule import IdRule
+from lengthwise.prediction.predicted_ids.rule import IdRule, IdRules
 
 
 def id_rule_text(rules: Mapping[str, IdRule], names: Sequence[str], ids: int) -> str:
@@ -33,6 +35,26 @@ def id_rule_text(rules: Mapping[str, IdRule], names: Sequence[str], ids: int) ->
         cases = [f"token_{t} and ({_next(rules[name], names, t, v, ids)})" for t, name in enumerate(names)]
         lines.append(f"NEXT {quote(f'@{v}')} := {_or(cases)}")
     return "\n".join(lines)
+
+
+def certificate(found: IdRules) -> dict[str, Any]:
+    """The rules as plain JSON values, each with its program over two tokens and three ids.
+
+    There are no programs where some ids have no rule.
+    """
+    names = ("a", "b")
+    rules = {
+        text: id_rule_text(dict.fromkeys(names, replace(rule, slot=None, token=rule.token and 0)), names, 3)
+        for rule, text in zip(found.rules, found.texts, strict=True)
+    }
+    return {
+        "rules": list(found.texts),
+        "lengths": list(found.lengths),
+        "span": list(found.span),
+        "local": found.local,
+        "missing": found.missing,
+        "programs": rules if found.found else {},
+    }
 
 
 def _next(rule: IdRule, names: Sequence[str], current: int, v: int, ids: int) -> str:

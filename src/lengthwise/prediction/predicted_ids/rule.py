@@ -97,8 +97,9 @@ class IdRule:
 
 @dataclass(frozen=True)
 class IdRules:
-    """The rules of a task in order of use, with what they read; ``missing`` is the share of ids without a rule."""
+    """The rules of a task in order of use, in words, with what they read; ``missing``: the share of ids without one."""
 
+    rules: tuple[IdRule, ...]
     texts: tuple[str, ...]
     lengths: tuple[int, ...]
     span: tuple[int, ...]
@@ -125,17 +126,6 @@ class IdRules:
             return f"{rules} (local; a program exists {PROGRAM_FOR})"
         reads = f"reads {', '.join(map(str, self.span))} tokens back at lengths {', '.join(map(str, self.lengths))}"
         return f"{rules} (a look-up, not local: {reads}; a program exists {PROGRAM_FOR})"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "rules": list(self.texts),
-            "lengths": list(self.lengths),
-            "span": list(self.span),
-            "local": self.local,
-            "missing": self.missing,
-            "program": PROGRAM_FOR if self.found else None,
-        }
 
 
 def id_rules(task: Task, lengths: tuple[int, ...], *, size: int = 32) -> IdRules:
@@ -227,6 +217,7 @@ def _described(
                     where = rule.matches(batch, ids, t - 1)[rows].any(axis=0)
                     farthest = max(farthest, int(t - 1 - np.argmax(where)) if where.any() else 0)
         spans.append(farthest)
-    texts = tuple(dict.fromkeys(rule.words(task.vocab) for rule, _ in chosen))
+    rules = tuple(dict.fromkeys(rule for rule, _ in chosen))
+    texts = tuple(rule.words(task.vocab) for rule in rules)
     local = all(rule.local for rule, _ in chosen)
-    return IdRules(texts, lengths, tuple(spans), local, missing / max(total, 1))
+    return IdRules(rules, texts, lengths, tuple(spans), local, missing / max(total, 1))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks.base import TASKS
-from lengthwise.tasks.string_task import StringTask, Symbols, draw, read
+from lengthwise.tasks.string_task import StringTask, Symbols, read
 
 
 @TASKS.register("odds-first")
@@ -27,15 +25,9 @@ class OddsFirst(StringTask):
     symbols: Symbols = "repeats"
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """Symbol i (from 0) and its copy have place i + 2, ``<sep>`` has 1."""
+        """Symbols 0, 2, …, then 1, 3, …"""
         n = layout.length
-        x = draw(self.symbols, self.vocab, n, seq.size, rng)
-        seq.bos()
-        given = seq.givens(x, place=np.arange(2, n + 2))
-        seq.sep(place=1)
-        for i in [*range(0, n, 2), *range(1, n, 2)]:
-            seq.predicted(x[i], place=i + 2, parents=[given[i]])
-        seq.eos()
+        self.write_in_order(seq, rng, n, [*range(0, n, 2), *range(1, n, 2)])
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         """Two slices."""
