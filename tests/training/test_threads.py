@@ -15,7 +15,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.training import threads
 from lengthwise.training.config import TrainingConfig
 
-SMALL, LARGE = ModelConfig(layers=1, heads=1, width=256), ModelConfig(layers=4, heads=4, width=256)
+SMALL, LARGE = ModelConfig(layers=1, heads=4, width=128), ModelConfig(layers=4, heads=4, width=256)
 MAJORITY = TrainingConfig(max_length=50, batch_size=64)
 
 PROGRAM = """
@@ -43,7 +43,7 @@ def test_the_size_decides_and_never_the_load(monkeypatch: pytest.MonkeyPatch) ->
     assert [threads.worthwhile(model, MAJORITY) for model in (SMALL, LARGE)] == [1, 2]
     assert threads.worthwhile(ModelConfig(layers=48, width=4096), MAJORITY) == 2
     monkeypatch.setattr(threads, "cores", lambda: 64)
-    assert threads.worthwhile(LARGE, MAJORITY, runs=4) == 8
+    assert threads.worthwhile(LARGE, MAJORITY, runs=4) == 33
 
 
 def test_by_default_threads_start_with_one_spin_briefly_and_trainings_choose() -> None:
@@ -53,11 +53,11 @@ def test_by_default_threads_start_with_one_spin_briefly_and_trainings_choose() -
 @pytest.mark.parametrize(
     ("extra", "environment", "expected"),
     [
-        ("", {"OMP_NUM_THREADS": "2"}, ["2", "1000", "None"]),
-        ("threads.use_threads(2)", {}, ["2", "1000", "None"]),
-        ("threads.use_threads(2)", {"OMP_NUM_THREADS": "1"}, ["2", "1000", "None"]),
-        ("threads.use_one_thread_per_job()", {}, ["1", "1000", "None"]),
-        ("threads.use_one_thread_per_job()", {"OMP_NUM_THREADS": "2"}, ["2", "1000", "None"]),
+        ("", {"OMP_NUM_THREADS": "2"}, ["2", str(threads.SPINS), "None"]),
+        ("threads.use_threads(2)", {}, ["2", str(threads.SPINS), "None"]),
+        ("threads.use_threads(2)", {"OMP_NUM_THREADS": "1"}, ["2", str(threads.SPINS), "None"]),
+        ("threads.use_one_thread_per_job()", {}, ["1", str(threads.SPINS), "None"]),
+        ("threads.use_one_thread_per_job()", {"OMP_NUM_THREADS": "2"}, ["2", str(threads.SPINS), "None"]),
         ("", {"GOMP_SPINCOUNT": "7"}, ["1", "7", "auto"]),
         ("", {"OMP_WAIT_POLICY": "ACTIVE"}, ["1", "None", "auto"]),
     ],

@@ -18,12 +18,12 @@ from lengthwise.training.config import TrainingConfig
 THREADS, TOKENIZER_THREADS = "OMP_NUM_THREADS", "RAYON_NUM_THREADS"
 WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")
 """Variables by which a user says how threads wait; `SPINS` is set only where none of them is."""
-SPINS = 1000
-"""How often a waiting thread looks before it sleeps: about ten microseconds; measured in docs/operations.md."""
+SPINS = 2000
+"""How often a waiting thread looks before it sleeps: about twenty microseconds; measured in docs/operations.md."""
 AUTOMATIC = "LENGTHWISE_THREADS"
 """Set to ``auto`` by our command line where nobody chose a number: trainings then choose theirs by `worthwhile`."""
-WORTH = 5e9
-"""Uses of a weight in one step that make another thread worthwhile: 1-1-256 has half of it, 4-4-256 twice as many."""
+WORTH = 1.2e9
+"""Uses of a weight in one step for each thread: 1-4-128 has half of it, 1-1-256 twice as many, 4-4-256 eight times."""
 
 
 def own_process() -> None:
