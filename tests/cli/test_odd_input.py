@@ -47,8 +47,8 @@ def test_files(terminal: Terminal, tmp_path: Path, name: str, content: str, comm
         (["run", "regularizer-growth", "--seeds", "0"], "--seeds must be at least 1, got 0"),
         (["run", "regularizer-growth", "--jobs", "0"], "--jobs must be at least 1, got 0"),
         (["run", "addition", "--set", "evaluation.lengths=[8,8]"], "lengths must differ from one another"),
-        (["run", "addition", "--set", 'encoding={"name":"learned","init_std":NaN}'], "finite init_std"),
-        (["run", "addition", "--set", "model.table_std=Infinity"], "table_std must be 0 or more and finite"),
+        (["run", "addition", "--set", 'encoding={"name":"learned","init_std":NaN}'], "init_std must be finite"),
+        (["run", "addition", "--set", "model.table_std=Infinity"], "table_std must be finite"),
         (["predict", "examples/my_task.py"], "write examples/my_task.py:Class"),
     ],
 )

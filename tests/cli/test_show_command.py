@@ -12,7 +12,6 @@ from lengthwise.core.rng import stream
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
-from lengthwise.workflows.catalogue import encoding_named
 
 OWN_TASK = '''
 from lengthwise.core.config import config
@@ -55,11 +54,10 @@ def test_the_settings_that_list_shows_are_the_ones_that_build(terminal: Terminal
         assert SCHEMES.describe(SCHEMES.build(entry["name"])) == {"name": entry["name"], **entry["settings"]}
 
 
-def test_ape_is_a_learned_table_with_a_random_start() -> None:
-    encoding, scheme = encoding_named("ape")
-    assert encoding == ENCODINGS.build("learned")
-    assert scheme == SCHEMES.build("sequential", random_start=True)
-    assert encoding_named("rope") == (ENCODINGS.build("rope"), None)
+def test_ape_is_a_learned_table_with_a_random_start(terminal: Terminal) -> None:
+    (ape,) = [entry for entry in terminal("list", "encodings", "--json").json()["encodings"] if entry["name"] == "ape"]
+    assert ENCODINGS.build(ape["alias"]["encoding"]) == ENCODINGS.build("learned")
+    assert SCHEMES.build(ape["alias"]["scheme"]) == SCHEMES.build("sequential", random_start=True)
 
 
 @pytest.mark.parametrize("task", list(TASKS))

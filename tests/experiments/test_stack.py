@@ -10,14 +10,15 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
+from lengthwise.core.result_file import RunResult
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments import run as run_module
-from lengthwise.experiments.events import Event, Report
+from lengthwise.experiments.events import Event, Report, silent
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_directory import run_directory
-from lengthwise.experiments.stack import run_seeds, train_seeds
+from lengthwise.experiments.stack import train_seeds
 from lengthwise.experiments.sweep import sweep
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.nope import NoPE
@@ -35,8 +36,17 @@ TINY = Experiment(
 )
 
 
+def run_seeds(seeds: list[int], out: Path, report: Report = silent) -> list[RunResult]:
+    """Train as one stack, then measure each seed, as a sweep does."""
+    assert train_seeds(TINY, seeds, out, recipe="r", report=report) == {}
+    return [
+        run_seed(TINY, seed, run_directory(out, "r", TINY, seed), recipe="r", system="s", report=report)
+        for seed in seeds
+    ]
+
+
 def test_stacked_seeds_leave_the_results_of_separate_runs(tmp_path: Path) -> None:
-    together = run_seeds(TINY, [0, 5], tmp_path / "stack", recipe="r", system="s")
+    together = run_seeds([0, 5], tmp_path / "stack")
     for seed, result in zip([0, 5], together, strict=True):
         alone = run_seed(TINY, seed, run_directory(tmp_path / "alone", "r", TINY, seed), recipe="r", system="s")
         assert result.seed == seed
@@ -50,11 +60,9 @@ def test_stacked_seeds_leave_the_results_of_separate_runs(tmp_path: Path) -> Non
 
 
 def test_finished_seeds_are_not_trained_again(tmp_path: Path) -> None:
-    first = run_seeds(TINY, [0, 1], tmp_path, recipe="r", system="s")
+    first = run_seeds([0, 1], tmp_path)
     steps: list[str] = []
-    again = run_seeds(
-        TINY, [0, 1, 2], tmp_path, recipe="r", system="s", report=lambda phase, *rest: steps.append(phase)
-    )
+    again = run_seeds([0, 1, 2], tmp_path, lambda phase, *rest: steps.append(phase))
     assert again[:2] == first
     assert steps.count("train") == 4
 

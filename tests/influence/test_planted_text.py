@@ -145,8 +145,8 @@ def test_greedy_is_blind_to_a_parity_and_random_masks_are_less_so(k: int):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"k": 0}, "k must be 1"),
-        ({"topics": 2}, "topics 3"),
+        ({"k": 0}, "k must be at least 1"),
+        ({"topics": 2}, "topics must be at least 3"),
         ({"recent": 27}, "block of 2k = 6"),
         ({"recent": 0}, "recent"),
     ],

@@ -7,7 +7,7 @@ from lengthwise.languages.automata.construction import language
 from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.words.adversarial import window_pairs
-from lengthwise.languages.words.edge_words import boundary_words, near_misses, pumped_words
+from lengthwise.languages.words.edge_words import boundary_words, pumped_words
 from lengthwise.languages.words.labels import allowed_next
 from lengthwise.languages.words.sampling import sample_words
 
@@ -81,22 +81,3 @@ def test_boundary_words_reach_the_boundary():
     assert (np.cumsum(1 - 2 * deepest, axis=1).max(axis=1) == 20).all()
     with pytest.raises(LengthwiseError, match="no word"):
         boundary_words(language("(aa)*"), 3, 1, stream(1))
-
-
-@pytest.mark.parametrize("name", ["D-4", "Tomita-4", "{0,1,2}*02*", "(abab)*", "aa*bb*cc*dd*ee*"])
-def test_near_misses_are_one_edit_away(name):
-    dfa = LANGUAGES[name].dfa()
-    words = near_misses(dfa, 24, 40, stream(19, name))
-    assert words.shape == (40, 24)
-    assert not dfa.accepts_batch(words).any()
-    symbols = range(len(dfa.alphabet))
-    for word in words.tolist():
-        replaced = [[*word[:i], s, *word[i + 1 :]] for i in range(24) for s in symbols]
-        longer = [[*word[:i], s, *word[i:]] for i in range(25) for s in symbols]
-        shorter = [[*word[:i], *word[i + 1 :]] for i in range(24)]
-        assert any(dfa.accepting[dfa.run(candidate)] for candidate in replaced + longer + shorter)
-
-
-def test_languages_without_near_misses():
-    with pytest.raises(LengthwiseError, match="one edit outside"):
-        near_misses(language("(a|b)*"), 10, 5, stream(1))

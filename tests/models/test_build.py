@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from lengthwise.core.config import from_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
@@ -83,9 +84,9 @@ def test_pointing_at_a_new_place_is_refused():
         ({"width": 10, "heads": 4}, "width must be a multiple of heads, got 10 and 4"),
         ({"layers": 0}, "layers must be at least 1, got 0"),
         ({"log_length": 1}, "log_length must be at least 2, got 1"),
-        ({"dropout": 1.0}, "dropout must be in"),
+        ({"dropout": 1.0}, "dropout must be below 1, got 1.0"),
     ],
 )
 def test_impossible_models_are_refused(fields: dict, message: str):
-    with pytest.raises(ValueError, match=message):
-        ModelConfig(**fields)
+    with pytest.raises(LengthwiseError, match=message):
+        from_fields(ModelConfig, fields, where="model")

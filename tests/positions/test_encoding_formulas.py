@@ -299,12 +299,12 @@ def test_nope_has_no_effect():
 @pytest.mark.parametrize(
     ("name", "fields", "message"),
     [
-        ("fire", {"threshold": 0.0}, "fire needs a finite threshold > 0, got 0.0"),
-        ("fire", {"scale": -1.0}, "fire needs a finite scale > 0, got -1.0"),
-        ("fire", {"width": 0}, "fire needs a finite width > 0, got 0"),
-        ("rope", {"base": 0.0}, "rope needs a finite base > 0, got 0.0"),
-        ("sinusoidal", {"base": -3.0}, "sinusoidal needs a finite base > 0, got -3.0"),
-        ("learned", {"init_std": -0.1}, "learned needs a finite init_std >= 0, got -0.1"),
+        ("fire", {"threshold": 0.0}, "threshold must be above 0, got 0.0"),
+        ("fire", {"scale": -1.0}, "scale must be above 0, got -1.0"),
+        ("fire", {"width": 0}, "width must be at least 1, got 0"),
+        ("rope", {"base": 0.0}, "base must be above 0, got 0.0"),
+        ("sinusoidal", {"base": -3.0}, "base must be above 0, got -3.0"),
+        ("learned", {"init_std": -0.1}, "init_std must be at least 0, got -0.1"),
         ("t5", {"buckets": 1}, "t5 needs buckets >= 2"),
         ("t5", {"buckets": 32, "max_distance": 16}, "max_distance > buckets / 2, got 32 and 16"),
     ],

@@ -195,14 +195,14 @@ def test_dynamic_ntk_works_in_pieces(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("name", "fields", "message"),
     [
-        ("pi", {"factor": 0.5}, "pi needs a factor of at least 1, got 0.5"),
-        ("ntk", {"base": 0.0}, "ntk needs a finite base > 0, got 0.0"),
+        ("pi", {"factor": 0.5}, "factor must be at least 1, got 0.5"),
+        ("ntk", {"base": 0.0}, "base must be above 0, got 0.0"),
         ("yarn", {"alpha": 40.0}, "yarn needs 0 < alpha < beta, got 40.0 and 32.0"),
-        ("llama3", {"length": 0}, "llama3 needs a trained length of at least 1, got 0"),
-        ("longrope", {"length": 1}, "longrope needs a trained length of at least 2, got 1"),
-        ("dynamic-ntk", {"factor": math.inf}, "dynamic-ntk needs a factor of at least 1"),
-        ("self-extend", {"group": 0}, "self-extend needs near and group of at least 1, got 8 and 0"),
-        ("rerope", {"leak": 2.0}, "rerope needs a leak between 0 and 1, got 2.0"),
+        ("llama3", {"length": 0}, "length must be at least 1, got 0"),
+        ("longrope", {"length": 1}, "length must be at least 2, got 1"),
+        ("dynamic-ntk", {"factor": math.inf}, "factor must be finite"),
+        ("self-extend", {"group": 0}, "group must be at least 1, got 0"),
+        ("rerope", {"leak": 2.0}, "leak must be at most 1, got 2.0"),
     ],
 )
 def test_settings_without_meaning_are_refused(name: str, fields: dict, message: str):

@@ -40,5 +40,5 @@ def test_path_equals_the_product_of_matrices(index, hidden: tuple[int, ...]):
 
 
 def test_path_needs_a_rank():
-    with pytest.raises(LengthwiseError, match="path needs a rank of at least 1, got 0"):
+    with pytest.raises(LengthwiseError, match="rank must be at least 1, got 0"):
         ENCODINGS.build("path", rank=0)

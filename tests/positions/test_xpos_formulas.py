@@ -42,10 +42,10 @@ def test_xpos_scores_depend_on_differences_only(shift: int):
 @pytest.mark.parametrize(
     ("name", "fields", "message"),
     [
-        ("xpos", {"scale": 0.0}, "xpos needs a finite scale > 0, got 0.0"),
-        ("shaw", {"clip": 0}, "shaw needs a clip of at least 1, got 0"),
-        ("cope", {"positions": 1}, "cope needs positions >= 2, got 1"),
-        ("scalable-softmax", {"length": 1}, "scalable-softmax needs a length of at least 2, got 1"),
+        ("xpos", {"scale": 0.0}, "scale must be above 0, got 0.0"),
+        ("shaw", {"clip": 0}, "clip must be at least 1, got 0"),
+        ("cope", {"positions": 1}, "positions must be at least 2, got 1"),
+        ("scalable-softmax", {"length": 1}, "length must be at least 2, got 1"),
     ],
 )
 def test_settings_without_meaning_are_refused(name: str, fields: dict, message: str):

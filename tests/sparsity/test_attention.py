@@ -2,15 +2,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toys import attention_reference
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.sparsity.heads.attention import (
-    LocalFunctionHead,
     LocalHead,
     NonLocalHead,
     Output,
     TupleTypes,
-    attention_reference,
     subsequence_counts,
 )
 
@@ -49,24 +48,6 @@ def test_windows_equal_the_definition_over_all_subsets(k, extra, alphabet, more,
         slow = reference(head, row)
         np.testing.assert_allclose(fast.numerator[b], slow.numerator[0], atol=1e-12)
         np.testing.assert_allclose(fast.denominator[b], slow.denominator[0], atol=1e-12)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(1, 3), st.integers(0, 3), st.integers(1, 3), st.integers(0, 10_000))
-def test_function_head_equals_table_head(k, extra, alphabet, seed):
-    rng = np.random.default_rng(seed)
-    head = random_head(rng, k, k - 1 + extra, alphabet)
-    place = alphabet ** np.arange(k)[::-1]
-
-    def rows(tokens, pattern):
-        return head.types.patterns.index(pattern) * head.types.words + (tokens * place).sum(axis=-1)
-
-    other = LocalFunctionHead(
-        k, k - 1 + extra, lambda t, p: head.weights[rows(t, p)], lambda t, p: head.votes[rows(t, p)]
-    )
-    tokens = rng.integers(alphabet, size=(4, 9))
-    np.testing.assert_allclose(other(tokens).numerator, head(tokens).numerator, atol=1e-12)
-    np.testing.assert_allclose(other(tokens).denominator, head(tokens).denominator, atol=1e-12)
 
 
 @settings(max_examples=25, deadline=None)
@@ -133,5 +114,3 @@ def test_negative_weights_are_refused():
     types = TupleTypes.local(1, 0, 2)
     with pytest.raises(LengthwiseError, match="at least 0"):
         LocalHead(types, np.array([1.0, -1.0]), np.eye(2))
-    with pytest.raises(LengthwiseError, match="no 3-tuple fits"):
-        attention_reference(np.array([0]), 3, lambda *_: 1.0, lambda *_: np.ones(1))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
+from toys import attention_reference
 
-from lengthwise.sparsity.heads.attention import attention_reference
 from lengthwise.sparsity.heads.counterexamples import SEARCHES, counterexamples
 from lengthwise.sparsity.heads.theorem import admissible
 

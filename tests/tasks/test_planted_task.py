@@ -80,8 +80,8 @@ def test_lengths_are_those_with_room():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"k": 0}, "k must be 1 or more"),
-        ({"values": 1}, "values must be 2 or more"),
+        ({"k": 0}, "k must be at least 1, got 0"),
+        ({"values": 1}, "values must be at least 2, got 1"),
         ({"k": 3, "span": 1}, "3 marked tokens need span 2 or more, got 1"),
         ({"placement": "strided", "span": 3}, "a span goes with placement uniform only"),
         ({"k": 3, "placement": [[0, 1]]}, "shapes need k = 3 offsets each"),

@@ -13,6 +13,11 @@ from pydantic import ConfigDict, TypeAdapter
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 
 T = TypeVar("T")
+RANGES = {
+    "greater_than": "above {gt:g}", "greater_than_equal": "at least {ge:g}", "less_than": "below {lt:g}",
+    "less_than_equal": "at most {le:g}", "finite_number": "finite",
+}  # fmt: skip
+"""What a number that pydantic refuses has to be."""
 _STRICT = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
 
@@ -68,6 +73,8 @@ def from_fields(cls: type[T], values: dict[str, Any], *, where: str) -> T:
 def _one_line(error: pydantic.ValidationError, where: str) -> str:
     first = error.errors(include_url=False)[0]
     path = ".".join(str(part) for part in first["loc"])
+    if first["type"] in RANGES:
+        return f"{where}: {path} must be {RANGES[first['type']].format(**first.get('ctx', {}))}, got {first['input']!r}"
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] in ("value_error", "assertion_error"):
         return f"{where}: {message}"

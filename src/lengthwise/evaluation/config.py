@@ -7,6 +7,7 @@ from typing import Any
 
 import pydantic
 
+from lengthwise.core.bounds import AtLeast1, PositiveShare
 from lengthwise.core.config import config
 
 LONGEST = 1_000_000
@@ -25,11 +26,11 @@ class EvaluationConfig:
     counts as fitted is measured likewise, on all training lengths. ``adversarial`` adds a second, hard set per bin.
     """
 
-    lengths: tuple[int, ...] = ()
-    samples: int = 200
-    fit_samples: int = 400
-    fit_threshold: float = 0.98
-    probe_samples: int = 128
+    lengths: tuple[AtLeast1, ...] = ()
+    samples: AtLeast1 = 200
+    fit_samples: AtLeast1 = 400
+    fit_threshold: PositiveShare = 0.98
+    probe_samples: AtLeast1 = 128
     unfitted_too: bool = False
     """Measure long lengths without a fit as well: for a control that is expected to stay at chance."""
 
@@ -42,11 +43,6 @@ class EvaluationConfig:
         return {name: value for name, value in handler(self).items() if value or name not in ("bins", "adversarial")}
 
     def __post_init__(self) -> None:
-        for name in ("samples", "fit_samples", "probe_samples"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if any(length < 1 for length in self.lengths):
-            raise ValueError(f"lengths must be at least 1, got {min(self.lengths)}")
         longest = max((*self.lengths, *(high for _, high in self.bins)), default=0)
         if longest > LONGEST:
             raise ValueError(f"lengths must be at most {LONGEST}, got {longest}")
@@ -56,5 +52,3 @@ class EvaluationConfig:
         for low, high in self.bins:
             if not 0 <= low <= high:
                 raise ValueError(f"a bin is a range of lengths, low to high, got {low} to {high}")
-        if not 0 < self.fit_threshold <= 1:
-            raise ValueError(f"fit_threshold must be in (0, 1], got {self.fit_threshold}")

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lengthwise.core.config import digest
-from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import locked
-from lengthwise.core.result_file import RunResult
 from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
-from lengthwise.experiments.run import run_seed, train
+from lengthwise.experiments.run import train
 from lengthwise.experiments.run_directory import claim_run_dir, finished, run_directory
 
 
@@ -80,23 +79,6 @@ def _names(experiment: Experiment) -> tuple[str, str]:
     """What names its stacks; the second is by the rule before this one."""
     key = {"format": RESULT_FORMAT}
     return digest({**key, **experiment.described()}), digest({**key, "experiment": experiment.to_json()})
-
-
-def run_seeds(
-    experiment: Experiment, seeds: Sequence[int], out: Path, *, recipe: str, system: str, report: Report = silent
-) -> list[RunResult]:
-    """Train what is not finished as one stack, then measure each seed; the results in the order of ``seeds``.
-
-    Raises `TrainingDivergedError` for a seed that diverged, once the others are trained.
-    """
-    for seed, failure in train_seeds(experiment, seeds, out, recipe=recipe, report=report).items():
-        raise TrainingDivergedError(f"seed {seed}: {failure}")
-    return [
-        run_seed(
-            experiment, seed, run_directory(out, recipe, experiment, seed), recipe=recipe, system=system, report=report
-        )
-        for seed in seeds
-    ]
 
 
 def _started(experiment: Experiment, seed: int, out: Path, recipe: str) -> bool:

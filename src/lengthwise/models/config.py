@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from lengthwise.core.bounds import AtLeast1, AtLeast2, NotNegative, ShareBelow1
 from lengthwise.core.config import config
 
 
@@ -23,34 +24,25 @@ class ModelConfig:
     stream (``attention.out`` and ``down``) are then also scaled by 1/√(2·layers), which ``small`` does not do.
     """
 
-    layers: int = 1
-    heads: int = 4
-    width: int = 128
-    mlp_ratio: int = 4
+    layers: AtLeast1 = 1
+    heads: AtLeast1 = 4
+    width: AtLeast1 = 128
+    mlp_ratio: AtLeast1 = 4
     norm: Literal["rms", "layer", "peri"] = "rms"
     bias: bool = False
     qk_norm: bool = True
-    log_length: int | None = None
+    log_length: AtLeast2 | None = None
     tied: bool = False
-    dropout: float = 0.0
+    dropout: ShareBelow1 = 0.0
     init: Literal["small", "fan_in"] = "small"
-    table_std: float = 0.05
+    table_std: NotNegative = 0.05
     id_head: Literal["classification", "pointer"] = "classification"
     """How position ids are predicted under predictive position coupling."""
-    loops: int = 1
+    loops: AtLeast1 = 1
 
     def __post_init__(self) -> None:
-        for name in ("layers", "loops", "heads", "width", "mlp_ratio"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.width % self.heads:
             raise ValueError(f"width must be a multiple of heads, got {self.width} and {self.heads}")
-        if self.log_length is not None and self.log_length < 2:
-            raise ValueError(f"log_length must be at least 2, got {self.log_length}")
-        if not 0 <= self.table_std < float("inf"):
-            raise ValueError(f"table_std must be 0 or more and finite, got {self.table_std}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
 
     @property
     def head_width(self) -> int:

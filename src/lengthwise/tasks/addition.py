@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import DigitBase
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
@@ -27,12 +28,8 @@ class Addition(Task):
     summary = "two numbers of n digits; digits of one significance share a place"
     place_rule = "next"
 
-    base: int = 10
+    base: DigitBase = 10
     operands: Literal["lsd_first", "msd_first"] = "lsd_first"
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.base <= 36:
-            raise ValueError(f"base must be in 2..36, got {self.base}")
 
     @cached_property
     def vocab(self) -> Vocab:

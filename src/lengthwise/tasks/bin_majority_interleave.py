@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
@@ -27,11 +28,7 @@ class BinMajorityInterleave(Task):
 
     summary = "interleaved streams of bits; the majority of each stream"
 
-    period: int = 3
-
-    def __post_init__(self) -> None:
-        if self.period < 1:
-            raise ValueError(f"period must be 1 or more, got {self.period}")
+    period: AtLeast1 = 3
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import Share
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
@@ -26,11 +27,7 @@ class FlipFlop(Task):
     summary = "the bit written last, among bits to ignore"
     min_length = 2
 
-    ignore: float = 0.8
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.ignore <= 1:
-            raise ValueError(f"ignore must be in 0..1, got {self.ignore}")
+    ignore: Share = 0.8
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast2
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
@@ -28,11 +29,7 @@ class Induction(Task):
     summary = "distinct symbols and one of them again: which came after it?"
     min_length = 2
 
-    letters: int = 150
-
-    def __post_init__(self) -> None:
-        if self.letters < 2:
-            raise ValueError(f"letters must be 2 or more, got {self.letters}")
+    letters: AtLeast2 = 150
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
@@ -29,12 +30,8 @@ class LookBack(Task):
 
     summary = "every t-th symbol of a string: induction at distance t"
 
-    t: int = 2
-    letters: int = 150
-
-    def __post_init__(self) -> None:
-        if self.t < 1 or self.letters < 1:
-            raise ValueError(f"t and letters must be 1 or more, got {self.t} and {self.letters}")
+    t: AtLeast1 = 2
+    letters: AtLeast1 = 150
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast2
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
@@ -28,11 +29,7 @@ class Majority(Task):
 
     summary = "the most frequent letter"
 
-    letters: int = 26
-
-    def __post_init__(self) -> None:
-        if self.letters < 2:
-            raise ValueError(f"letters must be 2 or more, got {self.letters}")
+    letters: AtLeast2 = 26
 
     @cached_property
     def vocab(self) -> Vocab:

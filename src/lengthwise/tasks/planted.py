@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1, AtLeast2
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, SPECIALS, Vocab
@@ -39,17 +40,13 @@ class PlantedCorrelation(Task):
 
     summary = "a function g* of k marked tokens among noise (planted correlations)"
 
-    k: int = 2
-    values: int = 2
+    k: AtLeast1 = 2
+    values: AtLeast2 = 2
     span: int | None = None
     placement: Literal["uniform", "strided"] | Shapes = "uniform"
     label: Annotated[Label, BeforeValidator(LABELS.build), PlainSerializer(LABELS.describe)] = ParityLabel()
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ValueError(f"k must be 1 or more, got {self.k}")
-        if self.values < 2:
-            raise ValueError(f"values must be 2 or more, got {self.values}")
         if self.span is not None and self.placement != "uniform":
             raise ValueError("a span goes with placement uniform only; leave one of the two out")
         if self.span is not None and self.span < self.k - 1:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
@@ -31,11 +32,7 @@ class Retrieval(Task):
     min_length = 2
 
     side: Literal["after", "before"] = "after"
-    letters: int = 26
-
-    def __post_init__(self) -> None:
-        if self.letters < 1:
-            raise ValueError(f"letters must be 1 or more, got {self.letters}")
+    letters: AtLeast1 = 26
 
     @cached_property
     def vocab(self) -> Vocab:

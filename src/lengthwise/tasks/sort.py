@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
@@ -27,11 +28,7 @@ class Sort(Task):
 
     summary = "distinct symbols, then the same in ascending order"
 
-    letters: int = 150
-
-    def __post_init__(self) -> None:
-        if self.letters < 1:
-            raise ValueError(f"letters must be 1 or more, got {self.letters}")
+    letters: AtLeast1 = 150
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -12,6 +12,7 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
@@ -54,19 +55,15 @@ class SparseParity(Task):
 
     summary = "parity of k marked bits among noise"
 
-    k_max: int = 4
+    k_max: AtLeast1 = 4
     span: int | None = None
-    k_test: tuple[int, ...] = ()
+    k_test: tuple[AtLeast1, ...] = ()
     balanced: bool = False
 
     def __post_init__(self) -> None:
-        if self.k_max < 1:
-            raise ValueError(f"k_max must be 1 or more, got {self.k_max}")
         largest = max(self.k_max, *self.k_test) if self.k_test else self.k_max
         if self.span is not None and self.span + 1 < largest:
             raise ValueError(f"{largest} marked bits need span {largest - 1} or more, got {self.span}")
-        if any(k < 1 for k in self.k_test):
-            raise ValueError(f"k_test must hold numbers of 1 or more, got {list(self.k_test)}")
 
     @cached_property
     def vocab(self) -> Vocab:

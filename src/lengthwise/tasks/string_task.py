@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from lengthwise.core.batch import SequenceBuilder
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, SEP, Vocab
@@ -27,11 +28,7 @@ class StringTask(Task):
     """
 
     symbols: Symbols = "distinct"
-    letters: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.letters is not None and self.letters < 1:
-            raise ValueError(f"letters must be 1 or more, got {self.letters}")
+    letters: AtLeast1 | None = None
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
@@ -58,13 +59,11 @@ class VariableAssignment(Task):
     scratchpad: bool = True
     slots: bool = True
     separators: bool = False
-    names: int = 600
+    names: AtLeast1 = 600
     values: int = 16
     test_chains: int = 4
 
     def __post_init__(self) -> None:
-        if self.names < 1:
-            raise ValueError(f"names must be 1 or more, got {self.names}")
         if not 1 <= self.test_chains <= self.values:
             raise ValueError(f"test_chains must be in 1..values = {self.values}, got {self.test_chains}")
 

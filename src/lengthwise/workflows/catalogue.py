@@ -8,8 +8,8 @@ from typing import Any
 from lengthwise.core.config import fields_of
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.registry import Registry
-from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
-from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 
 REGISTRIES: dict[str, Registry[Any]] = {"task": TASKS, "scheme": SCHEMES, "encoding": ENCODINGS}
@@ -19,17 +19,6 @@ ENCODING_ALIASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ape": ({"name": "learned"}, {"name": "sequential", "random_start": True}),
 }
 """Names that stand for an encoding together with a scheme, as the literature uses them."""
-
-
-def encoding_named(name: str) -> tuple[EncodingSpec, PositionScheme | None]:
-    """The encoding under a name, and the scheme that comes with it if the name is an alias.
-
-    Raises `UnknownNameError` with a suggestion.
-    """
-    if name in ENCODING_ALIASES:
-        encoding, scheme = ENCODING_ALIASES[name]
-        return ENCODINGS.build(encoding), SCHEMES.build(scheme)
-    return ENCODINGS.build(name), None
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:

@@ -1,15 +1,16 @@
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.run.interpreter import encode, run
 from lengthwise.crasp.run.reference import accepts, evaluate
 from lengthwise.crasp.syntax.parser import parse
 from lengthwise.crasp.syntax.printer import to_text
-from lengthwise.crasp.synthesis.enumeration import Enumeration, enumerate_programs
+from lengthwise.crasp.synthesis.enumeration import Enumeration
 from lengthwise.crasp.synthesis.prefix_tree import PrefixTree
 from lengthwise.crasp.synthesis.synthesize import synthesize
 from lengthwise.prediction.search.labelled_words import labelled_words
@@ -29,6 +30,14 @@ def nested(deepest: int) -> Callable[[tuple[str, ...]], bool]:
 
 def words_up_to(alphabet: str, longest: int, shortest: int = 0) -> list[tuple[str, ...]]:
     return [word for n in range(shortest, longest + 1) for word in itertools.product(alphabet, repeat=n)]
+
+
+def programs(most: int, length: int) -> Iterator[tuple[int, Program]]:
+    """All programs over a and b with their sizes, smallest first, no two of which agree on all words up to a length."""
+    enumeration = Enumeration("ab", PrefixTree(2, length, bos=True), (), ())
+    for size in range(1, most + 1):
+        for origin in enumeration.add_level().origins:
+            yield size, enumeration.program(origin)
 
 
 SLOW = pytest.mark.slow
@@ -65,7 +74,7 @@ def test_no_smaller_program_agrees() -> None:
     words = [encode(parse("alphabet: a b\naccept := true"), words_up_to("ab", n, n)) for n in (4, 6)]
     wanted = [[nested(2)(tuple("ab"[symbol] for symbol in word)) for word in batch] for batch in words]
     checked = 0
-    for size, program in enumerate_programs("ab", 3, length=6):
+    for size, program in programs(3, 6):
         assert size < 5
         assert any(run(program, batch).tolist() != labels for batch, labels in zip(words, wanted, strict=True))
         checked += 1
@@ -159,7 +168,7 @@ def test_enumerated_programs_are_distinct_and_do_what_their_row_says(bos: bool) 
 
 def test_smaller_sizes_come_first_and_sizes_are_those_of_the_formulas() -> None:
     sizes = []
-    for size, program in enumerate_programs("ab", 3, length=4):
+    for size, program in programs(3, 4):
         sizes.append(size)
         # Symbol counts are free, but every comparison costs one.
         assert sum(type(operation).__name__ == "Compare" for operation in program.operations) <= size

@@ -21,7 +21,6 @@ import numpy as np
 from jaxtyping import UInt64
 from numpy import ndarray
 
-from lengthwise.core.errors import require
 from lengthwise.crasp.program.builder import ProgramBuilder
 from lengthwise.crasp.program.program import Program
 from lengthwise.crasp.syntax.reading_order import in_reading_order
@@ -238,29 +237,6 @@ class Enumeration:
                     made = _origins(len(part), kind, other.first + start + offset)
                     made["other"] = one.first + index
                     yield values, made
-
-
-def enumerate_programs(
-    alphabet: Sequence[str],
-    max_size: int,
-    *,
-    bos: bool = True,
-    length: int = 7,
-    periods: Sequence[int] = (),
-    distances: Sequence[int] = (),
-) -> Iterator[tuple[int, Program]]:
-    """Accepting programs with their sizes, smallest first, no two of which agree on all words up to ``length``.
-
-    Over two symbols there are about 150 programs of size 1 and tens of thousands of size 3. Raises `LengthwiseError`
-    for a size or length below 1.
-    """
-    require(max_size >= 1, f"max_size has to be at least 1, got {max_size}")
-    require(length >= 1, f"length has to be at least 1, got {length}")
-    tree = PrefixTree(len(alphabet), length, bos=bos)
-    enumeration = Enumeration(alphabet, tree, periods, distances)
-    for size in range(1, max_size + 1):
-        for origin in enumeration.add_level().origins:
-            yield size, enumeration.program(origin)
 
 
 def _comparison(build: ProgramBuilder, terms: list[tuple[int, int]], form: LinearForm) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from lengthwise.core.bounds import AtLeast2
 from lengthwise.core.config import config, from_fields
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.models.config import ModelConfig
@@ -21,7 +22,7 @@ class LMConfig:
     that training covers distances beyond the window. ``target`` defaults to ``context``. Raises `ValueError`.
     """
 
-    context: int = 128
+    context: AtLeast2 = 128
     scheme: Literal["sequential", "pose"] = "sequential"
     target: int | None = None
     tokenizer: Literal["bpe", "bytes"] = "bpe"
@@ -41,8 +42,6 @@ class LMConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.context < 2:
-            raise ValueError(f"context must be at least 2, got {self.context}")
         if self.longest < self.context:
             raise ValueError(f"target must be at least the context, got {self.target} and {self.context}")
         if self.scheme == "sequential" and self.longest > self.context:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 
 
@@ -17,7 +18,7 @@ class MeasureConfig:
     context: int = 128
     recent: int = 64
     ks: tuple[int, ...] = (1, 2, 4, 8, 16)
-    targets: int = 200
+    targets: AtLeast1 = 200
     rules: tuple[str, ...] = (
         "greedy",
         "one-shot",
@@ -29,7 +30,7 @@ class MeasureConfig:
     )
     keep_first: bool = False
     seed: int = 0
-    bootstrap: int = 1000
+    bootstrap: AtLeast1 = 1000
 
     def __post_init__(self) -> None:
         if not 1 <= self.recent < self.context:
@@ -41,9 +42,6 @@ class MeasureConfig:
                 f"k = {self.most} influential tokens don't fit into a block of {self.block}; "
                 "lower k, or raise context minus recent"
             )
-        for name in ("targets", "bootstrap"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if "greedy" not in self.rules or len(set(self.rules)) != len(self.rules):
             raise ValueError(f"rules must name greedy and none twice, got {list(self.rules)}")
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
+from pydantic import Field
 
+from lengthwise.core.bounds import AtLeast2, NotNegative
 from lengthwise.core.config import config
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
@@ -104,21 +106,14 @@ class Surrogate(SelectionRule):
 
     A Lasso with penalty ``alpha`` fits ``masks`` random subsets of the block, which keep each token with probability
     ``keep``. Tokens are ordered by coefficient, and tokens of coefficient 0 by their correlation with ln p. ContextCite
-    predicts ln(p / (1 − p)) of answers from sentences. Raises `ValueError` for values out of range.
+    predicts ln(p / (1 − p)) of answers from sentences.
     """
 
     summary = "a sparse linear fit to losses under random masks"
 
-    masks: int = 64
-    keep: float = 0.5
-    alpha: float = 0.01
-
-    def __post_init__(self) -> None:
-        if self.masks < 2 or not 0 < self.keep < 1 or self.alpha < 0:
-            raise ValueError(
-                f"a surrogate needs masks >= 2, keep in (0, 1) and alpha >= 0, got {self.masks}, {self.keep} and "
-                f"{self.alpha}"
-            )
+    masks: AtLeast2 = 64
+    keep: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    alpha: NotNegative = 0.01
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
         targets, size = len(scorer), len(scorer.block)

@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations, product
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
+from pydantic import Field
 
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.sparsity.planted.labels import MajorityLabel, ParityLabel, SumMod
@@ -44,14 +46,12 @@ class PlantedText:
     """
 
     label: Literal["sum", "majority", "parity"] = "sum"
-    k: int = 3
-    topics: int = 4
+    k: AtLeast1 = 3
+    topics: Annotated[int, Field(ge=3)] = 4
     context: int = 32
     recent: int = 8
 
     def __post_init__(self) -> None:
-        if self.k < 1 or self.topics < 3:
-            raise ValueError(f"k must be 1 or more and topics 3 or more, got {self.k} and {self.topics}")
         if not 1 <= self.recent <= self.context - 2 * self.k:
             raise ValueError(
                 f"recent must leave a block of 2k = {2 * self.k} tokens or more, got {self.recent} of {self.context}"

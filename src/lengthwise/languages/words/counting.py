@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -48,27 +47,6 @@ def count_words(dfa: Dfa, length: int) -> int:
 def lengths_with_words(dfa: Dfa, low: int, high: int) -> list[int]:
     """The lengths low..high that have at least one word; (aa)* has no odd ones."""
     return [length for length in range(max(low, 0), high + 1) if count_words(dfa, length) > 0]
-
-
-def iterate_words(dfa: Dfa, length: int) -> Iterator[tuple[int, ...]]:
-    """The words of the language of one length, as symbol numbers, in alphabetical order."""
-    table = counts(dfa)
-    table.of(length)
-    word: list[int] = []
-
-    def below(state: int, remaining: int) -> Iterator[tuple[int, ...]]:
-        if remaining == 0:
-            yield tuple(word)
-            return
-        completions = table.of(remaining - 1)
-        for symbol, target in enumerate(dfa.delta[state]):
-            if completions[target]:
-                word.append(symbol)
-                yield from below(target, remaining - 1)
-                word.pop()
-
-    if table.words(length):
-        yield from below(0, length)
 
 
 def all_words(dfa: Dfa, length: int) -> npt.NDArray[np.int64]:

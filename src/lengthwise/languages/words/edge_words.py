@@ -1,4 +1,4 @@
-"""Draws words at the edge of a language: pumped loops, words as far from acceptance as possible, and near misses."""
+"""Draws words at the edge of a language: pumped loops, and words as far from acceptance as possible."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.words.adversarial import Words, between, reached
 from lengthwise.languages.words.counting import count_words
 from lengthwise.languages.words.sampling import sample_words
-
-MAX_ATTEMPTS, BATCH = 100, 1_024
 
 
 def pumped_words(dfa: Dfa, length: int, size: int, rng: Rng, *, loop: int = 4, member: bool = True) -> Words:
@@ -90,49 +88,3 @@ def _distances(dfa: Dfa) -> dict[int, int]:
         distances.update(dict.fromkeys(layer, 1 + max(distances.values())))
         current = layer
     return distances
-
-
-def near_misses(dfa: Dfa, length: int, size: int, rng: Rng) -> Words:
-    """Words outside the language that differ from a member by one substituted, inserted or deleted symbol.
-
-    Uniform members are edited at uniform positions until they leave the language; raises `LengthwiseError` if none
-    does, for instance if every word is in the language.
-    """
-    symbols = len(dfa.alphabet)
-    kinds = [shift for shift in (0, -1, 1) if length + shift >= 0 and count_words(dfa, length + shift)]
-    if length == 0 or symbols == 1:
-        kinds = [shift for shift in kinds if shift != 0]  # nothing to substitute
-    if count_words(dfa.complement(), length) == 0:
-        kinds = []
-    collected: list[Words] = []
-    missing = size
-    for _ in range(MAX_ATTEMPTS if kinds else 0):
-        shift = kinds[int(rng.integers(len(kinds)))]
-        edited = _edit(sample_words(dfa, length + shift, max(BATCH, missing), rng), shift, symbols, rng)
-        outside = edited[~dfa.accepts_batch(edited)][:missing]
-        collected.append(outside)
-        missing -= len(outside)
-        if missing == 0:
-            return np.concatenate(collected)
-    raise LengthwiseError(f"found no {size} words of length {length} one edit outside the language; change the length")
-
-
-def _edit(words: Words, shift: int, symbols: int, rng: Rng) -> Words:
-    rows, length = words.shape
-    if shift == 0:
-        positions = rng.integers(length, size=rows)
-        words = words.copy()
-        words[np.arange(rows), positions] = (
-            words[np.arange(rows), positions] + rng.integers(1, symbols, size=rows)
-        ) % symbols
-        return words
-    if shift > 0:  # a longer member loses a symbol
-        kept = np.ones(words.shape, dtype=bool)
-        kept[np.arange(rows), rng.integers(length, size=rows)] = False
-        return words[kept].reshape(rows, length - 1)
-    positions = rng.integers(length + 1, size=rows)
-    source = np.arange(length + 1)[None, :] - (np.arange(length + 1)[None, :] > positions[:, None])
-    padded = np.concatenate([words, np.zeros((rows, 1), dtype=np.int64)], axis=1)
-    longer = np.take_along_axis(padded, source, axis=1)
-    longer[np.arange(rows), positions] = rng.integers(symbols, size=rows)
-    return longer

@@ -45,15 +45,6 @@ def save_theory(model: TheoryTransformer, path: Path, *, source: str = "") -> No
             raise OSError(str(error)) from None
 
 
-def is_theory_file(path: Path) -> bool:
-    """Whether the header of the file names such a model."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            return "lengthwise" in (file.metadata() or {})
-    except (SafetensorError, OSError):
-        return False
-
-
 def load_theory(path: Path) -> LimitTransformer | FiniteTransformer:
     """Read a model; raises `LengthwiseError` if the file is missing, damaged, of another format, or malformed."""
     damaged = LengthwiseError(f"model file {path} is damaged or of another format; compile the program again")

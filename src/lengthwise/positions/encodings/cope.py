@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AtLeast2
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -21,12 +22,8 @@ class CoPE(EncodingSpec):
     uses_ids = False
     smooth = False
 
-    positions: int = 64
+    positions: AtLeast2 = 64
     """Counted positions are clipped below this."""
-
-    def __post_init__(self) -> None:
-        if self.positions < 2:
-            raise ValueError(f"cope needs positions >= 2, got {self.positions}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A table of positions × head width."""

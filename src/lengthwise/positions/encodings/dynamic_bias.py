@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -19,14 +20,10 @@ class DynamicBias(EncodingSpec):
 
     summary = "a small MLP on the signed logarithm of the distance"
 
-    width: int = 32
-    depth: int = 2
+    width: AtLeast1 = 32
+    depth: AtLeast1 = 2
     """Hidden layers."""
     log: bool = True
-
-    def __post_init__(self) -> None:
-        if self.width < 1 or self.depth < 1:
-            raise ValueError(f"dynamic-bias needs width and depth of at least 1, got {self.width} and {self.depth}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """The MLP 1 → width → … → heads."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero, AtLeast1, Extension
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -22,17 +22,9 @@ class DynamicNTK(EncodingSpec):
     extends_rope = True
     translation_invariant = False
 
-    factor: float = 1.0
-    length: int = 16
-    base: float = 10_000.0
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.factor < math.inf:
-            raise ValueError(f"dynamic-ntk needs a factor of at least 1, got {self.factor}")
-        if not 0 < self.base < math.inf:
-            raise ValueError(f"dynamic-ntk needs a finite base > 0, got {self.base}")
-        if self.length < 1:
-            raise ValueError(f"dynamic-ntk needs a trained length of at least 1, got {self.length}")
+    factor: Extension = 1.0
+    length: AtLeast1 = 16
+    base: AboveZero = 10_000.0
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters, apart from those of ``fixed`` levels."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero, AtLeast1
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -24,16 +24,11 @@ class FIRE(EncodingSpec):
     summary = "a learned function of relative distance, normalized by the query's position"
     translation_invariant = False
 
-    threshold: float = 32.0
+    threshold: AboveZero = 32.0
     """Initial value of the learned length threshold; about the training length."""
-    width: int = 32
-    scale: float = 0.1
+    width: AtLeast1 = 32
+    scale: AboveZero = 0.1
     """Initial value of c in ln(c·x + 1)."""
-
-    def __post_init__(self) -> None:
-        for name in ("threshold", "width", "scale"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"fire needs a finite {name} > 0, got {getattr(self, name)}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """The MLP 1 → width → heads and its two learned numbers."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
+
+import pydantic
 
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
@@ -21,12 +22,8 @@ class Forgetting(EncodingSpec):
     summary = "attention that decays by forget gates of the tokens (FoX); ids are not used"
     uses_ids = False
 
-    bias: float = 5.0
+    bias: pydantic.FiniteFloat = 5.0
     """Initial bias of the gates; large: nearly nothing is forgotten."""
-
-    def __post_init__(self) -> None:
-        if not math.isfinite(self.bias):
-            raise ValueError(f"forgetting needs a finite bias, got {self.bias}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A matrix of width × heads and a bias per head."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import NotNegative
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -22,11 +22,7 @@ class Learned(EncodingSpec):
     has_table = True
     translation_invariant = False
 
-    init_std: float = 0.05
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.init_std < math.inf:
-            raise ValueError(f"learned needs a finite init_std >= 0, got {self.init_std}")
+    init_std: NotNegative = 0.05
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """Tables of ``max_position + 1`` rows."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import NotNegative, PositiveShare
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -26,14 +26,8 @@ class SlowLearned(EncodingSpec):
     has_table = True
     translation_invariant = False
 
-    init_std: float = 0.002
-    scale: float = 0.1
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.init_std < math.inf:
-            raise ValueError(f"learned-slow needs a finite init_std >= 0, got {self.init_std}")
-        if not 0 < self.scale <= 1:
-            raise ValueError(f"learned-slow needs a scale above 0 and at most 1, got {self.scale}")
+    init_std: NotNegative = 0.002
+    scale: PositiveShare = 0.1
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """Tables of ``max_position + 1`` rows."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero, AtLeast1, Extension
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -24,19 +24,13 @@ class Llama3(EncodingSpec):
     summary = "RoPE with slow pairs interpolated, as in Llama 3.1"
     extends_rope = True
 
-    factor: float = 4.0
-    length: int = 16
+    factor: Extension = 4.0
+    length: AtLeast1 = 16
     low: float = 1.0
     high: float = 4.0
-    base: float = 10_000.0
+    base: AboveZero = 10_000.0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.factor < math.inf:
-            raise ValueError(f"llama3 needs a factor of at least 1, got {self.factor}")
-        if not 0 < self.base < math.inf:
-            raise ValueError(f"llama3 needs a finite base > 0, got {self.base}")
-        if self.length < 1:
-            raise ValueError(f"llama3 needs a trained length of at least 1, got {self.length}")
         if not 0 < self.low < self.high:
             raise ValueError(f"llama3 needs 0 < low < high, got {self.low} and {self.high}")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero, AtLeast2, Extension
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -25,18 +25,10 @@ class LongRoPE(EncodingSpec):
     extends_rope = True
 
     factors: tuple[float, ...] | None = None
-    factor: float = 4.0
-    length: int = 16
+    factor: Extension = 4.0
+    length: AtLeast2 = 16
     unscaled: int = 0
-    base: float = 10_000.0
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.factor < math.inf:
-            raise ValueError(f"longrope needs a factor of at least 1, got {self.factor}")
-        if not 0 < self.base < math.inf:
-            raise ValueError(f"longrope needs a finite base > 0, got {self.base}")
-        if self.length < 2:
-            raise ValueError(f"longrope needs a trained length of at least 2, got {self.length}")
+    base: AboveZero = 10_000.0
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters, apart from those of ``fixed`` levels."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -20,12 +21,8 @@ class PaTH(EncodingSpec):
     summary = "products of queries and keys pass a learned matrix for each token between them; ids are not used"
     uses_ids = False
 
-    rank: int = 32
+    rank: AtLeast1 = 32
     """The rank of the projection that gives w."""
-
-    def __post_init__(self) -> None:
-        if self.rank < 1:
-            raise ValueError(f"path needs a rank of at least 1, got {self.rank}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """Projections of the attention layer's input, shared by the layers."""

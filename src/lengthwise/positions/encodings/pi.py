@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero, Extension
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -21,14 +21,8 @@ class PI(EncodingSpec):
     summary = "RoPE with ids divided by a factor: extends the context of a trained model"
     extends_rope = True
 
-    factor: float = 4.0
-    base: float = 10_000.0
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.factor < math.inf:
-            raise ValueError(f"pi needs a factor of at least 1, got {self.factor}")
-        if not 0 < self.base < math.inf:
-            raise ValueError(f"pi needs a finite base > 0, got {self.base}")
+    factor: Extension = 4.0
+    base: AboveZero = 10_000.0
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters, apart from those of ``fixed`` levels."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero, AtLeast1, Share
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -21,17 +21,9 @@ class ReRoPE(EncodingSpec):
     summary = "RoPE with distances clipped beyond a limit"
     extends_rope = True
 
-    near: int = 8
-    leak: float = 0.0
-    base: float = 10_000.0
-
-    def __post_init__(self) -> None:
-        if self.near < 1:
-            raise ValueError(f"rerope needs near of at least 1, got {self.near}")
-        if not 0 <= self.leak <= 1:
-            raise ValueError(f"rerope needs a leak between 0 and 1, got {self.leak}")
-        if not 0 < self.base < math.inf:
-            raise ValueError(f"rerope needs a finite base > 0, got {self.base}")
+    near: AtLeast1 = 8
+    leak: Share = 0.0
+    base: AboveZero = 10_000.0
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters, apart from those of ``fixed`` levels."""

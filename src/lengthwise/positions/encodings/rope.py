@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -23,11 +23,7 @@ class RoPE(EncodingSpec):
 
     summary = "queries and keys rotated by their ids; attention depends on differences of ids only"
 
-    base: float = 10_000.0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.base < math.inf:
-            raise ValueError(f"rope needs a finite base > 0, got {self.base}")
+    base: AboveZero = 10_000.0
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters, apart from those of ``fixed`` levels."""

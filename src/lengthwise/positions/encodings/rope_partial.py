@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero, PositiveShare
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -20,14 +20,8 @@ class PartialRoPE(EncodingSpec):
 
     summary = "RoPE on a share of the coordinates"
 
-    share: float = 0.5
-    base: float = 10_000.0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.share <= 1:
-            raise ValueError(f"rope-partial needs a share above 0 and at most 1, got {self.share}")
-        if not 0 < self.base < math.inf:
-            raise ValueError(f"rope-partial needs a finite base > 0, got {self.base}")
+    share: PositiveShare = 0.5
+    base: AboveZero = 10_000.0
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters, apart from those of ``fixed`` levels."""

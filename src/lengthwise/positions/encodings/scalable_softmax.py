@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AtLeast2
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -20,12 +21,8 @@ class ScalableSoftmax(EncodingSpec):
     summary = "logits times a learned number times ln(number of keys); ids are not used"
     uses_ids = False
 
-    length: int = 32
+    length: AtLeast2 = 32
     """About the training length: at it, logits keep their size at the start."""
-
-    def __post_init__(self) -> None:
-        if self.length < 2:
-            raise ValueError(f"scalable-softmax needs a length of at least 2, got {self.length}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """One number per head."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero, AtLeast1
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -22,15 +22,9 @@ class SelfExtend(EncodingSpec):
     extends_rope = True
     translation_invariant = False
 
-    near: int = 8
-    group: int = 4
-    base: float = 10_000.0
-
-    def __post_init__(self) -> None:
-        if self.near < 1 or self.group < 1:
-            raise ValueError(f"self-extend needs near and group of at least 1, got {self.near} and {self.group}")
-        if not 0 < self.base < math.inf:
-            raise ValueError(f"self-extend needs a finite base > 0, got {self.base}")
+    near: AtLeast1 = 8
+    group: AtLeast1 = 4
+    base: AboveZero = 10_000.0
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters, apart from those of ``fixed`` levels."""

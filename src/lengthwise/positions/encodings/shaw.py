@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -19,11 +20,7 @@ class Shaw(EncodingSpec):
 
     summary = "a learned vector per clipped distance, added to keys"
 
-    clip: int = 16
-
-    def __post_init__(self) -> None:
-        if self.clip < 1:
-            raise ValueError(f"shaw needs a clip of at least 1, got {self.clip}")
+    clip: AtLeast1 = 16
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A table of 2 · clip + 1 vectors for each level."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -21,13 +21,9 @@ class Sinusoidal(EncodingSpec):
     summary = "fixed sines and cosines, added to the token embedding"
     translation_invariant = False
 
-    base: float = 10_000.0
+    base: AboveZero = 10_000.0
     scale: float = 0.05
     """Factor on the sines, to match the size of the token embeddings."""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.base < math.inf:
-            raise ValueError(f"sinusoidal needs a finite base > 0, got {self.base}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters, apart from those of ``fixed`` levels."""

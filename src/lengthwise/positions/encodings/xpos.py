@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -20,14 +20,9 @@ class XPos(EncodingSpec):
 
     summary = "RoPE whose rotated pairs also shrink with the distance"
 
-    base: float = 10_000.0
-    scale: float = 512.0
+    base: AboveZero = 10_000.0
+    scale: AboveZero = 512.0
     """Distance over which the fastest pair shrinks by 0.29."""
-
-    def __post_init__(self) -> None:
-        for name in ("base", "scale"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"xpos needs a finite {name} > 0, got {getattr(self, name)}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """A module without parameters, apart from those of ``fixed`` levels."""

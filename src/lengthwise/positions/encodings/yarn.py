@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from lengthwise.core.bounds import AboveZero, AtLeast1, Extension
 from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
@@ -24,20 +24,14 @@ class YaRN(EncodingSpec):
     summary = "RoPE with slow pairs interpolated and sharper attention: extends the context of a trained model"
     extends_rope = True
 
-    factor: float = 4.0
-    length: int = 16
+    factor: Extension = 4.0
+    length: AtLeast1 = 16
     alpha: float = 1.0
     beta: float = 32.0
     by_index: bool = False
-    base: float = 10_000.0
+    base: AboveZero = 10_000.0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.factor < math.inf:
-            raise ValueError(f"yarn needs a factor of at least 1, got {self.factor}")
-        if not 0 < self.base < math.inf:
-            raise ValueError(f"yarn needs a finite base > 0, got {self.base}")
-        if self.length < 1:
-            raise ValueError(f"yarn needs a trained length of at least 1, got {self.length}")
         if not 0 < self.alpha < self.beta:
             raise ValueError(f"yarn needs 0 < alpha < beta, got {self.alpha} and {self.beta}")
 

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from lengthwise.core.bounds import AtLeast0
 from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
@@ -27,12 +28,7 @@ class Abacus(PositionScheme):
     uses_places = True
 
     max_position: int = 1024
-    offset: int = 99
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.offset < 0:
-            raise ValueError(f"offset must be 0 or more, got {self.offset}")
+    offset: AtLeast0 = 99
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T K"]:
         """The ids; every row and coupled level has an offset of its own."""

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
@@ -25,12 +26,7 @@ class IdMultiplier(PositionScheme):
     summary = "0, f, 2f, … with a random factor f in training; plain ids at test"
 
     max_position: int = 2047
-    factor: int = 16
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.factor < 1:
-            raise ValueError(f"factor must be at least 1, got {self.factor}")
+    factor: AtLeast1 = 16
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
         """Multiples of one factor; each row has a factor of its own."""

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
@@ -27,13 +28,8 @@ class PoSE(PositionScheme):
     summary = "consecutive ids with a random skip in training, so that far offsets are seen"
 
     max_position: int = 2047
-    chunks: int = 2
+    chunks: AtLeast1 = 2
     cut: Literal["first_half", "anywhere"] = "first_half"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.chunks < 1:
-            raise ValueError(f"chunks must be at least 1, got {self.chunks}")
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
         """Ids with jumps; each row has cuts and skips of its own."""

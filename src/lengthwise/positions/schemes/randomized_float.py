@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
@@ -26,14 +27,9 @@ class RandomizedFloat(PositionScheme):
     summary = "sorted random positions on a fine grid in training; evenly spaced at test"
 
     max_position: int = 4095
-    grid: int = 4
+    grid: AtLeast1 = 4
     evenly: bool = False
     """Whether ids are evenly spaced, as they are at test."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.grid < 1:
-            raise ValueError(f"grid must be at least 1, got {self.grid}")
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
         """Sorted ids; each row has a subset of its own in training."""

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from lengthwise.core.bounds import Share
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES
@@ -26,12 +27,7 @@ class RareJump(Coupled):
     summary = "coupled ids as one block, with a jump in some sequences only"
 
     draw: Draw = "pose"
-    jump: float = 0.3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.jump <= 1:
-            raise ValueError(f"jump must be in 0..1, got {self.jump}")
+    jump: Share = 0.3
 
     def _table(self, rows: int, count: int, rng: Rng) -> Int[ndarray, "rows count"]:
         jumping = super()._table(rows, count, rng)

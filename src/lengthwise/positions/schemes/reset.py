@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from lengthwise.core.bounds import AtLeast0
 from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
@@ -28,12 +29,7 @@ class Reset(PositionScheme):
     one_id_per_place = False
 
     max_position: int = 1024
-    offset: int = 99
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.offset < 0:
-            raise ValueError(f"offset must be 0 or more, got {self.offset}")
+    offset: AtLeast0 = 99
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T K"]:
         """The same counts on every coupled level; a fixed level keeps its places."""

@@ -9,10 +9,8 @@ type occurs: `TupleTypes.counts`. Counting visits the C(λ, k-1) offset patterns
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -144,37 +142,6 @@ class LocalHead:
         return Output(counts @ (self.weights[:, None] * self.votes), counts @ self.weights)
 
 
-Weight = Callable[[ndarray, Offsets], ndarray]
-"""Tokens ``[..., k]`` and the tuple's offsets -> weights ``[...]``."""
-Vote = Callable[[ndarray, Offsets], ndarray]
-"""Tokens ``[..., k]`` and the tuple's offsets -> points of the simplex ``[..., Y]``."""
-
-
-@dataclass(frozen=True)
-class LocalFunctionHead:
-    """A local head given by functions, for alphabets too large for tables of |V|^k rows per pattern.
-
-    Raises `LengthwiseError` for strings too short for a tuple.
-    """
-
-    k: int
-    span: int
-    weight: Weight
-    vote: Vote
-
-    def __call__(self, tokens: Int[ndarray, "B T"]) -> Output:
-        length = tokens.shape[1]
-        numerator, denominator = 0.0, np.zeros(len(tokens))
-        for pattern in offset_patterns(self.k, min(self.span, length - 1)):
-            width = length - pattern[-1]
-            windows = np.stack([tokens[:, offset : offset + width] for offset in pattern], axis=-1)
-            weight = self.weight(windows, pattern)
-            numerator = numerator + (weight[..., None] * self.vote(windows, pattern)).sum(axis=1)
-            denominator = denominator + weight.sum(axis=1)
-        require(isinstance(numerator, ndarray), f"no {self.k}-tuple fits into length {length}; use a longer string")
-        return Output(np.asarray(numerator), denominator)
-
-
 @dataclass(frozen=True)
 class NonLocalHead:
     """A head over *all* k-tuples, near or far, whose weight and vote depend on the tokens only: tables of |V|^k rows.
@@ -200,23 +167,3 @@ def subsequence_counts(tokens: Int[ndarray, "B T"], k: int, alphabet: int) -> Fl
         before = np.cumsum(ending, axis=1) - ending
         ending = (before[..., :, None] * is_token[..., None, :]).reshape(*tokens.shape, -1)
     return ending.sum(axis=1)
-
-
-def attention_reference(
-    tokens: Int[ndarray, " T"],
-    k: int,
-    weight: Callable[[tuple[int, ...], tuple[int, ...]], float],
-    vote: Callable[[tuple[int, ...], tuple[int, ...]], ndarray],
-) -> Output:
-    """The definition evaluated for one string, over every k-subset of positions; the oracle of the fast heads.
-
-    ``weight`` and ``vote`` take the tokens and the absolute positions of a tuple.
-    """
-    numerator: ndarray | float = 0.0
-    denominator = 0.0
-    for positions in combinations(range(len(tokens)), k):
-        word = tuple(int(tokens[i]) for i in positions)
-        w = weight(word, positions)
-        numerator, denominator = numerator + w * vote(word, positions), denominator + w
-    require(isinstance(numerator, ndarray), f"no {k}-tuple fits into length {len(tokens)}; use a longer string")
-    return Output(np.asarray(numerator)[None], np.array([denominator]))

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from lengthwise.core.bounds import AtLeast2
 from lengthwise.core.config import config
 from lengthwise.core.registry import Registry
 
@@ -51,11 +52,7 @@ class ParityLabel(Label):
 class SumMod(Label):
     """The sum of the values modulo ``modulus``."""
 
-    modulus: int
-
-    def __post_init__(self) -> None:
-        if self.modulus < 2:
-            raise ValueError(f"modulus must be at least 2, got {self.modulus}")
+    modulus: AtLeast2
 
     def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
         return values.sum(axis=-1) % self.modulus

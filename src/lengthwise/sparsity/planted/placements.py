@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.registry import Registry
@@ -56,11 +57,7 @@ PLACEMENTS: Registry[Placement] = Registry("placement")
 class Uniform(Placement):
     """All k-subsets equally likely: not local, the span grows with the length."""
 
-    k: int
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ValueError(f"k must be at least 1, got {self.k}")
+    k: AtLeast1
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
         _fits(self.k - 1, length)
@@ -139,11 +136,7 @@ class Strided(Placement):
     Under the coupling of `places`, which numbers every block alike, the span is 0.
     """
 
-    k: int
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ValueError(f"k must be at least 1, got {self.k}")
+    k: AtLeast1
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
         (shape,) = self.patterns(length)

@@ -9,12 +9,6 @@ import numpy as np
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def check_base(base: int) -> None:
-    """Raises `ValueError` for a base without enough symbols."""
-    if not 2 <= base <= len(DIGITS):
-        raise ValueError(f"base must be in 2..{len(DIGITS)}, got {base}")
-
-
 def number(text: Sequence[str], base: int) -> int:
     """The number with these digits, least significant first; raises `ValueError` for anything else."""
     value = 0

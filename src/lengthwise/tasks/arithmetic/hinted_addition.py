@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast2, DigitBase
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
-from lengthwise.tasks.arithmetic.digits import DIGITS, carried, check_base, digits_of, number
+from lengthwise.tasks.arithmetic.digits import DIGITS, carried, digits_of, number
 from lengthwise.tasks.base import TASKS, Task
 
 
@@ -28,13 +29,8 @@ class HintedAddition(Task):
     summary = "addition in which a hint before every digit names its significance"
     place_rule = "next"
 
-    base: int = 10
-    hints: int = 128
-
-    def __post_init__(self) -> None:
-        check_base(self.base)
-        if self.hints < 2:
-            raise ValueError(f"hints must be 2 or more, got {self.hints}")
+    base: DigitBase = 10
+    hints: AtLeast2 = 128
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -9,11 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import DigitBase
 from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
-from lengthwise.tasks.arithmetic.digits import DIGITS, carried, check_base, digits_of, number
+from lengthwise.tasks.arithmetic.digits import DIGITS, carried, digits_of, number
 from lengthwise.tasks.base import TASKS, Task
 
 
@@ -43,10 +44,9 @@ class LongMultiplication(Task):
 
     summary = "the product of two numbers with partial products and running sums; three levels of places"
 
-    base: int = 10
+    base: DigitBase = 10
 
     def __post_init__(self) -> None:
-        check_base(self.base)
         if self.base < 3:
             raise ValueError(
                 f"base must be 3 or more, for partial products without carries are no task, got {self.base}"

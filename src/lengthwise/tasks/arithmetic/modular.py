@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
@@ -35,12 +36,8 @@ class ModularArithmetic(Task):
 
     summary = "an expression of n numbers modulo 5, without brackets"
 
-    modulus: int = 5
+    modulus: Annotated[int, Field(ge=2, le=10)] = 5
     times: bool = True
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.modulus <= 10:
-            raise ValueError(f"modulus must be in 2..10, got {self.modulus}")
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -200,7 +197,6 @@ class SolveEquation(BracketedArithmetic):
     times: bool = False
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.times:
             raise ValueError("times must be false: with products an equation may have no solution, or several")
 

@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import DigitBase
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
-from lengthwise.tasks.arithmetic.digits import DIGITS, carried, check_base, digits_of, number
+from lengthwise.tasks.arithmetic.digits import DIGITS, carried, digits_of, number
 from lengthwise.tasks.base import TASKS, Task
 
 
@@ -51,10 +52,7 @@ class MultiOperandAddition(Task):
     place_rule = "next"
     min_length = 2
 
-    base: int = 10
-
-    def __post_init__(self) -> None:
-        check_base(self.base)
+    base: DigitBase = 10
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1, DigitBase
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
-from lengthwise.tasks.arithmetic.digits import DIGITS, carried, check_base, digits_of, number
+from lengthwise.tasks.arithmetic.digits import DIGITS, carried, digits_of, number
 from lengthwise.tasks.base import TASKS, Task
 
 
@@ -28,13 +29,8 @@ class Multiplication(Task):
     summary = "a number of n digits times one of n or of a fixed number of digits"
     place_rule = "next"
 
-    base: int = 10
-    second: int | None = None
-
-    def __post_init__(self) -> None:
-        check_base(self.base)
-        if self.second is not None and self.second < 1:
-            raise ValueError(f"second must be 1 or more, got {self.second}")
+    base: DigitBase = 10
+    second: AtLeast1 | None = None
 
     @cached_property
     def vocab(self) -> Vocab:

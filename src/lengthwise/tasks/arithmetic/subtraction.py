@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import DigitBase
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
-from lengthwise.tasks.arithmetic.digits import DIGITS, check_base, digits_of, number
+from lengthwise.tasks.arithmetic.digits import DIGITS, digits_of, number
 from lengthwise.tasks.base import TASKS, Task
 
 
@@ -27,10 +28,7 @@ class Subtraction(Task):
     summary = "the difference of two numbers of n digits; digits of one significance share a place"
     place_rule = "next"
 
-    base: int = 10
-
-    def __post_init__(self) -> None:
-        check_base(self.base)
+    base: DigitBase = 10
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
@@ -27,11 +29,7 @@ class BucketSort(Task):
 
     summary = "symbols from an alphabet of 5, then the same in ascending order"
 
-    letters: int = 5
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.letters <= 26:
-            raise ValueError(f"letters must be in 2..26, got {self.letters}")
+    letters: Annotated[int, Field(ge=2, le=26)] = 5
 
     @cached_property
     def vocab(self) -> Vocab:

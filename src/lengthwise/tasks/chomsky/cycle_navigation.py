@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Annotated
+
+from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
@@ -25,11 +28,7 @@ class CycleNavigation(Task):
 
     summary = "the final place of n moves on a cycle of 5"
 
-    size: int = 5
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.size <= 100:
-            raise ValueError(f"size must be in 2..100, got {self.size}")
+    size: Annotated[int, Field(ge=2, le=100)] = 5
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
@@ -42,12 +43,8 @@ class Lego(Task):
 
     summary = "a chain of signed variables in shuffled clauses: the sign of one"
 
-    variables: int = 100
+    variables: AtLeast1 = 100
     ordered: bool = False
-
-    def __post_init__(self) -> None:
-        if self.variables < 1:
-            raise ValueError(f"variables must be 1 or more, got {self.variables}")
 
     @cached_property
     def vocab(self) -> Vocab:

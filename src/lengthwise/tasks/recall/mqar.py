@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
@@ -26,13 +27,8 @@ class MultiQueryRecall(Task):
 
     summary = "key-value pairs and several keys: the value of each"
 
-    keys: int = 256
-    queries: int = 4
-
-    def __post_init__(self) -> None:
-        for name in ("keys", "queries"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
+    keys: AtLeast1 = 256
+    queries: AtLeast1 = 4
 
     @cached_property
     def vocab(self) -> Vocab:

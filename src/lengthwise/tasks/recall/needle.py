@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
@@ -27,15 +28,12 @@ class Needle(Task):
 
     summary = "key-value pairs among n tokens of noise: the value of one key, after one hop or several"
 
-    needles: int = 4
-    hops: int = 1
-    noise: int = 64
-    keys: int = 64
+    needles: AtLeast1 = 4
+    hops: AtLeast1 = 1
+    noise: AtLeast1 = 64
+    keys: AtLeast1 = 64
 
     def __post_init__(self) -> None:
-        for name in ("needles", "hops", "noise", "keys"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
         if self.needles * self.hops > self.keys:
             raise ValueError(f"needles · hops must be at most keys = {self.keys}, got {self.needles * self.hops}")
 

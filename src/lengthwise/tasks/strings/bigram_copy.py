@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
@@ -28,11 +30,7 @@ class UniqueBigramCopy(Task):
 
     summary = "a string in which no pair of neighbours occurs twice, then the same string"
 
-    letters: int = 12
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.letters <= 26:
-            raise ValueError(f"letters must be in 2..26, got {self.letters}")
+    letters: Annotated[int, Field(ge=2, le=26)] = 12
 
     @cached_property
     def vocab(self) -> Vocab:

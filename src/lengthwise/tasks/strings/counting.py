@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast2
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
@@ -25,11 +26,7 @@ class Counting(Task):
     summary = "count from one number to another"
     place_rule = "next"
 
-    numbers: int = 300
-
-    def __post_init__(self) -> None:
-        if self.numbers < 2:
-            raise ValueError(f"numbers must be 2 or more, got {self.numbers}")
+    numbers: AtLeast2 = 300
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import AtLeast1
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
@@ -27,14 +30,8 @@ class Histogram(Task):
 
     summary = "for every token of a string, how often it occurs"
 
-    letters: int = 4
-    most: int = 200
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.letters <= 26:
-            raise ValueError(f"letters must be in 2..26, got {self.letters}")
-        if self.most < 1:
-            raise ValueError(f"most must be 1 or more, got {self.most}")
+    letters: Annotated[int, Field(ge=2, le=26)] = 4
+    most: AtLeast1 = 200
 
     @cached_property
     def vocab(self) -> Vocab:

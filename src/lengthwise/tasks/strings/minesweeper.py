@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
@@ -27,11 +29,7 @@ class Minesweeper(Task):
     summary = "the number of mines around each field of a square board; two levels of places"
     min_length = 2
 
-    mines: float = 0.2
-
-    def __post_init__(self) -> None:
-        if not 0 < self.mines < 1:
-            raise ValueError(f"mines must be above 0 and below 1, got {self.mines}")
+    mines: Annotated[float, Field(gt=0, lt=1)] = 0.2
 
     @property
     def levels(self) -> tuple[LevelKind, ...]:

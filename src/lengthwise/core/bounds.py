@@ -1,0 +1,21 @@
+"""Ranges of numbers, as types of the fields of configurations; pydantic checks them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+AtLeast0 = Annotated[int, Field(ge=0)]
+AtLeast1 = Annotated[int, Field(ge=1)]
+AtLeast2 = Annotated[int, Field(ge=2)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+AboveZero = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+"""From 0 to 1, both included."""
+ShareBelow1 = Annotated[float, Field(ge=0, lt=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
+Extension = Annotated[float, Field(ge=1, allow_inf_nan=False)]
+"""By which factor a context grows."""
+DigitBase = Annotated[int, Field(ge=2, le=36)]
+"""A base whose digits are 0 to 9 and a to z."""
