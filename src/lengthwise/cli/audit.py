@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out, progress_bars
-from lengthwise.cli.options import options_of
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.cli.console import emit_json, err, out, plain_table, progress_bars
+from lengthwise.cli.options import AsJson, options_of, whole_numbers
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class AuditSettings:
     ] = None
     folder: Annotated[Path | None, typer.Option("--out", help="Default: runs/audit/MODEL-TASK.")] = None
     seed: Annotated[int, typer.Option("--seed", help="Of the problems.")] = 0
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: AsJson = False
 
 
 @options_of(AuditSettings)
@@ -55,7 +54,14 @@ def audit(given: AuditSettings) -> None:
     from lengthwise.tasks import TASKS
 
     task = TASKS.build(given.task)
-    plan = AuditPlan(task, numbers_of(given.lengths), given.samples, given.shots, _words(given.forms), given.seed)
+    plan = AuditPlan(
+        task,
+        whole_numbers("--lengths", given.lengths) or (),
+        given.samples,
+        given.shots,
+        _words(given.forms),
+        given.seed,
+    )
     name = "".join(letter if letter.isalnum() else "-" for letter in Path(given.model).name)
     folder = given.folder or Path("runs") / "audit" / f"{name}-{task.name}"
     asker = _asker(given)
@@ -84,15 +90,13 @@ def _asker(given: AuditSettings) -> Any:
 
 
 def _draw(result: dict[str, Any]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     console = out()
     for line in result["warnings"]:
         console.print(Text(line, style="dim"))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("varied", "form", "length", "words", "distance", "number", "right", "interval", "not counted"):
-        table.add_column(heading, justify="left" if heading in ("varied", "form", "not counted") else "right")
+    numbers = ("length", "words", "distance", "number", "right", "interval")
+    table = plain_table("varied", "form", *numbers, "not counted", right=numbers)
     for cell in result["cells"]:
         counts = cell["counts"]
         apart = ", ".join(f"{n} {name}" for name, n in counts.items() if n and name not in ("right", "wrong"))
@@ -108,14 +112,6 @@ def _draw(result: dict[str, Any]) -> None:
         console.print(Text(f"theory, {theory['system']}: {theory['answer']}; {theory['why']}"))
     tokens = f"{result['prompt_tokens']:,} tokens asked, {result['completion_tokens']:,} answered"
     console.print(Text(f"{result['requests']} requests, {result['retries']} retries, {tokens}", style="dim"))
-
-
-def numbers_of(text: str) -> tuple[int, ...]:
-    """``5,10,20`` as numbers; raises `LengthwiseError` for anything else."""
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise LengthwiseError(f"--lengths needs whole numbers, got {text!r}; write e.g. --lengths 5,10,20") from None
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.options import AsJson
 from lengthwise.cli.threads import Threads
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.training.threads import use_all_cores, use_threads
@@ -25,7 +26,7 @@ def bench(
     ] = "wall",
     quick: Annotated[bool, typer.Option("--quick", help="Smaller cases, for a first look.")] = False,
     threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure speed against named baselines; the two sides alternate in one run."""
     from lengthwise.workflows.bench.measure import Effort
@@ -51,11 +52,7 @@ def bench(
 
 
 def _draw(rows: list[Comparison], report: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for title in ("what", "ours", "baseline", "unit", "ratio"):
-        table.add_column(title, justify="left" if title in ("what", "unit") else "right")
+    table = plain_table("what", "ours", "baseline", "unit", "ratio", right=("ours", "baseline", "ratio"))
     for row in rows:
         what = f"{row.name}\n  against {row.against}" + (f"; {row.note}" if row.note else "")
         if row.ours is None or row.baseline is None or row.ratio is None:

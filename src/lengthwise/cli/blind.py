@@ -10,7 +10,7 @@ import typer
 
 from lengthwise.cli.cluster import ClusterSettings, CpusPerJob, GpusPerJob, Ray
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import options_of
+from lengthwise.cli.options import AsJson, options_of
 from lengthwise.cli.threads import Threads
 from lengthwise.training.threads import use_threads
 
@@ -28,7 +28,6 @@ Languages = Annotated[
 ]
 Folder = Annotated[Path | None, typer.Option("--out", help="Folder of the study.")]
 Published = Annotated[bool, typer.Option("--published", help="The 25 published tasks instead of the 42 languages.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 blind = typer.Typer(help="Predictions made before training, and what came out.", no_args_is_help=True)

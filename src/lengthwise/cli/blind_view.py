@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
+
+from lengthwise.cli.console import plain_table
 
 OTHERS = 70
 """Columns of a terminal that the table needs beside a language's name."""
@@ -81,9 +82,7 @@ def step_lines(note: Callable[[str], None], seconds: float = 15.0) -> Callable[[
 
 
 def _draw(console: Console, heads: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    for head in heads:
-        table.add_column(head, no_wrap=True)
+    table = plain_table(*heads, gap=1, no_wrap=True)
     for line in lines:
         # `Text`, so that brackets in an expression are not read as markup.
         table.add_row(*(value if isinstance(value, Text) else Text(str(value)) for value in line))

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, out
+from lengthwise.cli.options import AsJson
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 
 
@@ -15,7 +16,7 @@ def check(
     kind: Annotated[
         str | None, typer.Option("--kind", help="task, scheme or encoding, where the name is not enough.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Hold a component to every law; exit code 1 if one is broken."""
     from lengthwise.testing import checks

@@ -10,11 +10,12 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, out
+from lengthwise.cli.options import AsJson
 
 
 def check_certificates(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `decide --certificates FILE` wrote.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check certificates with exact arithmetic and code that the decision does not use."""
     from rich.text import Text

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import options_of
+from lengthwise.cli.options import AsJson, options_of
 from lengthwise.cli.threads import Jobs, Threads, number_of_jobs
 from lengthwise.cli.verify import read_budget
 from lengthwise.training.threads import use_threads
@@ -30,7 +30,7 @@ class CompareSettings:
     threads: Threads = None
     jobs: Jobs = "1"
     folder: Annotated[Path | None, typer.Option("--out", help="Default: runs/compare/TASK.")] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: AsJson = False
 
 
 @options_of(CompareSettings)

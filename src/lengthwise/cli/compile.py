@@ -10,6 +10,7 @@ import typer
 
 from lengthwise.cli.console import emit_json, err
 from lengthwise.cli.crasp import crasp, read_program
+from lengthwise.cli.options import AsJson
 from lengthwise.cli.threads import Threads
 from lengthwise.core.errors import require
 from lengthwise.training.threads import use_threads
@@ -37,7 +38,7 @@ def compile_(
         int | None, typer.Option("--precision", help="Round logits and exponentials to that many fractional bits.")
     ] = None,
     threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compile a program to a Limit Transformer and compare the two at every position; exit code 1 if they differ."""
     use_threads(threads)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+    from rich.table import Table
 
 
 def out() -> Console:
@@ -31,6 +33,16 @@ def err() -> Console:
 def emit_json(value: Any, *, indent: int | None = 1) -> None:
     """Print one JSON value on stdout; NaN is refused, it is not JSON."""
     sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def plain_table(*headings: str, right: Collection[str] = (), gap: int = 2, no_wrap: bool = False) -> Table:
+    """A table without lines under dim headings; the columns ``right`` are aligned there, ``gap`` blanks are between."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in right else "left", no_wrap=no_wrap)
+    return table
 
 
 def progress_bars(console: Console) -> Progress:

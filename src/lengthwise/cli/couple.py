@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.options import AsJson, whole_numbers
 from lengthwise.cli.threads import Threads
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import require
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def couple(
     edits: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the task.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the queries or examples.")] = 0,
     threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find places that keep every dependency within one step, at every length; give the reason where there are none."""
     use_threads(threads)
@@ -46,7 +47,8 @@ def couple(
     target = parse_target(task)
     if not isinstance(target, Task | ExamplesFile):
         raise unsuitable(task, target, "couple", "a task or examples")
-    checked = _lengths(lengths)
+    checked = whole_numbers("--lengths", lengths)
+    checked = checked and tuple(sorted(set(checked)))
     require(50 <= examples <= MOST_EXAMPLES, f"--examples must be in 50..{MOST_EXAMPLES}, got {examples}")
     longest = max(checked or (0,))
     require(longest <= LONGEST, f"--lengths must be at most {LONGEST}, got {longest}")
@@ -65,20 +67,8 @@ def couple(
     draw(out(), found)
 
 
-def _lengths(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(sorted({int(part) for part in text.split(",")}))
-    except ValueError:
-        raise LengthwiseError(
-            f"--lengths needs whole numbers separated by commas, got {text!r}; write 5,10,20"
-        ) from None
-
-
 def draw(console: Console, found: CouplingFinding) -> None:
     """The rule, the four requirements by length, the agreement, and the verdict in one line."""
-    from rich.table import Table
     from rich.text import Text
 
     source = f"{found.examples:,} examples per length" if found.from_data else f"{found.queries:,} queries"
@@ -93,10 +83,9 @@ def draw(console: Console, found: CouplingFinding) -> None:
     for line in found.rule.describe().splitlines():
         console.print(Text("  " + line), soft_wrap=True)
     console.print()
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    headings = ("length", "tokens", "parents", "tokens per place", "places", "span", "agrees with stated places")
-    for heading in headings[: None if found.agrees else -1]:
-        table.add_column(heading, justify="right")
+    headings = ["length", "tokens", "parents", "tokens per place", "places", "span"]
+    headings += ["agrees with stated places"] if found.agrees else []
+    table = plain_table(*headings, right=headings, gap=3)
     agrees = dict(found.agrees)
     for check in found.check.checks:
         row = [

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, out
+from lengthwise.cli.options import AsJson
 
 if TYPE_CHECKING:
     from lengthwise.crasp.program.program import Program
 
 crasp = typer.Typer(help="Run, check, list, print and learn C-RASP programs.", no_args_is_help=True)
-JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FILE = Annotated[str, typer.Argument(metavar="FILE", help="A program file, or the name of a library program.")]
 
 
@@ -22,7 +22,7 @@ def run(
     file: FILE,
     word: Annotated[str, typer.Option("--word", help='The word, e.g. "a a b"; "" is the empty word.')],
     trace: Annotated[bool, typer.Option("--trace", help="Show the values of all definitions and countings.")] = False,
-    as_json: JSON = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a program on one word: accepted or rejected, or which symbols may come next."""
     from lengthwise.core.vocab import EOS
@@ -54,7 +54,7 @@ def run(
 
 
 @crasp.command("check")
-def check(file: FILE, as_json: JSON = False) -> None:
+def check(file: FILE, as_json: AsJson = False) -> None:
     """Say which fragment a program lies in, and how large and deep it is."""
     program = read_program(file)
     facts = _facts(program)
@@ -67,7 +67,7 @@ def check(file: FILE, as_json: JSON = False) -> None:
 
 
 @crasp.command("list")
-def list_(as_json: JSON = False) -> None:
+def list_(as_json: AsJson = False) -> None:
     """List the library of programs."""
     from lengthwise.crasp import library
 
@@ -117,7 +117,7 @@ def learn(
     max_size: Annotated[int, typer.Option("--max-size", help="Largest size searched.")] = 7,
     periods: Annotated[list[int] | None, typer.Option("--period", help="Also positions i ≡ r mod PERIOD.")] = None,
     distances: Annotated[list[int] | None, typer.Option("--distance", help="Also the symbol DISTANCE back.")] = None,
-    as_json: JSON = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the smallest program that agrees with a task or with labelled examples."""
     from lengthwise.crasp.syntax.printer import to_text

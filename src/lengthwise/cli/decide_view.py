@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from lengthwise.cli.console import plain_table
 from lengthwise.crasp.certificates.explanation import explanation
 from lengthwise.crasp.decide.decision import Decision, FragmentVerdict
 
@@ -29,11 +29,7 @@ def draw_decision(console: Console, text: str, decision: Decision, programs: dic
     head.append("   " + " · ".join(_facts(decision)), style="dim")
     console.print(head)
     console.print()
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    table.add_column("fragment")
-    table.add_column("encodings")
-    for end in decision.ends:
-        table.add_column(_ENDS[end])
+    table = plain_table("fragment", "encodings", *[_ENDS[end] for end in decision.ends], gap=3)
     for fragment, (name, encodings) in _FRAGMENTS.items():
         cells = [_cell(decision.verdict(fragment, end)) for end in decision.ends]
         table.add_row(Text(name), Text(encodings, style="dim"), *cells)

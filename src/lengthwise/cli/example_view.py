@@ -6,9 +6,9 @@ Tokens of one place have one colour. Everything that colour shows is also writte
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from lengthwise.cli.console import plain_table
 from lengthwise.prediction.shown_task.task_example import Example, StructureTable, Token
 
 # Eight hues of middle lightness, legible on dark and on light terminals.
@@ -112,7 +112,7 @@ def _dependencies(console: Console, shown: Example, everything: bool) -> None:
         hidden = len(scored) - 16
         scored = (*scored[:12], *scored[-4:])
     with_selectors = any(token.selectors for token in scored)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     table.add_column("at", justify="right", style="dim")
     table.add_column("token", no_wrap=True)
     table.add_column("depends on  (token@position)", ratio=1)
@@ -162,10 +162,8 @@ def _ranges(positions: tuple[int, ...]) -> str:
 
 def draw_structure(console: Console, table: StructureTable, scheme: str) -> None:
     """Sparsity and span by length; the scheme of the example is marked."""
-    grid = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    grid.add_column("structure by length")
-    for length in table.lengths:
-        grid.add_column(f"n = {length}", justify="right")
+    lengths = [f"n = {length}" for length in table.lengths]
+    grid = plain_table("structure by length", *lengths, right=lengths, gap=3)
     grid.add_row(Text("sparsity k", style="bold"), *[Text(str(k), style="bold") for k in table.sparsity])
     selected = any(table.selectors)
     if selected:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import err
+from lengthwise.cli.options import whole_numbers
 
 
 def export(
@@ -23,11 +24,10 @@ def export(
     """Write a task for lm-evaluation-harness or Inspect: exact match, a task for each length."""
     from lengthwise.audit.export.folders import export as write_folder
     from lengthwise.audit.questions import AuditPlan
-    from lengthwise.cli.audit import numbers_of
     from lengthwise.tasks import TASKS
 
     built = TASKS.build(task)
-    plan = AuditPlan(built, numbers_of(lengths), samples, shots, (form,), seed)
+    plan = AuditPlan(built, whole_numbers("--lengths", lengths) or (), samples, shots, (form,), seed)
     target = folder or Path(f"{harness}-{built.name}")
     written = write_folder(harness, plan, target)
     name = "lengthwise_" + built.name.replace("-", "_")

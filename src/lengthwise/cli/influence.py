@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import options_of
+from lengthwise.cli.options import AsJson, Dataset, TextPath, options_of, whole_numbers
 from lengthwise.cli.threads import Threads
-from lengthwise.core.errors import LengthwiseError
 from lengthwise.training.threads import use_all_cores, use_threads
 
 
@@ -27,12 +26,8 @@ class InfluenceSettings:
         str | None,
         typer.Option("--chooser", metavar="FOLDER|HUB", help="Another model that chooses tokens, as a control."),
     ] = None
-    text: Annotated[
-        Path | None, typer.Option("--text", help="A text file or a folder; default: Python's standard library.")
-    ] = None
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME[:CONFIG]", help="A Hugging Face data set, streamed.")
-    ] = None
+    text: TextPath = None
+    dataset: Dataset = None
     context: Annotated[
         int | None,
         typer.Option("--context", help="Tokens before each target; default 128, with our pair as the recipe."),
@@ -58,7 +53,7 @@ class InfluenceSettings:
     folder: Annotated[Path, typer.Option("--out", help="Where results and the trained pair go.")] = Path("runs")
     seed: Annotated[int, typer.Option("--seed", help="Of the targets, and of random choices.")] = 0
     threads: Threads = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: AsJson = False
 
 
 @options_of(InfluenceSettings)
@@ -73,8 +68,9 @@ def influence(given: InfluenceSettings) -> None:
     from lengthwise.cli.influence_view import draw_influence, progress_bar
     from lengthwise.workflows.influence import Request, run_influence, without_long_parts
 
+    ks = whole_numbers("-k", ",".join(given.ks) if given.ks else None)
     settings = {
-        "context": given.context, "recent": given.recent, "ks": _numbers(given.ks), "targets": given.targets,
+        "context": given.context, "recent": given.recent, "ks": ks and sorted(set(ks)), "targets": given.targets,
         "rules": given.rules or None, "keep_first": given.keep_first, "seed": given.seed,
     }  # fmt: skip
     request = Request(given.model, given.chooser, given.text, given.dataset, given.preset, given.max_length, settings)
@@ -85,13 +81,3 @@ def influence(given: InfluenceSettings) -> None:
         return
     draw_influence(out(), result)
     err().print(f"wrote {path}, and beside it report.html and tokens.html", soft_wrap=True)
-
-
-def _numbers(words: list[str] | None) -> list[int] | None:
-    """``-k 1 -k 2,4`` as [1, 2, 4], in order."""
-    if not words:
-        return None
-    try:
-        return sorted({int(part) for word in words for part in word.split(",")})
-    except ValueError:
-        raise LengthwiseError(f"-k needs whole numbers, got {' '.join(words)!r}; write e.g. -k 1,2,4") from None

@@ -9,9 +9,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
+from lengthwise.cli.console import plain_table
 from lengthwise.experiments.events import Report
 from lengthwise.report.influence.influence_page import findings, too_small
 from lengthwise.report.influence.influence_result import InfluenceResult, RecoveredCell
@@ -57,10 +57,7 @@ def draw_influence(console: Console, values: dict[str, Any]) -> None:
     head.append(f"context {result.context}, recent {result.recent}, block {result.block}", style="dim")
     console.print(head)
     console.print()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("gain recovered by", no_wrap=True)
-    for k in result.ks:
-        table.add_column(f"k = {k}", no_wrap=True)
+    table = plain_table("gain recovered by", *[f"k = {k}" for k in result.ks], no_wrap=True)
     intervals = console.width >= NAME_WIDTH + CELL_WIDTH * len(result.ks)
     for name, row in result.cells.items():
         cells = [_cell(row.get(k), intervals) for k in result.ks]

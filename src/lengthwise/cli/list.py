@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, out
+from lengthwise.cli.options import AsJson
 from lengthwise.core.errors import UnknownNameError
 
 
 def list_(
     kind: Annotated[str | None, typer.Argument(help="tasks, schemes, encodings or recipes.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List tasks, position schemes, position encodings and recipes."""
     from lengthwise.workflows.catalogue import catalogue

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out, progress_bars
-from lengthwise.cli.options import options_of
+from lengthwise.cli.console import emit_json, err, out, plain_table, progress_bars
+from lengthwise.cli.options import AsJson, Dataset, TextPath, options_of
 from lengthwise.cli.threads import Threads
 from lengthwise.training.threads import use_threads
 
@@ -41,16 +41,12 @@ class TrainSettings:
         int | None, typer.Option("--target", help="With pose: the context that position ids reach to.")
     ] = None
     tokenizer: Annotated[str, typer.Option("--tokenizer", help="bpe or bytes.")] = "bpe"
-    text: Annotated[
-        Path | None, typer.Option("--text", help="A text file or a folder; default: Python's standard library.")
-    ] = None
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME[:CONFIG]", help="A Hugging Face data set, streamed.")
-    ] = None
+    text: TextPath = None
+    dataset: Dataset = None
     folder: Annotated[Path | None, typer.Option("--out", help="The model's folder.")] = None
     seed: Annotated[int, typer.Option("--seed", help="Weights and windows.")] = 0
     threads: Threads = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: AsJson = False
 
 
 @lm.command("train")
@@ -111,15 +107,11 @@ def train_with_progress(config: LMConfig, corpus: Corpus, folder: Path, console:
 
 
 def _draw(result: dict[str, Any]) -> None:
-    from rich.table import Table
-
     parts = [result["held_out"]]
     if result["at_target"]["context"] > result["held_out"]["context"]:
         parts.append(result["at_target"])
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("held-out text")
-    for part in parts:
-        table.add_column(f"context {part['context']}", justify="right")
+    contexts = [f"context {part['context']}" for part in parts]
+    table = plain_table("held-out text", *contexts, right=contexts)
     rows = {"nats per token": "nats_per_token", "nats per byte": "nats_per_byte", "unigram": "unigram_nats_per_token"}
     for label, key in rows.items():
         table.add_row(label, *[f"{part[key]:.3f}" for part in parts])
@@ -149,14 +141,10 @@ class ExtendSettings:
     fine_tuning: Annotated[
         int, typer.Option("--fine-tune", help="Steps of training for PI and DroPE; 0: only what needs none.")
     ] = 0
-    text: Annotated[
-        Path | None, typer.Option("--text", help="A text file or a folder; default: Python's standard library.")
-    ] = None
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME[:CONFIG]", help="A Hugging Face data set, streamed.")
-    ] = None
+    text: TextPath = None
+    dataset: Dataset = None
     threads: Threads = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: AsJson = False
 
 
 @lm.command("extend")
@@ -185,14 +173,9 @@ def extend(given: ExtendSettings) -> None:
 
 def _extension_table(result: dict[str, Any]) -> Any:
     """Loss over the last trained context of the window, by method and multiple."""
-    from rich.table import Table
-
-    multiples = result["settings"]["multiples"]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("nats per token")
-    table.add_column(f"first {result['context']} tokens", justify="right")
-    for end in [multiple * result["context"] for multiple in multiples]:
-        table.add_column(f"tokens {end - result['context'] + 1}–{end}", justify="right")
+    ends = [multiple * result["context"] for multiple in result["settings"]["multiples"]]
+    parts = [f"first {result['context']} tokens", *(f"tokens {end - result['context'] + 1}–{end}" for end in ends)]
+    table = plain_table("nats per token", *parts, right=parts)
     for method in dict.fromkeys(row["method"] for row in result["rows"]):
         rows = [row for row in result["rows"] if row["method"] == method]
         table.add_row(method, f"{rows[-1]['within']:.3f}", *[f"{row['last']:.3f}" for row in rows])

@@ -1,13 +1,36 @@
-"""Turns a dataclass of settings into the options of a command."""
+"""Options that several commands have, and the options of a command from a dataclass of settings."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar, get_type_hints
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+from lengthwise.core.errors import LengthwiseError
 
 S = TypeVar("S")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TextPath = Annotated[
+    Path | None, typer.Option("--text", help="A text file or a folder; default: Python's standard library.")
+]
+Dataset = Annotated[
+    str | None, typer.Option("--dataset", metavar="NAME[:CONFIG]", help="A Hugging Face data set, streamed.")
+]
+
+
+def whole_numbers(option: str, text: str | None) -> tuple[int, ...] | None:
+    """The numbers of an option such as ``--lengths 5,20,100``; raises `LengthwiseError` for anything else."""
+    try:
+        return None if text is None else tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise LengthwiseError(
+            f"{option} needs whole numbers separated by commas, got {text!r}; write e.g. {option} 5,20,100"
+        ) from None
 
 
 def options_of(settings: type[S]) -> Callable[[Callable[[S], None]], Callable[..., None]]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import options_of
+from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.options import AsJson, options_of
 from lengthwise.cli.threads import Threads
 from lengthwise.training.threads import use_threads
 
@@ -28,7 +28,7 @@ class PlanSettings:
     only: Annotated[list[str] | None, typer.Option("--only", metavar="SYSTEM|TASK", help="As of `run`.")] = None
     cpus_per_job: Annotated[int, typer.Option("--cpus-per-job", help="Cores of each job.")] = 1
     threads: Threads = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: AsJson = False
 
 
 @options_of(PlanSettings)
@@ -55,11 +55,8 @@ def plan(given: PlanSettings) -> None:
 
 
 def _draw(found: SweepPlan, machines: str) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("system", "jobs", "seeds", "ms a step", "tests, s a seed", "s a job"):
-        table.add_column(title, justify="left" if title == "system" else "right")
+    numbers = ("jobs", "seeds", "ms a step", "tests, s a seed", "s a job")
+    table = plain_table("system", *numbers, right=numbers)
     for job in found.jobs:
         table.add_row(
             job.name, str(job.tasks), str(job.seeds), f"{1000 * job.step_seconds:.1f}", f"{job.test_seconds:.1f}",

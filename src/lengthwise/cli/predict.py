@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.options import AsJson
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +27,7 @@ def predict(
         list[str] | None, typer.Option("--encoding", help="Position systems to ask about, e.g. nope, ape, rope, ppc.")
     ] = None,
     certificate: Annotated[bool, typer.Option("--certificate", help="Print the certificates too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what theory guarantees for a target under each position system, and what would help.
 
@@ -44,7 +45,6 @@ def predict(
 
 def draw(console: Console, prediction: Prediction, *, certificates: bool) -> None:
     """One screen: dependencies, structure, verdicts, reasons, measurements, caveats."""
-    from rich.table import Table
     from rich.text import Text
 
     from lengthwise.prediction.systems import CITED_LINK
@@ -59,9 +59,8 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
             console.print(Text(f"  … {len(prediction.depends) - 9} more", style="dim"))
     if prediction.structure:
         console.print()
-        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-        for heading in ("length", *(str(length) for length in prediction.structure[0].lengths)):
-            table.add_column(heading, justify="right" if heading != "length" else "left")
+        lengths = [str(length) for length in prediction.structure[0].lengths]
+        table = plain_table("length", *lengths, right=lengths, gap=3)
         first = prediction.structure[0]
         table.add_row("sparsity k (parents)", *(str(k) for k in first.sparsity))
         if any(first.selectors):
@@ -72,7 +71,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
                 table.add_row(f"span of both, {row.scheme} ids", *(str(span) for span in row.both_span))
         console.print(table)
     console.print()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     for heading, width in (("positions", 20), ("generalizes?", 12), ("basis", 8)):
         table.add_column(heading, width=width)
     table.add_column("why", ratio=1)

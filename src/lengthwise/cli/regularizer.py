@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, out
+from lengthwise.cli.console import emit_json, out, plain_table
+from lengthwise.cli.options import AsJson
 from lengthwise.cli.threads import Threads
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.training.threads import use_threads
@@ -25,7 +26,7 @@ def regularizer(
         int | None, typer.Option("--context", help="Of a program: the finite transformer of that many positions.")
     ] = None,
     threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print the regularizer of Huang et al. 2025: every term, its value, and where it is largest."""
     use_threads(threads)
@@ -39,11 +40,7 @@ def regularizer(
         ]
         emit_json({"terms": terms, "total": _finite(table.total)})
         return
-    from rich.table import Table
-
-    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("no.", "term", "value", "where"):
-        drawn.add_column(heading, justify="right" if heading == "value" else "left")
+    drawn = plain_table("no.", "term", "value", "where", right=("value",))
     for row in table.rows():
         drawn.add_row(*row)
     out().print(drawn)

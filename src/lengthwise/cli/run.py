@@ -12,7 +12,7 @@ import typer
 
 from lengthwise.cli.cluster import ClusterSettings, CpusPerJob, GpusPerJob, Ray, Slurm
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import options_of
+from lengthwise.cli.options import AsJson, options_of
 from lengthwise.cli.threads import Jobs, Threads, number_of_jobs
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.training.threads import use_threads
@@ -63,7 +63,7 @@ class RunSettings:
     slurm: Slurm = None
     cpus_per_job: CpusPerJob = 1
     gpus_per_job: GpusPerJob = 0.0
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: AsJson = False
 
 
 @options_of(RunSettings)

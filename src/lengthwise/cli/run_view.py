@@ -7,10 +7,9 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.progress import TaskID
-from rich.table import Table
 from rich.text import Text
 
-from lengthwise.cli.console import progress_bars
+from lengthwise.cli.console import plain_table, progress_bars
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Recipe
 from lengthwise.experiments.sweep import Sweep
@@ -95,12 +94,8 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
     panels = list(dict.fromkeys(panel_of(cell.axes, keys) for cell in cells)) or [()]
     for panel in panels:
         lengths = sorted({cell.length for cell in cells if panel_of(cell.axes, keys) == panel})
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column(axes_text(panel) or "exact match")
-        table.add_column("fitted", no_wrap=True)
-        table.add_column("in distr.", justify="right")
-        for length in lengths:
-            table.add_column(f"n = {length}", justify="right")
+        numbers = ["in distr.", *(f"n = {length}" for length in lengths)]
+        table = plain_table(axes_text(panel) or "exact match", "fitted", *numbers, right=numbers)
         for summary in summaries:
             fitted = f"{len(summary.fitted)} of {len(summary.results)}"
             row = [Text(summary.name, style="bold"), fitted, f"{summary.in_distribution.median:.3f}"]
@@ -115,12 +110,8 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
             table.add_row(*row)
         lines = {length: common_chance([s.experiment for s in summaries], length, panel) for length in lengths}
         if any(lines.values()):
-            table.add_row(
-                Text("chance (answer)", style="dim"),
-                "",
-                "",
-                *[f"{value:.3f}" if value else "" for value in lines.values()],
-            )
+            chance = [f"{value:.3f}" if value else "" for value in lines.values()]
+            table.add_row(Text("chance (answer)", style="dim"), "", "", *chance)
         console.print(table)
         console.print()
     console.print(Text(f"exact match: {INTERVAL}.", style="dim"))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, out
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.cli.options import AsJson, whole_numbers
 
 
 def show(
@@ -22,14 +22,14 @@ def show(
         str | None, typer.Option("--lengths", metavar="N,N,…", help="Lengths for sparsity and span.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Explain every token of a long example.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show one example: tokens, places, ids, and which tokens each predicted one depends on."""
     from lengthwise.prediction.shown_task.task_example import configured, example, structure_table
 
     built_task, built_scheme = configured(task, scheme, edits or [])
     shown = example(built_task, built_scheme, length, seed)
-    table = structure_table(built_task, _lengths(lengths), seed, built_scheme)
+    table = structure_table(built_task, whole_numbers("--lengths", lengths), seed, built_scheme)
     if as_json:
         emit_json({**shown.to_json(), "structure": table.to_json()})
         return
@@ -38,14 +38,3 @@ def show(
     console = out()
     draw_example(console, shown, everything=everything)
     draw_structure(console, table, built_scheme.name)
-
-
-def _lengths(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise LengthwiseError(
-            f"--lengths needs whole numbers separated by commas, got {text!r}; write 5,20,100"
-        ) from None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lengthwise.cli.console import emit_json, out
+from lengthwise.cli.console import emit_json, out, plain_table
 from lengthwise.core.result_file import StudyResult
 from lengthwise.experiments.recipe import Study
 from lengthwise.experiments.run_directory import run_directory
@@ -34,13 +34,9 @@ def show_studies(results: Sequence[tuple[Study, StudyResult]], folder: Path, *, 
 
 def _draw(rows: Sequence[dict[str, Any]]) -> None:
     """The plain columns of the rows; what is nested stays in the file."""
-    from rich.table import Table
-
     plain = [key for key in rows[0] if all(not isinstance(row[key], list | dict | tuple) for row in rows)]
     nested = [key for key in rows[0] if all(isinstance(row[key], dict) for row in rows)]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for key in (*plain, *nested):
-        table.add_column(key.replace("_", " "))
+    table = plain_table(*[key.replace("_", " ") for key in (*plain, *nested)])
     for row in rows:
         cells = [_cell(row[key]) for key in plain]
         cells += [" / ".join(_cell(value) for value in row[key].values()) for key in nested]

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.options import AsJson
 from lengthwise.cli.threads import AUTO, Jobs, Threads, number_of_jobs
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.training.threads import use_threads
@@ -27,7 +28,7 @@ def verify(
     folder: Annotated[Path | None, typer.Option("--out", help="Where results go.")] = None,
     jobs: Jobs = AUTO,
     threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Decide what theory says, train with the frozen ladder of the blind study, and compare the two."""
     from lengthwise.core.config import digest

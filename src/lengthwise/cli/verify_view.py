@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
+
+from lengthwise.cli.console import plain_table
 
 OUTCOME = {True: Text("yes", style="green"), False: Text("no", style="red"), None: Text("undecided", style="dim")}
 
@@ -15,9 +16,7 @@ OUTCOME = {True: Text("yes", style="green"), False: Text("no", style="red"), Non
 def draw_rows(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     """One line per cell: the verdict, fitted seeds, the median of each bin, and whether they are compatible."""
     bins = list(dict.fromkeys(name for row in rows for name in row["median"]))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("task", "positions", "theory", "fitted", *bins, "test set", "compatible"):
-        table.add_column(heading)
+    table = plain_table("task", "positions", "theory", "fitted", *bins, "test set", "compatible")
     for row in rows:
         fitted = row["status"] if row["status"] == "not run" else f"{row['fitted']} of {row['seeds']}"
         numbers = [f"{row['median'][name]:.3f}" if name in row["median"] else "–" for name in bins]
