@@ -40,7 +40,7 @@ TINY = Experiment.from_json(
 def old_name(experiment: Experiment, seed: int) -> str:
     """The rule before this one, in words of its own: every field of that time, changed or not."""
     values = experiment.to_json()
-    del values["model"]["loops"]
+    del values["model"]["loops"], values["training"]["regularizer_normed"]
     return digest({"format": 1, "experiment": values, "seed": seed})
 
 

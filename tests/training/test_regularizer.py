@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.config import ModelConfig
@@ -43,3 +44,41 @@ def test_other_encodings_are_refused(encoding: str):
     model = rough_model("addition", Sequential(max_position=7), encoding)
     with pytest.raises(LengthwiseError, match="not defined for this encoding; use encoding 'learned'"):
         positional_regularizer(model)
+
+
+def test_behind_the_norm_it_cannot_be_lowered_by_smaller_tables():
+    """RMSNorm undoes a common factor of token and position tables, and so does this form; the published one shrinks."""
+    model = rough_model(
+        "addition", Sequential(max_position=7), "learned", ModelConfig(**{**vars(SMALL), "norm": "rms"})
+    )
+    plain, normed = positional_regularizer(model).item(), positional_regularizer(model, normed=True).item()
+    with torch.no_grad():
+        model.table.weight.mul_(0.1)
+        model.encoding.tables[0].weight.mul_(0.1)
+    assert positional_regularizer(model).item() == pytest.approx(1e-4 * plain, rel=1e-4)
+    assert positional_regularizer(model, normed=True).item() == pytest.approx(normed, rel=1e-4)
+
+
+def test_behind_the_norm_it_is_the_products_of_scaled_vectors():
+    model = rough_model(
+        "addition", Sequential(max_position=7), "learned", ModelConfig(**{**vars(SMALL), "norm": "rms"})
+    )
+    tokens, table = model.table.weight.double(), model.encoding.tables[0].weight.double()
+    sums = torch.stack([token + position for token in tokens for position in table])
+    size = sums.square().mean().sqrt()
+    total = 0.0
+    for block in model.blocks:
+        rows = table / size * block.norm1.weight.double()
+        matrix = block.attention.qkv.weight.double()
+        for head in range(2):
+            query, key = rows @ matrix[head * 8 : head * 8 + 8].T, rows @ matrix[16 + head * 8 : 16 + head * 8 + 8].T
+            total += float((query @ key.T).tril().square().sum().detach()) / 8
+    assert positional_regularizer(model, normed=True).item() == pytest.approx(total, rel=1e-4)
+
+
+def test_behind_another_norm_it_is_refused():
+    model = rough_model(
+        "addition", Sequential(max_position=7), "learned", ModelConfig(**{**vars(SMALL), "norm": "layer"})
+    )
+    with pytest.raises(LengthwiseError, match=r"defined for RMSNorm; set model\.norm to rms or peri"):
+        positional_regularizer(model, normed=True)

@@ -21,7 +21,12 @@ FOLDER = Path("results") / "blind"
 """Where the committed study lies in a checkout."""
 
 Encodings = Annotated[
-    list[str] | None, typer.Option("--encoding", help="nope or ape; may be given again. Default: both.")
+    list[str] | None,
+    typer.Option(
+        "--encoding",
+        help="nope or ape; may be given again. Default: both. With --languages also rope, alibi, ape-no-qk-norm or "
+        "ape+reg.",
+    ),
 ]
 Languages = Annotated[
     Path | None, typer.Option("--languages", metavar="FILE", help="Your own list: one regular expression a line.")
@@ -79,12 +84,16 @@ def run(given: BlindSettings) -> None:
 
 @blind.command()
 def table(
-    languages: Languages = None, folder: Folder = None, published: Published = False, as_json: AsJson = False
+    languages: Languages = None,
+    encoding: Encodings = None,
+    folder: Folder = None,
+    published: Published = False,
+    as_json: AsJson = False,
 ) -> None:
     """Rebuild the table from the result files alone; a missing or changed file is an error."""
     from lengthwise.experiments.blind.comparison.table import table as build
 
-    values = build(_study(languages, None, folder), "published" if published else "languages")
+    values = build(_study(languages, encoding, folder), "published" if published else "languages", encoding)
     if as_json:
         emit_json(values)
     else:
@@ -92,12 +101,14 @@ def table(
 
 
 @blind.command()
-def report(languages: Languages = None, folder: Folder = None, published: Published = False) -> None:
+def report(
+    languages: Languages = None, encoding: Encodings = None, folder: Folder = None, published: Published = False
+) -> None:
     """Write the page: every seed as a dot, our predictor and its rivals."""
     from lengthwise.experiments.blind.comparison.table import table as build
 
-    study = _study(languages, None, folder)
-    values = build(study, "published" if published else "languages")
+    study = _study(languages, encoding, folder)
+    values = build(study, "published" if published else "languages", encoding)
     out().print(str(_write_page(study, values)), markup=False)
 
 
@@ -108,18 +119,21 @@ def _study(languages: Path | None, encodings: list[str] | None, folder: Path | N
     from lengthwise.experiments.blind.ladder import ENCODINGS
     from lengthwise.experiments.blind.study import FILE, read_study
     from lengthwise.experiments.blind.user_list import read_languages, user_study
+    from lengthwise.experiments.blind.variants import VARIANTS
     from lengthwise.tasks.language import Language
 
+    known = ENCODINGS if languages is None else tuple(VARIANTS)
     for name in encodings or ():
-        if name not in ENCODINGS:
-            raise UnknownNameError("encoding of the study", name, ENCODINGS)
+        if name not in known:
+            raise UnknownNameError("encoding of the study", name, known)
     if languages is None:
         return read_study(folder or FOLDER)
     place = folder or Path("runs") / "blind" / languages.stem
     if not start and (place / FILE).exists():
         return read_study(place)
     tasks = {text: Language(language=text.removeprefix("regex:")) for text in read_languages(languages)}
-    return user_study(place, frozen_study(), tasks, list(ENCODINGS))
+    others = set(encodings or ()) - set(ENCODINGS)
+    return user_study(place, frozen_study(), tasks, list(VARIANTS if others else ENCODINGS))
 
 
 def _write_page(study: Study, values: dict[str, Any]) -> Path:

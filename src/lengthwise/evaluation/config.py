@@ -7,9 +7,11 @@ from typing import Any
 
 import pydantic
 
-from lengthwise.core.bounds import AtLeast1, PositiveShare
+from lengthwise.core.bounds import AtLeast0, AtLeast1, PositiveShare
 from lengthwise.core.config import config
 
+UNUSED = ("bins", "adversarial", "attention")
+"""Fields that are left out where they are empty."""
 LONGEST = 1_000_000
 """The longest problem that is measured."""
 
@@ -37,10 +39,13 @@ class EvaluationConfig:
     bins: tuple[tuple[int, int], ...] = ()
     adversarial: bool = False
 
+    attention: AtLeast0 = 0
+    """So many strings of each layout are also measured for the attention that predictions pay to their parents."""
+
     @pydantic.model_serializer(mode="wrap")
     def _without_unused(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         # Run directories are named by what is written here: without bins they keep the names they had before bins.
-        return {name: value for name, value in handler(self).items() if value or name not in ("bins", "adversarial")}
+        return {name: value for name, value in handler(self).items() if value or name not in UNUSED}
 
     def __post_init__(self) -> None:
         longest = max((*self.lengths, *(high for _, high in self.bins)), default=0)

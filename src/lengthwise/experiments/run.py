@@ -19,6 +19,8 @@ from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished
 from lengthwise.prediction.shown_task.stored_task import is_built_in, to_store
 
 if TYPE_CHECKING:
+    from lengthwise.core.batch import Layout
+    from lengthwise.evaluation.accuracy import EvaluatedModel
     from lengthwise.models.transformer import Transformer
     from lengthwise.training.runs import RunState
 
@@ -104,10 +106,27 @@ def measure(experiment: Experiment, state: RunState, *, recipe: str, system: str
             "seconds": round(state.progress.seconds, 2),
             "probes": state.progress.probes,
             "parameters": model.parameter_count,
+            **_attention(evaluated, cells, evaluation.attention, seed),
             **_own_task(experiment),
             **provenance(chosen_device()),
         }
     )
+
+
+def _attention(
+    evaluated: EvaluatedModel, cells: Sequence[tuple[int, Layout | None]], samples: int, seed: int
+) -> dict[str, Any]:
+    """The attention that predictions pay to their parents at each length and layout, where it is asked for."""
+    from lengthwise.evaluation.parent_attention import parent_attention
+
+    if not samples:
+        return {}
+    rows = []
+    for length, layout in cells:
+        found = parent_attention(evaluated, length, layout, samples, stream(seed, "attention", length, str(layout)))
+        if found is not None:
+            rows.append({"length": length, "axes": layout.axes if layout else {}, **found})
+    return {"attention": rows}
 
 
 def _own_task(experiment: Experiment) -> dict[str, Any]:

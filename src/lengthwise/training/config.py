@@ -40,6 +40,8 @@ class TrainingConfig:
     """All seeds share one schedule of lengths and layouts, so that they can train as one stack (see `parallel`)."""
     stop_when_fitted: bool = False
     """Stop at the first probe that meets the fit threshold, instead of after ``steps``."""
+    regularizer_normed: bool = False
+    """The regularizer measures position vectors as the norm before attention leaves them (RMSNorm only)."""
 
     def __post_init__(self) -> None:
         if self.min_length > self.max_length:

@@ -2,6 +2,9 @@
 
 R_pos = Σ over layers and heads of (1/N) Σ_j Σ_{i ≥ j} S_ij², with S = (P W_q)(P W_k)ᵀ for the raw table P (N × d):
 no 1/√d, no layer norm, no biases, lower triangle with its diagonal. It is defined for learned position tables only.
+
+A model with norms can make it small without changing a logit: RMSNorm undoes smaller tables, QK-norm smaller matrices.
+So there is a form behind the norm (``normed``), for models without QK-norm.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from lengthwise.models.regularizer.positional_products import positional_product
 from lengthwise.models.transformer import Transformer
 
 
-def positional_regularizer(model: Transformer | FlatTransformer) -> Float[Tensor, ""]:
+def positional_regularizer(model: Transformer | FlatTransformer, *, normed: bool = False) -> Float[Tensor, ""]:
     """R_pos, to be multiplied by λ (published: 1e-4 and 1e-3) and added to the loss."""
-    products = positional_products(model)
+    products = positional_products(model, normed=normed)
     return products.tril().square().sum() / products.shape[-1]

@@ -161,7 +161,7 @@ class Trainer:
         if config.regularizer:
             weight = config.regularizer / (1 if self.ranks is None else self.ranks.size)
             for _, model in self.parts.of(size):
-                (weight * positional_regularizer(model)).backward()
+                (weight * positional_regularizer(model, normed=config.regularizer_normed)).backward()
         self.parts.gather(size)
         if self.ranks is not None:
             self.ranks.add_gradients(self.stack.parameters(), reported)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -65,15 +65,15 @@ class DrawnLanguage:
         return {**vars(self), "predicted": {"nope": self.nope, "ape": self.ape}}
 
 
-def draw(seed: int = SEED, per_class: int = PER_CLASS) -> list[DrawnLanguage]:
+def draw(seed: int = SEED, per_class: int = PER_CLASS, without: Iterable[Dfa] = ()) -> list[DrawnLanguage]:
     """The first ``per_class`` languages of each class in the order of the random stream, classes taking turns.
 
     Kept: automata of `STATES` states over exactly the alphabet drawn (every symbol is in some word), with words among
     the training lengths and in every bin. Left out: what equals an earlier language, a named one or a development one
-    up to renaming of symbols.
+    up to renaming of symbols; so does what equals one of ``without``.
     """
     rng = stream(seed, "blind", "languages")
-    seen = {canonical(dfa) for dfa in _known()}
+    seen = {canonical(dfa) for dfa in (*_known(), *without)}
     found: dict[tuple[str, str], list[DrawnLanguage]] = {answers: [] for answers in CLASSES}
     while any(len(members) < per_class for members in found.values()):
         alphabet = ALPHABETS[int(rng.integers(len(ALPHABETS)))]
@@ -90,6 +90,15 @@ def draw(seed: int = SEED, per_class: int = PER_CLASS) -> list[DrawnLanguage]:
             number = len(members) * len(CLASSES) + CLASSES.index(answers) + 1
             members.append(DrawnLanguage(f"blind-{number:02d}", text, alphabet, dfa.size, *answers))
     return [drawn for turn in zip(*found.values(), strict=True) for drawn in turn]
+
+
+VARIANTS_SEED, VARIANTS_PER_CLASS = 20261124, 6
+"""Of the languages on which other position systems climb the ladder."""
+
+
+def languages_of_variants() -> list[DrawnLanguage]:
+    """Languages that are not in the study, drawn alike: those of results/variants/languages.txt."""
+    return draw(VARIANTS_SEED, VARIANTS_PER_CLASS, (language(item.expression, item.alphabet) for item in draw()))
 
 
 def eligible(dfa: Dfa) -> bool:

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from lengthwise.core.config import config, fields_of
 from lengthwise.core.rng import stream
+from lengthwise.experiments.blind.variants import variant
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.nope import NoPE
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import Task
 from lengthwise.training.config import TrainingConfig
@@ -67,22 +67,22 @@ LADDER: tuple[Rung, ...] = (
 """Smallest first."""
 
 
-def model_config(rung: Rung) -> ModelConfig:
-    """The decoder of a rung: normed queries and keys, no biases."""
+def model_config(rung: Rung, encoding: str = "nope") -> ModelConfig:
+    """The decoder of a rung: normed queries and keys (but for two variants), no biases."""
     return ModelConfig(
         layers=rung.layers,
         heads=rung.heads,
         width=rung.width,
         norm=rung.norm,
         bias=False,
-        qk_norm=True,
+        qk_norm=variant(encoding).qk_norm,
         init=rung.init,
         table_std=rung.table_std,
         log_length=TRAINED[1] if rung.log_length else None,
     )
 
 
-def training_config(rung: Rung) -> TrainingConfig:
+def training_config(rung: Rung, encoding: str = "nope") -> TrainingConfig:
     """AdamW with warm-up and a rate that falls linearly to zero; every rung is trained for all its steps."""
     return TrainingConfig(
         min_length=TRAINED[0],
@@ -97,19 +97,22 @@ def training_config(rung: Rung) -> TrainingConfig:
         final_lr=0.0,
         probe_every=min(500, rung.steps),
         stacked=True,
+        regularizer=variant(encoding).regularizer,
+        regularizer_normed=variant(encoding).regularizer > 0,
     )
 
 
 def encoding_spec(rung: Rung, encoding: str) -> EncodingSpec:
-    """``nope`` or ``ape`` as the model's position encoding."""
-    return NoPE() if encoding == "nope" else Learned(init_std=rung.position_std)
+    """The model's position encoding; a learned table starts as the rung says."""
+    spec = variant(encoding).spec
+    return Learned(init_std=rung.position_std) if isinstance(spec, Learned) else spec
 
 
 def position_scheme(task: Task, encoding: str) -> Sequential:
-    """Ids 0, 1, 2, …; ``ape`` draws a random start in training and starts at 0 in the test.
+    """Ids 0, 1, 2, …; learned positions draw a random start in training and start at 0 in the test.
 
     There are as many ids as the longest test string of the study has tokens.
     """
     longest = task.lengths(TRAINED[0], BINS[-1][1])[-1]
     tokens = task.batch(longest, 1, stream(0, "blind", "longest")).tokens
-    return Sequential(max_position=tokens - 1, random_start=encoding == "ape")
+    return Sequential(max_position=tokens - 1, random_start=isinstance(variant(encoding).spec, Learned))

@@ -12,6 +12,7 @@ from lengthwise.experiments.blind.features import features
 from lengthwise.experiments.blind.ladder import BINS, ENCODINGS, LADDER, TRAINED
 from lengthwise.experiments.blind.run import FIT, FIT_WORDS, NEEDED, PROBE_WORDS
 from lengthwise.experiments.blind.study import Study, write_study
+from lengthwise.experiments.blind.variants import variant
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.prediction.predict import fragment_answer
@@ -92,6 +93,6 @@ def entry(name: str, task: Task, encodings: Sequence[str], *, expression: str = 
         "name": name,
         "expression": expression or name,
         "task": TASKS.describe(task),
-        "predicted": {encoding: fragment_answer(task, encoding) for encoding in encodings},
+        "predicted": {encoding: fragment_answer(task, variant(encoding).verdict) for encoding in encodings},
         "features": {} if dfa is None else features(dfa),
     }

@@ -48,8 +48,8 @@ def train_rung(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     trainer = Trainer(
-        TaskSetup(task, position_scheme(task, encoding), encoding_spec(rung, encoding), model_config(rung)),
-        training_config(rung),
+        TaskSetup(task, position_scheme(task, encoding), encoding_spec(rung, encoding), model_config(rung, encoding)),
+        training_config(rung, encoding),
         list(seeds),
         probe=lambda model, step, seed: {"fitted": False, "in_distribution": probe(model, seed)},
         folder=folder,

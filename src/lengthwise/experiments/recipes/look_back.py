@@ -9,6 +9,7 @@ from __future__ import annotations
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, SEEDS, changed
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
@@ -21,7 +22,10 @@ SUMMARY = "every t-th symbol, t = 1, 2, 3: learned positions at random offsets a
 
 @RECIPES.register("look-back", SUMMARY)
 def look_back(preset: Preset) -> Recipe:
-    """Train up to 10 (quick), 25 or 50 symbols, test up to three times as many."""
+    """Train up to 10 (quick), 25 or 50 symbols, test up to three times as many; settings are fixed beforehand.
+
+    Where fewer than four seeds fit, the same model is trained four times as long.
+    """
     longest = {"quick": 10, "standard": 25, "full": 50}[preset]
     lengths = tuple(longest * factor for factor in (1, 2, 3))
     evaluation = EvaluationConfig(lengths=lengths, samples=200)
@@ -33,6 +37,7 @@ def look_back(preset: Preset) -> Recipe:
         lr=1e-3,
         warmup=200,
         decay="linear",
+        stacked=True,
         stop_when_fitted=True,
     )
     width = {"quick": 64, "standard": 128, "full": 256}[preset]
@@ -47,12 +52,7 @@ def look_back(preset: Preset) -> Recipe:
         ):
             model = ModelConfig(layers=2, heads=1 if name == "learned" else 2, width=width, norm="layer", bias=True)
             claim = "a program with a window exists" if name == "learned" else "no program: no window without positions"
-            jobs.append(
-                Job(
-                    f"{name}, t = {t}",
-                    Experiment(task, scheme, encoding, model, training, evaluation),
-                    seeds=(0,) if preset == "quick" else (0, 1, 2, 3, 4),
-                    claim=claim,
-                )
-            )
+            first = Experiment(task, scheme, encoding, model, training, evaluation)
+            longer = changed(first, model={}, training={"steps": 4 * training.steps})
+            jobs.append(Job(f"{name}, t = {t}", first, SEEDS, claim, fallbacks=(longer,), needed=NEEDED))
     return Recipe("look-back", SUMMARY, tuple(jobs))

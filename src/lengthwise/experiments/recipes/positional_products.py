@@ -40,7 +40,7 @@ _STEPS: dict[Preset, dict[int, int]] = {
 }
 """The published number is 15,000; at width 256 the fit is complete long before."""
 
-Kind = Literal["local", "periodic", "neither"]
+Kind = Literal["local", "periodic", "neither", "union"]
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,13 @@ def relations(preset: Preset) -> tuple[Relation, ...]:
 @study("positional-products", SUMMARY)
 def positional_products(preset: Preset, seed: int, report: Report) -> dict[str, Any]:
     """One row per relation and width: our errors, the published ones, and whether each extrapolates."""
+    return fitted_relations(relations(preset), preset, seed, report)
+
+
+def fitted_relations(chosen: tuple[Relation, ...], preset: Preset, seed: int, report: Report) -> dict[str, Any]:
+    """The result of a study of these relations, all fitted at both widths."""
     steps = _STEPS[preset]
     total = sum(steps.values())
-    chosen = relations(preset)
     theirs = published()
     rows = []
     for width in WIDTHS:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from jaxtyping import Int
+from numpy import ndarray
 
 from lengthwise.core.errors import require
 from lengthwise.core.files import read_json, write_json
@@ -12,6 +16,7 @@ from lengthwise.core.result_file import check_seal, sealed
 from lengthwise.core.rng import stream
 from lengthwise.influence.lm import held_out_loss
 from lengthwise.influence.lm.config import LM_PRESETS, LMConfig, lm_config, pair
+from lengthwise.influence.lm.far_gain import Watch
 from lengthwise.influence.lm.files import LM_FORMAT, MODEL, claim_lm_dir, save_lm
 from lengthwise.influence.text.corpus import Corpus, Document
 from lengthwise.influence.text.text_task import TextTask
@@ -40,8 +45,14 @@ def train_lm(
     folder: Path,
     report: Report | None = None,
     about: Callable[[], Mapping[str, Any]] | None = None,
+    *,
+    probed: int = PROBED,
+    watch: Callable[[Int[ndarray, "N L+1"]], Watch] | None = None,
 ) -> dict[str, Any]:
     """Train a model into ``folder`` and measure it; a finished one is returned, an interrupted one goes on.
+
+    Each probe takes ``probed`` held-out windows. ``watch`` makes of these what else a probe notes; training then ends
+    at the first probe that notes ``fitted``.
 
     Returns what ``result.json`` holds: losses on held-out text, steps, seconds, and what ``about`` adds (where the
     numbers come from). Raises `LengthwiseError` if the folder holds something else, the text is shorter than a
@@ -67,17 +78,19 @@ def train_lm(
         rng = stream(0, "lm", "held-out", *names)
         return held_out_loss.HeldOut.of(held_out, train, tokenizer, config.longest, rng, count=count)
 
-    probed = drawn(PROBED, "probe")
+    windows = drawn(probed, "probe").windows[:, : config.context + 1]
+    watched = None if watch is None else watch(windows)
 
     def probe(model: Transformer, step: int, seed: int) -> dict[str, Any]:
-        windows = probed.windows[:, : config.context + 1]
         nats = held_out_loss.losses(model, windows)
         tell("held-out", step, config.steps, float(nats.mean()))
-        return {"held_out": float(nats.mean()), "far_half": held_out_loss.far_half(model, windows, nats)["gain"]}
+        found = {"held_out": float(nats.mean()), "far_half": held_out_loss.far_half(model, windows, nats)["gain"]}
+        return found if watched is None else found | watched(model)
 
     setup = TaskSetup(train, config.positions(), ENCODINGS.build("rope"), config.model())
+    training = dataclasses.replace(config.training(), stop_when_fitted=watched is not None)
     trainer = Trainer(
-        setup, config.training(), [config.seed], probe, folder,
+        setup, training, [config.seed], probe, folder,
         on_step=lambda step, loss: tell("train", step, config.steps, loss),
     )  # fmt: skip
     (state,) = trainer.run()

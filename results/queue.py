@@ -1,0 +1,118 @@
+"""Work through the trainings that the results pages still need, one after the other: ``python results/queue.py run``.
+
+``results/queue.json`` lists them, most valuable per minute first, with the minutes that each takes on one idle core.
+Every command can be stopped at any time and goes on where it was. What is finished is in ``results/queue-done.jsonl``,
+its result files are copied from ``runs`` to ``results``, and nothing there is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS, RUNS = ROOT / "results", ROOT / "runs"
+ITEMS, DONE = RESULTS / "queue.json", RESULTS / "queue-done.jsonl"
+FILES = ("result.json", "study.json")
+
+
+def items() -> list[dict[str, Any]]:
+    """The trainings in order: ``name``, ``minutes``, ``command`` (the words after ``lengthwise``)."""
+    return json.loads(ITEMS.read_text(encoding="utf-8"))
+
+
+def done() -> set[str]:
+    """The commands of finished trainings."""
+    if not DONE.exists():
+        return set()
+    return {key(json.loads(line)) for line in DONE.read_text(encoding="utf-8").splitlines()}
+
+
+def key(item: dict[str, Any]) -> str:
+    """What makes a training: another command is another one, whatever its name."""
+    return json.dumps(item["command"])
+
+
+def run(minutes: float) -> None:
+    """Train what is not finished until the time is up; one that fails is reported, and the next one is tried."""
+    ends = time.monotonic() + 60 * minutes
+    for item in items():
+        if key(item) in done():
+            continue
+        left = ends - time.monotonic()
+        if left <= 0:
+            return
+        said = [f"[{datetime.datetime.now(datetime.UTC):%H:%M:%S}] {item['name']} (about {item['minutes']} minutes)"]
+        print(*said, flush=True)
+        started = time.monotonic()
+        try:
+            ended = subprocess.run(
+                [sys.executable, "-m", "lengthwise", *item["command"]],
+                cwd=ROOT,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                timeout=left,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            collect()
+            print("the time is up; the same command goes on from here", flush=True)
+            return
+        collect()
+        if ended.returncode:
+            print(f"{item['name']} ended with exit code {ended.returncode}", flush=True)
+            continue
+        finished = {
+            **item,
+            "seconds": round(time.monotonic() - started),
+            "ended": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%MZ}",
+        }
+        with DONE.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(finished) + "\n")
+
+
+def collect() -> list[Path]:
+    """Copy the result files of the queue's recipes from ``runs`` to ``results``; returns the new ones."""
+    recipes = {item["command"][1] for item in items() if item["command"][0] == "run"}
+    new = []
+    for path in sorted(path for recipe in recipes for name in FILES for path in (RUNS / recipe).glob(f"*/{name}")):
+        target = RESULTS / path.relative_to(RUNS)
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+            new.append(target)
+    return new
+
+
+def show() -> None:
+    """Print every training with its state."""
+    finished = done()
+    left = [item for item in items() if key(item) not in finished]
+    for item in items():
+        print(f"{'done' if key(item) in finished else 'open':5} {item['minutes']:4} min  {item['name']}")
+    print(f"{len(left)} open, about {sum(item['minutes'] for item in left) / 60:.1f} hours of one idle core")
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Trainings that the results pages still need.")
+    parser.add_argument("action", choices=("show", "run", "collect"))
+    parser.add_argument("--minutes", type=float, default=24 * 60, help="stop after so many minutes")
+    given = parser.parse_args()
+    if given.action == "run":
+        run(given.minutes)
+    elif given.action == "collect":
+        print(*collect(), sep="\n")
+    else:
+        show()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Figure 3 of Golowich et al. 2025 with settings fixed beforehand: variable assignment with five new seeds.
+
+Replacements have as many parameters as PPC and are measured to 400 lines, PPC to 1,000; lengths and sizes are ours.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, changed, seeds
+from lengthwise.experiments.recipes.ppc_ablations import ppc_ablations
+from lengthwise.experiments.recipes.variable_assignment import TRAINED, variable_assignment
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.schemes.pose import PoSE
+from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.tasks.variable_assignment import VariableAssignment
+from lengthwise.training.config import TrainingConfig
+
+SUMMARY = "variable assignment with settings fixed beforehand: PPC to 1,000 lines, equal replacements, five new seeds"
+LENGTHS = (8, 16, 32, 80, 160, 400)
+NAMES = 416
+SHIFT_WIDTH, ROPE_WIDTH = 152, 176
+"""Widths at which three layers have as many parameters as PPC's one of width 256, to a few per cent (a test)."""
+
+
+@RECIPES.register("golowich-assignment", SUMMARY)
+def golowich_assignment(preset: Preset) -> Recipe:
+    """PPC as in ``variable-assignment``; every other system is trained longer until four of five seeds fit."""
+    own = seeds(preset)
+    ppc = variable_assignment("standard").jobs[0].experiment
+    far = variable_assignment("full").jobs[0].experiment
+    jobs = (
+        Job("scratchpad + PPC", ppc, own, "the model predicts the coupled ids"),
+        _shift(preset),
+        _rope(preset),
+        _without_slots(ppc, preset),
+        Job("scratchpad + PPC, 1,000 lines", far, own, "tables for 1,000 lines, longer training"),
+        _answers_only(preset),
+    )
+    return Recipe("golowich-assignment", SUMMARY, jobs[:1] if preset == "quick" else jobs)
+
+
+def _shift(preset: Preset) -> Job:
+    """Learned positions with a random start; ids for one chain of 400 lines."""
+    first = Experiment(
+        VariableAssignment(names=NAMES),
+        Sequential(max_position=4 * LENGTHS[-1] + 4, random_start=True),
+        Learned(),
+        ModelConfig(layers=3, heads=4, width=SHIFT_WIDTH, log_length=4 * TRAINED),
+        TrainingConfig(max_length=TRAINED, steps=10_000, lr=1e-3, stacked=True, stop_when_fitted=True),
+        EvaluationConfig(lengths=LENGTHS),
+    )
+    longer = changed(first, model={}, training={"steps": 30_000})
+    return Job(
+        "scratchpad + absolute shift", first, seeds(preset), "ordinary positions with a random start",
+        fallbacks=(longer,), needed=NEEDED,
+    )  # fmt: skip
+
+
+def _rope(preset: Preset) -> Job:
+    """RoPE + PoSE, with a separator behind every line; ids for one chain of 400 lines."""
+    first = Experiment(
+        VariableAssignment(names=NAMES, slots=False, separators=True),
+        PoSE(max_position=6 * LENGTHS[-1] + 4),
+        RoPE(),
+        ModelConfig(layers=3, heads=4, width=ROPE_WIDTH, log_length=4 * TRAINED),
+        TrainingConfig(max_length=TRAINED, steps=10_000, lr=2e-3, stacked=True, stop_when_fitted=True),
+        EvaluationConfig(lengths=LENGTHS),
+    )
+    longer = changed(first, model={}, training={"steps": 30_000, "lr": 1e-3})
+    return Job(
+        "scratchpad + RoPE + PoSE", first, seeds(preset), "relative positions with a random skip",
+        fallbacks=(longer,), needed=NEEDED,
+    )  # fmt: skip
+
+
+def _without_slots(ppc: Experiment, preset: Preset) -> Job:
+    """PPC whose ids do not say which token of a line is the child; one layer cannot see it, so two and three."""
+    plain = dataclasses.replace(
+        ppc,
+        task=VariableAssignment(names=NAMES, slots=False),
+        model=dataclasses.replace(ppc.model, layers=2, width=128),
+        training=TrainingConfig(max_length=TRAINED, steps=6000, lr=1e-3, stacked=True, stop_when_fitted=True),
+    )
+    more = (
+        changed(plain, model={"layers": 3}, training={"steps": 12_000}),
+        changed(plain, model={"layers": 2, "width": 256}, training={"steps": 12_000}),
+    )
+    return Job(
+        "scratchpad + PPC, no slots", plain, seeds(preset), "ids of the line only", fallbacks=more, needed=NEEDED
+    )
+
+
+def _answers_only(preset: Preset) -> Job:
+    """RoPE + PoSE that says the value at once, trained for long and in two depths."""
+    first = Experiment(
+        VariableAssignment(names=NAMES, scratchpad=False, slots=False, separators=True),
+        PoSE(max_position=3 * LENGTHS[-1] + 6),
+        RoPE(),
+        ModelConfig(layers=4, heads=4, width=ROPE_WIDTH, log_length=4 * TRAINED),
+        TrainingConfig(max_length=TRAINED, steps=30_000, lr=1e-3, stacked=True, stop_when_fitted=True),
+        EvaluationConfig(lengths=LENGTHS),
+    )
+    deeper = changed(first, model={"layers": 8}, training={"steps": 40_000, "lr": 5e-4})
+    return Job(
+        "RoPE + PoSE, no scratchpad", first, seeds(preset), "the value at once, no intermediate steps",
+        fallbacks=(deeper,), needed=NEEDED,
+    )  # fmt: skip
+
+
+ABLATIONS = "ablations of predictive position coupling with five new seeds, settings as before"
+
+
+@RECIPES.register("golowich-ablations", ABLATIONS)
+def golowich_ablations(preset: Preset) -> Recipe:
+    """The variants of ``ppc-ablations`` as they are, with new seeds."""
+    jobs = tuple(dataclasses.replace(job, seeds=seeds(preset)) for job in ppc_ablations("standard").jobs)
+    return Recipe("golowich-ablations", ABLATIONS, jobs)

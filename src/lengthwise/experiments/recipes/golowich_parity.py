@@ -1,0 +1,76 @@
+"""Figure 2 of Golowich et al. 2025 with settings fixed beforehand: parity with and without a scratchpad.
+
+All systems get ids for 10 times the training length and are measured as far as PPC; lengths and sizes are ours.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, changed, seeds
+from lengthwise.experiments.recipes.parity_scratchpad import LONGEST, parity_scratchpad
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.schemes.pose import PoSE
+from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.tasks.parity import Parity
+from lengthwise.training.config import TrainingConfig
+
+SUMMARY = "parity with settings fixed beforehand: PPC, given ids and fitted replacements to 200 bits, five new seeds"
+LENGTHS = (20, 30, 40, 60, 80, 100, 150, 200)
+_LAST = 2 * LENGTHS[-1] + 4
+"""The largest position id of a trace: ``<bos>``, bits, ``#``, ``=``, as many parities, and the end."""
+
+
+@RECIPES.register("golowich-parity", SUMMARY)
+def golowich_parity(preset: Preset) -> Recipe:
+    """PPC and given ids as in ``parity-scratchpad``; a replacement grows until four of five seeds fit."""
+    quick = preset == "quick"
+    jobs = {job.name: job.experiment for job in parity_scratchpad("standard").jobs}
+    ppc, given = jobs["scratchpad + PPC"], jobs["scratchpad + given ids"]
+    task = ppc.task
+    small = Experiment(
+        task,
+        PoSE(max_position=_LAST),
+        RoPE(),
+        ModelConfig(layers=2, heads=4, width=128, log_length=2 * LONGEST),
+        TrainingConfig(max_length=LONGEST, steps=10_000, stacked=True, stop_when_fitted=True),
+        EvaluationConfig(lengths=LENGTHS),
+    )
+    rope = dataclasses.replace(small, scheme=Sequential())
+    shift = dataclasses.replace(small, scheme=Sequential(max_position=_LAST, random_start=True), encoding=Learned())
+    everywhere = EvaluationConfig(lengths=LENGTHS, samples=2000, unfitted_too=True)
+    dense = Experiment(
+        Parity(),
+        PoSE(max_position=LENGTHS[-1] + 3),
+        RoPE(),
+        ModelConfig(layers=2, heads=4, width=128, log_length=2 * LONGEST),
+        TrainingConfig(max_length=LONGEST, steps=6000, stacked=True),
+        everywhere,
+    )
+    dense_nope = dataclasses.replace(dense, scheme=Sequential(), encoding=NoPE())
+    own = seeds(preset)
+    systems = (
+        Job("scratchpad + PPC", ppc, own, "the model predicts the coupled ids"),
+        Job("scratchpad + given ids", given, own, "coupled ids are given"),
+        _replacement("scratchpad + RoPE", rope, "relative positions", preset),
+        _replacement("scratchpad + RoPE + PoSE", small, "relative positions with a random skip", preset),
+        _replacement("scratchpad + absolute shift", shift, "ordinary positions with a random start", preset),
+        Job("RoPE + PoSE, no scratchpad", dense, own, "the paper's main scheme without intermediate steps"),
+        Job("NoPE, no scratchpad", dense_nope, own, "dense parity: expected to stay at chance"),
+    )
+    return Recipe("golowich-parity", SUMMARY, systems[:1] if quick else systems)
+
+
+def _replacement(name: str, small: Experiment, claim: str, preset: Preset) -> Job:
+    """Two layers of width 128, then three for twice as long, then four of width 256; stopped when fitted."""
+    larger = (
+        changed(small, model={"layers": 3}, training={"steps": 20_000, "lr": 1e-3}),
+        changed(small, model={"layers": 4, "width": 256}, training={"steps": 20_000, "lr": 1e-3}),
+    )
+    return Job(name, small, seeds(preset), claim, fallbacks=larger, needed=NEEDED)

@@ -1,0 +1,104 @@
+"""Figure 4 of Golowich et al. 2025 on models that use far tokens: 64 tokens behind 64 recent ones.
+
+Two small models are trained at context 256 on text with quotations, until the block is worth 0.2 nats on held-out
+windows. Then each is measured on held-out text with and without quotations; the other one is the control that chooses.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lengthwise.experiments.events import Report
+from lengthwise.experiments.recipe import Preset, study
+
+SUMMARY = "influential tokens behind 64 recent ones, of two models that copy from afar; with controls"
+
+SEEDS = (100, 101)
+GOAL = 0.2
+"""Nats per token at which training stops, twice what the measurement needs, because probes are small."""
+NEEDED = 0.1
+CONTEXT, RECENT = 128, 64
+PROBED = 256
+"""Held-out windows of each probe."""
+TARGETS: dict[Preset, int] = {"quick": 40, "standard": 400, "full": 2000}
+FIELDS: dict[Preset, dict[str, Any]] = {
+    "quick": {"vocabulary": 512, "layers": 2, "width": 64, "steps": 200, "probe_every": 100},
+    "standard": {"vocabulary": 2048, "layers": 4, "width": 128, "steps": 8000, "warmup": 200, "probe_every": 500},
+    "full": {"vocabulary": 2048, "layers": 4, "width": 128, "steps": 8000, "warmup": 200, "probe_every": 500},
+}
+TRAINED = {"context": 256, "batch_tokens": 2048}
+
+
+@study("influence-far", SUMMARY, keeps=True)
+def influence_far(preset: Preset, seed: int, report: Report, folder: Path) -> dict[str, Any]:
+    """One row per model and text; ``training`` holds the curve of each model while it trained."""
+    del seed
+    from lengthwise.influence.lm.far_gain import curve
+    from lengthwise.influence.text.corpus import standard_library
+    from lengthwise.influence.text.quoted import with_quotations
+
+    plain = standard_library()
+    corpus = with_quotations(plain)
+    trained = {number: _trained(preset, number, corpus, folder, report) for number in SEEDS}
+    rows = []
+    for number, (model, tokenizer, _) in trained.items():
+        other = next(found for key, (found, _, _) in trained.items() if key != number)
+        for name, documents in (("with quotations", corpus.held_out), ("as it is", plain.held_out)):
+            rows.append({"seed": number, "text": name, **_measured(model, other, tokenizer, documents, preset, report)})
+    return {
+        "goal": GOAL,
+        "corpus": corpus.describe(),
+        "training": {
+            str(number): {
+                **{key: about[key] for key in ("parameters", "steps", "tokens_seen", "seconds", "held_out")},
+                "curve": curve(about["probes"]),
+            }
+            for number, (_, _, about) in trained.items()
+        },
+        "rows": rows,
+    }
+
+
+def _trained(preset: Preset, seed: int, corpus: Any, folder: Path, report: Report) -> tuple[Any, Any, dict[str, Any]]:
+    """A model in ``folder/seed-N``, trained there if it is not; its tokenizer; what is known of its training."""
+    from lengthwise.influence.lm.config import lm_config
+    from lengthwise.influence.lm.far_gain import far_gain
+    from lengthwise.influence.lm.files import load_lm
+    from lengthwise.influence.lm.train import train_lm
+
+    config = lm_config("standard", **FIELDS[preset], **TRAINED, seed=seed)
+
+    def tell(what: str, done: int, total: int, nats: float) -> None:
+        report(f"seed {seed}: {what}", done, total, nats)
+
+    about = train_lm(
+        config, corpus, folder / f"seed-{seed}", tell, probed=PROBED, watch=lambda windows: far_gain(windows, goal=GOAL)
+    )
+    model, tokenizer = load_lm(folder / f"seed-{seed}")
+    model.name = f"seed {seed}"
+    return model, tokenizer, about
+
+
+def _measured(model: Any, other: Any, tokenizer: Any, documents: Any, preset: Preset, report: Report) -> dict[str, Any]:
+    """Losses with and without the block, whether it is worth enough, and all summaries of the measurement."""
+    from lengthwise.core.rng import stream
+    from lengthwise.influence.measure.config import MeasureConfig
+    from lengthwise.influence.measure.measure import measure
+    from lengthwise.influence.text.windows import windows
+
+    config = MeasureConfig(context=CONTEXT, recent=RECENT, targets=TARGETS[preset])
+    drawn = windows(documents, tokenizer, CONTEXT, config.targets, stream(config.seed, "influence-far", "windows"))
+    found = measure(model, drawn, config, chooser=other, pieces=tokenizer.pieces, on_progress=report)
+    short, long = (
+        sum(target[name] for target in found["targets"]) / len(found["targets"]) for name in ("short", "long")
+    )
+    return {
+        "targets": len(found["targets"]),
+        "documents": len(set(drawn.documents.tolist())),
+        "short": short,
+        "long": long,
+        "gain": short - long,
+        "enough": short - long >= NEEDED,
+        "summary": found["summary"],
+    }

@@ -1,0 +1,83 @@
+"""``blind run`` on a list of one's own, from nothing to the page, on a ladder that trains in seconds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from terminal import Terminal
+
+from lengthwise.experiments.blind import frozen
+from lengthwise.experiments.blind import run as running
+from lengthwise.experiments.blind.ladder import Rung
+from lengthwise.experiments.blind.study import write_study
+
+RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=60, batch=4, norm="rms", weight_decay=0.1)
+WORDS = ("run", "--languages", "mine.txt", "--encoding", "nope", "--encoding", "ape")
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a list of three expressions, and a frozen ladder of one small rung."""
+    study = write_study(tmp_path / "frozen", {"ladder": [RUNG.to_json()], "seeds": [0, 1, 2, 3, 4]})
+    monkeypatch.setattr(frozen, "frozen_study", lambda: study)
+    for name, value in (("FIT_WORDS", 12), ("PROBE_WORDS", 6), ("SIZE", 6)):
+        monkeypatch.setattr(running, name, value)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.txt").write_text("# mine\n(a|b)*\na*b*\n(aa)*\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_from_a_list_to_a_page(mine: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = terminal("blind", *WORDS)
+    assert answer.code == 0, answer.err
+    assert "[1/6] (a|b)* ((a|b)*), nope, rung 1" in " ".join(answer.err.split())
+    assert "[6/6]" in answer.err
+    folder = mine / "runs" / "blind" / "mine"
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "(aa)*" in page
+    assert "<svg" in page
+    lines = [line for line in answer.out.splitlines() if line.startswith(("(a|b)*", "a*b*", "(aa)*"))]
+    assert len(lines) == 6
+
+    monkeypatch.setattr(running, "train_rung", _never)
+    again = terminal("blind", *WORDS, "--json")
+    assert again.code == 0
+    values = json.loads(again.out)
+    assert [(row["language"], row["encoding"]) for row in values["cells"]][:2] == [
+        ("(a|b)*", "nope"),
+        ("(a|b)*", "ape"),
+    ]
+    table = terminal("blind", "table", "--languages", "mine.txt", "--json")
+    assert json.loads(table.out) == values, "rebuilt from the files alone"
+
+
+def test_it_goes_on_where_it_was_stopped(mine: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, left = running.run_rung, [2]
+
+    def until_interrupted(*given, **more):
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return whole(*given, **more)
+
+    monkeypatch.setattr(running, "run_rung", until_interrupted)
+    assert terminal("blind", *WORDS).code != 0
+    cells = mine / "runs" / "blind" / "mine" / "cells"
+    first = {path.name: path.read_bytes() for path in cells.iterdir()}
+    assert len(first) == 2
+    monkeypatch.setattr(running, "run_rung", whole)
+    assert terminal("blind", *WORDS).code == 0
+    assert len(list(cells.iterdir())) == 6
+    assert {name: (cells / name).read_bytes() for name in first} == first
+
+
+def test_other_position_systems_want_a_list(mine: Path, terminal: Terminal) -> None:
+    answer = terminal("blind", "run", "--encoding", "rope", "--out", str(mine / "frozen"))
+    assert answer.code == 2
+    assert "unknown encoding of the study 'rope'" in answer.err
+
+
+def _never(*_given, **_more):
+    raise AssertionError("nothing is trained again")
