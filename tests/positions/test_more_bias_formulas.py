@@ -106,6 +106,20 @@ def test_coupled_bias_is_looked_up_by_level_with_its_sign(shape: EncodingShape, 
     assert_bias(module, shape, entry)
 
 
+@shapes
+@pytest.mark.parametrize(("window", "scale"), [(0, 1.0), (4, 12.0), (500, 2.0)])
+def test_local_bias_is_a_scaled_table_within_the_window_and_nothing_beyond(
+    shape: EncodingShape, window: int, scale: float
+):
+    module = build("local-bias", shape, window=window, scale=scale)
+    tables = [table.weight.tolist() for table in module.tables]
+
+    def entry(h: int, distance: int, index: int) -> float:
+        return scale * tables[index][distance + window][h] if abs(distance) <= window else -math.inf
+
+    assert_bias(module, shape, entry)
+
+
 def test_dynamic_bias_without_gradients_works_in_pieces(monkeypatch):
     module, ids = build("dynamic-bias", ONE_LEVEL), some_ids(ONE_LEVEL)
     whole = module.bias(ids, ids)

@@ -32,6 +32,7 @@ BIASES = [
     nn.DynamicBias(4),
     nn.LearnedALiBi(4),
     nn.CoupledBias(4),
+    nn.LocalBias(4),
 ]
 ADDED = [
     nn.LearnedEmbedding(30, 8),
@@ -110,7 +111,9 @@ def test_biases_take_ids_with_and_without_levels(module: nn.PositionEncoding):
     assert torch.equal(query, plain[:, :, 3:5])
 
 
-@pytest.mark.parametrize("module", [cls for cls in dict.fromkeys(map(type, BIASES)) if cls is not nn.CoupledBias])
+@pytest.mark.parametrize(
+    "module", [cls for cls in dict.fromkeys(map(type, BIASES)) if cls not in (nn.CoupledBias, nn.LocalBias)]
+)
 def test_biases_of_levels_add_up(module: type):
     ids = torch.randint(0, 25, (2, 7, 3), generator=torch.Generator().manual_seed(0))
     torch.manual_seed(0)

@@ -20,6 +20,7 @@ from lengthwise.nn.kerple import Kerple as Kerple
 from lengthwise.nn.layer_encodings import LayerEncodings as LayerEncodings
 from lengthwise.nn.learned import LearnedEmbedding as LearnedEmbedding
 from lengthwise.nn.llama3 import Llama3Rotary as Llama3Rotary
+from lengthwise.nn.local_bias import LocalBias as LocalBias
 from lengthwise.nn.longrope import LongRoPE as LongRoPE
 from lengthwise.nn.nope import NoPE as NoPE
 from lengthwise.nn.ntk import NTKAware as NTKAware
