@@ -22,7 +22,9 @@ SETTINGS: dict[str, dict[str, str]] = {
     "default flags": {},
     "one thread": {"OMP_NUM_THREADS": "1"},
     "two threads, torch's own waiting": {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": ""},
-    **{f"two threads, {n} spins": {"OMP_NUM_THREADS": "2", "GOMP_SPINCOUNT": str(n)} for n in (100, 1000, 10_000)},
+    **{
+        f"two threads, {n} spins": {"OMP_NUM_THREADS": "2", "GOMP_SPINCOUNT": str(n)} for n in (100, 1000, 3000, 10_000)
+    },
 }
 BUSY = "while True: pass"
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import torch
+
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.run import run_seed
@@ -11,6 +13,7 @@ from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
 
+torch.set_num_threads(1)  # more gain nothing with a tiny model, and lose much beside other busy processes
 experiment = Experiment(
     task=Addition(base=2),
     scheme=Coupled(max_position=64, draw="pose"),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 DEVICE = "LENGTHWISE_DEVICE"
 """The variable that ``--device`` sets, for processes of ``--jobs``, too."""
+SHARD = "LENGTHWISE_SHARD"
+"""The variable that ``--shard`` sets for the ranks of torchrun."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,9 @@ class RunSettings:
     jobs: Jobs = "1"
     ray: Ray = None
     slurm: Slurm = None
+    shard: Annotated[
+        bool, typer.Option("--shard", help="Under torchrun: weights spread over the ranks, for one large model.")
+    ] = False
     cpus_per_job: CpusPerJob = 1
     gpus_per_job: GpusPerJob = 0.0
     as_json: AsJson = False
@@ -87,6 +92,10 @@ def run(given: RunSettings) -> None:
     use_threads(given.threads)
     if given.device is not None:
         os.environ[DEVICE] = given.device
+    if given.shard:
+        alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
+        require(not alone, "--shard needs several ranks; start with `torchrun --nproc-per-node N -m lengthwise run …`")
+        os.environ[SHARD] = "1"
     jobs = number_of_jobs(given.jobs)
 
     cluster = ClusterSettings(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job)

@@ -10,7 +10,7 @@ import typer
 
 from lengthwise.cli.console import emit_json, err, out
 from lengthwise.cli.options import AsJson
-from lengthwise.cli.threads import AUTO, Jobs, Threads, number_of_jobs
+from lengthwise.cli.threads import Threads, number_of_jobs
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.training.threads import use_threads
 
@@ -26,7 +26,9 @@ def verify(
         str, typer.Option("--budget", help="Time for training, e.g. 90s, 10m, 1h. Tests come on top.")
     ] = "30m",
     folder: Annotated[Path | None, typer.Option("--out", help="Where results go.")] = None,
-    jobs: Jobs = AUTO,
+    jobs: Annotated[
+        str | None, typer.Option("--jobs", metavar="N|auto", help="1: one encoding after the other. Default: as cores.")
+    ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
@@ -43,7 +45,7 @@ def verify(
         encoding or ["nope", "ape"],
         place,
         budget=seconds,
-        jobs=number_of_jobs(jobs),
+        jobs=None if jobs is None else number_of_jobs(jobs),
         note=lambda line: notes.print(line),
     )
     if as_json:

@@ -6,8 +6,13 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from lengthwise.experiments.experiment import Experiment
+
+if TYPE_CHECKING:
+    from lengthwise.training.distributed.ranks import Ranks
+    from lengthwise.training.trainer import Trainer
 
 
 def follows() -> bool:
@@ -35,17 +40,29 @@ def leading() -> Iterator[None]:
         others.said(json.dumps(None))
 
 
+def trainer_for(others: Ranks | None) -> type[Trainer]:
+    """How this process trains: a whole model, or its share of one."""
+    from lengthwise.training.trainer import Trainer
+
+    if others is None or not others.shards:
+        return Trainer
+    # Its part of torch takes long to load.
+    from lengthwise.training.distributed.sharded_trainer import ShardedTrainer
+
+    return ShardedTrainer
+
+
 def follow() -> None:
     """Take part in every training that rank 0 announces, until there are no more."""
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.models.device import chosen_device
     from lengthwise.training.distributed.ranks import ranks
     from lengthwise.training.setup import TaskSetup
-    from lengthwise.training.trainer import Trainer
 
     others = ranks()
     assert others is not None
     while (said := json.loads(others.said(""))) is not None:
         experiment = Experiment.from_json(said["experiment"])
         setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
-        Trainer(setup, experiment.training, said["seeds"], device=chosen_device(), ranks=others).run()
+        trainer = trainer_for(others)
+        trainer(setup, experiment.training, said["seeds"], device=chosen_device(), ranks=others).run()

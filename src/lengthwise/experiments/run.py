@@ -13,7 +13,7 @@ from lengthwise.core.rng import stream
 from lengthwise.evaluation.score import LengthScore, total
 from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
-from lengthwise.experiments.followers import announce
+from lengthwise.experiments.followers import announce, trainer_for
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished
 from lengthwise.prediction.shown_task.stored_task import is_built_in, to_store
@@ -58,16 +58,16 @@ def train(
     from lengthwise.models.device import chosen_device
     from lengthwise.training.distributed.ranks import ranks
     from lengthwise.training.setup import TaskSetup
-    from lengthwise.training.trainer import Trainer
 
     for seed in seeds:
         check_ids(experiment, seed)
     announce(experiment, seeds)
     training = experiment.training
     setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
-    return Trainer(
+    others = ranks()
+    return trainer_for(others)(
         setup, training, seeds, partial(probe, experiment), folder, run_folders, chosen_device(),
-        on_step=lambda step, loss: report("train", step, training.steps, loss), ranks=ranks(),
+        on_step=lambda step, loss: report("train", step, training.steps, loss), ranks=others,
     ).run()  # fmt: skip
 
 

@@ -58,6 +58,10 @@ class TransformerStack(nn.Module):
         """One run's model as an ordinary transformer with weights of its own."""
         return copy.deepcopy(self.view(run))
 
+    def release(self) -> None:
+        """Forget the model that `view` copies, to save its memory; there are no views from then on."""
+        self._plain.clear()
+
     def finite(self) -> list[bool]:
         """For each run, whether all of its weights are finite."""
         fine = [torch.isfinite(parameter).reshape(self.runs, -1).all(dim=1) for parameter in self.parameters()]

@@ -163,11 +163,19 @@ class Trainer:
             for _, model in self.parts.of(size):
                 (weight * positional_regularizer(model, normed=config.regularizer_normed)).backward()
         self.parts.gather(size)
-        if self.ranks is not None:
-            self.ranks.add_gradients(self.stack.parameters(), reported)
+        self._add_up(reported)
         self.optimizer.clip(config.clip)
         self.optimizer.step([learning_rate(self.settings(self.states[index].run), step) for index in self.members])
         return reported
+
+    def _add_up(self, reported: Float[Tensor, " S"]) -> None:
+        """Replace gradients, and the loss that is reported, by their sums over all ranks."""
+        if self.ranks is not None:
+            self.ranks.add_gradients(self.stack.parameters(), reported)
+
+    def _finite(self) -> list[bool]:
+        """For each run in the stack, whether all of its weights are finite."""
+        return self.stack.finite()
 
     def _model(self, place: int) -> Transformer:
         """The model of one run in the stack, which sees its weights; a copy where there are several."""
@@ -176,7 +184,7 @@ class Trainer:
     def _probe(self, losses: list[float]) -> None:
         """Measure every run in the stack."""
         last = self.step_count >= self.config.steps
-        for place, (index, loss, finite) in enumerate(zip(self.members, losses, self.stack.finite(), strict=True)):
+        for place, (index, loss, finite) in enumerate(zip(self.members, losses, self._finite(), strict=True)):
             state = self.states[index]
             state.progress.step = self.step_count
             # A NaN would be saved and loaded for ever; say so while the cause is known.
@@ -227,6 +235,10 @@ class Trainer:
         """What a checkpoint of the whole stack holds."""
         return checkpoint.tensors_of(self.stack.model, self.optimizer)
 
+    def _restore(self, tensors: dict[str, Tensor], path: Path) -> None:
+        """Take over what the checkpoint at ``path`` holds."""
+        checkpoint.restore(self._tensors(), tensors, path)
+
     def _described(self, runs: Sequence[int], members: Sequence[int]) -> StackProgress:
         states = [self.states[index] for index in runs]
         return StackProgress(
@@ -275,7 +287,7 @@ class Trainer:
         if progress.runs != runs and not unknown:
             raise LengthwiseError(f"checkpoint {path} is of other runs; choose another folder")
         self._go_to(progress)
-        checkpoint.restore(self._tensors(), tensors, path)
+        self._restore(tensors, path)
         for index, state in enumerate(self.states):
             folder = self._run_folder(index)
             if not state.progress.done or folder is None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +21,7 @@ from lengthwise.prediction.target import Expression, parse_target, unsuitable
 from lengthwise.report.blind.verification_page import verification_page
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
+from lengthwise.training.threads import cores
 
 Note = Callable[[str], None]
 """Called with one line about what is going on."""
@@ -70,9 +69,7 @@ def verify(
         verdict = predict_task(task, position_systems([encoding])).verdicts[0]
         reasons.append(f"{encoding}: theory says {verdict.answer}: {verdict.why}")
         note(reasons[-1])
-    run_encodings(
-        study, out / "work", encodings, ends=time.time() + budget, jobs=jobs or os.cpu_count() or 1, note=note
-    )
+    run_encodings(study, out / "work", encodings, budget=budget, jobs=jobs or cores(), note=note)
     (entry,) = study.entries()
     rows = [cell_row(study, "languages", entry, encoding) for encoding in encodings]
     measured = measured_reliability()

@@ -23,32 +23,34 @@ class OutOfTimeError(Exception):
     """The time given for training is used up."""
 
 
-def run_encodings(study: Study, work: Path, encodings: Sequence[str], *, ends: float, jobs: int, note: Note) -> None:
-    """Climb the ladder with every entry of ``study`` under each encoding until ``ends`` (seconds since the epoch).
+def run_encodings(study: Study, work: Path, encodings: Sequence[str], *, budget: float, jobs: int, note: Note) -> None:
+    """Climb the ladder with every entry of ``study`` under each encoding for ``budget`` seconds.
 
     What is not finished by then is resumed by the next call. With ``jobs`` above 1 every encoding has a process of its
-    own, with one thread.
+    own, with one thread. A system clock that is set anew changes nothing.
     """
+    ends = time.monotonic() + budget
     if jobs == 1 or len(encodings) == 1:
         for place, encoding in enumerate(encodings):
-            share = max(0.0, ends - time.time()) / (len(encodings) - place)
-            climb(study, work, encoding, time.time() + share, note)
+            share = max(0.0, ends - time.monotonic()) / (len(encodings) - place)
+            climb(study, work, encoding, share, note)
         return
-    arguments = [(study.folder, work, encoding, ends) for encoding in encodings]
+    arguments = [(study.folder, work, encoding, budget) for encoding in encodings]
     for line in run_processes(_work, arguments, len(encodings)):
         note(line)
 
 
-def climb(study: Study, work: Path, encoding: str, ends: float, note: Note) -> None:
-    """Climb the ladder with every entry under one encoding, until time is up."""
+def climb(study: Study, work: Path, encoding: str, budget: float, note: Note) -> None:
+    """Climb the ladder with every entry under one encoding, for so many seconds."""
 
+    ends = time.monotonic() + budget
     began: tuple[float, int] | None = None
     last = (0, 0.0)
 
     def watch(step: int, loss: float) -> None:
         nonlocal began, last
-        began, last = began or (time.time(), step), (step, loss)
-        if time.time() > ends:
+        began, last = began or (time.monotonic(), step), (step, loss)
+        if time.monotonic() > ends:
             raise OutOfTimeError
         if step % 500 == 0:
             note(f"{encoding}: step {step}, loss {loss:.4f}")
@@ -69,7 +71,7 @@ def _left(study: Study, entry: Entry, encoding: str, began: tuple[float, int], l
             break
         number += 1
     (step, loss), steps = last, study.ladder[number - 1].steps
-    seconds = (time.time() - began[0]) / max(1, step - began[1]) * (steps - step)
+    seconds = (time.monotonic() - began[0]) / max(1, step - began[1]) * (steps - step)
     return (
         f"the budget is used up at step {step:,} of {steps:,} of rung {number}, loss {loss:.4f}. The protocol trains "
         f"all steps and then tests, and the time for testing is not counted. The same command goes on from here; "
@@ -77,11 +79,11 @@ def _left(study: Study, entry: Entry, encoding: str, began: tuple[float, int], l
     )
 
 
-def _work(folder: Path, work: Path, encoding: str, ends: float, pipe: Connection) -> None:
+def _work(folder: Path, work: Path, encoding: str, budget: float, pipe: Connection) -> None:
     """One process."""
     use_one_thread_per_job()
     try:
-        climb(read_study(folder), work, encoding, ends, pipe.send)
+        climb(read_study(folder), work, encoding, budget, pipe.send)
     except LengthwiseError as error:
         with contextlib.suppress(BrokenPipeError):
             pipe.send(error)

@@ -31,6 +31,8 @@ class Ranks:
 
     rank: int
     size: int
+    shards: bool = False
+    """Whether each holds its share of the weights instead of all of them."""
 
     @property
     def leads(self) -> bool:
@@ -102,4 +104,4 @@ def ranks() -> Ranks | None:
         dist.init_process_group("nccl" if on_gpu else "gloo", timeout=TIMEOUT)
     except (RuntimeError, ValueError) as error:
         raise LengthwiseError(f"the ranks of torchrun can't reach each other ({error})") from None
-    return Ranks(dist.get_rank(), dist.get_world_size())
+    return Ranks(dist.get_rank(), dist.get_world_size(), bool(os.environ.get("LENGTHWISE_SHARD")))
