@@ -28,11 +28,20 @@ class Stub:
 
 
 @contextmanager
-def serve(model: Model, fault: Fault = lambda handler, prompt, before: False) -> Iterator[Stub]:
-    """A server in a thread; prompts that ``fault`` leaves alone are answered by ``model``."""
+def serve(
+    model: Model,
+    fault: Fault = lambda handler, prompt, before: False,
+    models: Fault = lambda handler, prompt, before: False,
+) -> Iterator[Stub]:
+    """A server in a thread; prompts that ``fault`` leaves alone are answered by ``model``.
+
+    ``models`` may answer a request for the list of models.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if models(self, "", 0):
+                return
             send(self, 200, {"data": [{"id": "stub", "max_model_len": 100_000}]})
 
         def do_POST(self) -> None:

@@ -131,6 +131,31 @@ def unstopped(handler: Any, prompt: str, before: int) -> bool:
     return True
 
 
+def silent_about_it(handler: Any, prompt: str, before: int) -> bool:
+    """The budget ended the text, and the server says that the model stopped."""
+    reply = completion("7 " * 200, prompt, finish="stop")
+    reply["usage"]["completion_tokens"] = 400
+    send(handler, 200, reply)
+    return True
+
+
+def filtered(handler: Any, prompt: str, before: int) -> bool:
+    send(handler, 200, completion("", prompt, finish="content_filter"))
+    return True
+
+
+def refusing(handler: Any, prompt: str, before: int) -> bool:
+    reply = completion("", prompt)
+    reply["choices"][0]["message"] |= {"content": None, "refusal": "I can't add."}
+    send(handler, 200, reply)
+    return True
+
+
+def unzippable(handler: Any, prompt: str, before: int) -> bool:
+    send(handler, 200, "no gzip", {"Content-Encoding": "gzip"})
+    return True
+
+
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
@@ -145,6 +170,11 @@ def unstopped(handler: Any, prompt: str, before: int) -> bool:
         (endless, FAILED),
         (hanging, TIMED_OUT),
         (unstopped, UNSTOPPED),
+        (silent_about_it, UNSTOPPED),
+        (filtered, REFUSED),
+        (refusing, REFUSED),
+        (unzippable, FAILED),
+        (always(302, "", {"Location": "http://127.0.0.1:9/"}), REFUSED),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
@@ -191,6 +221,37 @@ def test_truncated_prompts_are_noticed(tmp_path: Path):
     longest = [cell for cell in result["cells"] if cell["level"] == 40 and cell["sweep"] == "problem"]
     assert longest[0]["counts"][TRUNCATED] == 6
     assert totals(result)["wrong"] > 0
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, [], "many", {"prompt_tokens": -5, "completion_tokens": -1}, {"prompt_tokens": True},
+     {"prompt_tokens": 10**30}, {"prompt_tokens": 0, "completion_tokens": "7"},
+     {"prompt_tokens": 3.5, "completion_tokens": None}],
+)  # fmt: skip
+def test_counts_of_tokens_that_can_t_be_true_are_not_believed(usage: Any, tmp_path: Path):
+    solved = planted(TASK, lambda *words: False)
+
+    def fault(handler: Any, prompt: str, before: int) -> bool:
+        send(handler, 200, {**completion(solved(prompt), prompt), "usage": usage})
+        return True
+
+    with serve(lambda prompt: "", fault) as stub:
+        result = audited(stub.url, tmp_path, SMALL)
+    assert totals(result)["right"] == sum(cell["asked"] for cell in result["cells"])
+    assert result["prompt_tokens"] == result["completion_tokens"] == 0
+
+
+def test_records_that_were_changed_are_asked_again(tmp_path: Path):
+    with serve(planted(TASK, lambda *words: False)) as stub:
+        result = audited(stub.url, tmp_path, SMALL)
+        lines = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]
+        lines[0]["outcome"], lines[1]["prompt_tokens"], lines[2]["outcome"] = "splendid", "seven", ["right"]
+        broken = [json.dumps(line) for line in lines[:3]] + ["[1]", '"x"', "[" * 5000]
+        (tmp_path / FILE).write_text("\n".join([*broken, *map(json.dumps, lines[3:])]) + "\n")
+        again = audited(stub.url, tmp_path, SMALL)
+    assert again == result
+    assert sorted(stub.asked.values())[-4:] == [1, 2, 2, 2]
 
 
 def test_prompts_beyond_the_context_are_not_sent(tmp_path: Path):
@@ -271,14 +332,55 @@ def test_keys_reach_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert stub.headers[0]["Authorization"] == "Bearer sk-very-secret"
     assert not any("very-secret" in path.read_text() for path in tmp_path.iterdir() if path.is_file())
     for url in (
-        "http://user:very-secret@localhost/v1",
-        "http://localhost/v1?key=very-secret",
-        "localhost:80",
-        "ftp://x",
-    ):
+        "http://user:very-secret@localhost/v1", "http://localhost/v1?key=very-secret", "http://localhost/v1#very-secret",
+        "localhost:80", "ftp://x", "http://[::1/v1", "http://localhost:99999/v1", "http://localhost:x/v1", "http:///v1",
+    ):  # fmt: skip
         with pytest.raises(LengthwiseError) as error:
             Endpoint(url, "stub")
         assert "\n" not in str(error.value)
+
+
+def test_a_server_that_repeats_the_key_does_not_bring_it_into_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MY_KEY", " sk-very-secret\n")
+
+    def fault(handler: Any, prompt: str, before: int) -> bool:
+        said = f"wrong: {handler.headers['Authorization']}"
+        if "error" in prompt or len(stub.asked) % 2:
+            send(handler, 400, {"error": said})
+        else:
+            send(handler, 200, completion(said, prompt))
+        return True
+
+    with serve(lambda prompt: "", fault) as stub:
+        result = audited(stub.url, tmp_path, SMALL, key_variable="MY_KEY")
+    assert {header["Authorization"] for header in stub.headers} == {"Bearer sk-very-secret"}
+    assert totals(result)[REFUSED] > 0
+    assert totals(result)["wrong"] > 0
+    assert not any("very-secret" in path.read_text() for path in tmp_path.iterdir() if path.is_file())
+    assert "[key]" in (tmp_path / FILE).read_text()
+
+
+def test_placeholders_instead_of_keys_leave_answers_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "1")
+    with serve(planted(TASK, lambda *words: False)) as stub:
+        result = audited(stub.url, tmp_path, SMALL)
+    assert totals(result)["right"] == sum(cell["asked"] for cell in result["cells"])
+
+
+def test_a_key_that_can_t_be_in_a_header_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MY_KEY", "sk-very\nsecret")
+    for variable in ("MY_KEY", "sk-very-secret"):
+        with pytest.raises(LengthwiseError) as error:
+            Endpoint("http://localhost:1/v1", "stub", key_variable=variable)
+        assert "secret" not in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+def test_an_endless_list_of_models_is_left(tmp_path: Path):
+    with serve(planted(TASK, lambda *words: False), models=endless) as stub:
+        result = audited(stub.url, tmp_path, SMALL)
+    assert result["model"]["context"] is None
+    assert totals(result)["right"] > 0
 
 
 @pytest.mark.parametrize(
@@ -305,6 +407,16 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert 'src="http' not in page
 
 
+def test_a_file_in_place_of_the_folder_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "file").write_text("mine")
+    with serve(planted(TASK, lambda *words: False)) as stub:
+        for out in ("file", "file/below"):
+            assert main(["audit", "stub", "--endpoint", stub.url, "--out", str(tmp_path / out)]) == 2
+            error = capsys.readouterr().err
+            assert "choose another --out" in error
+            assert error.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -317,6 +429,12 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
         (["m", "--lengths", "0,5"], "no instances of length 0"),
         (["./nothing/here/m"], "no folder ./nothing/here/m"),
         (["m", "--endpoint", "localhost"], "an endpoint is a URL"),
+        (["m", "--endpoint", "http://localhost:1/v1", "--retries", "-1"], "retries must be 0 or more"),
+        (["m", "--endpoint", "http://localhost:1/v1", "--timeout", "0"], "timeout must be above 0"),
+        (["m", "--endpoint", "http://localhost:1/v1", "--timeout", "nan"], "timeout must be above 0"),
+        (["m", "--endpoint", "http://localhost:1/v1", "--concurrency", "0"], "concurrency must be 1 or more"),
+        (["m", "--endpoint", "http://localhost:1/v1", "--context", "0"], "context must be 1 token or more"),
+        (["m", "--endpoint", "http://localhost:1/v1", "--key-variable", "sk-x"], "give --key-variable the name"),
     ],
 )
 def test_mistakes_are_one_line(words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

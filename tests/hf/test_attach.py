@@ -9,6 +9,7 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from tiny import PAD, SEPARATOR, SHAPES, VOCAB, logits_under, padded, restarting, slow_greedy, tiny
+from transformers.modeling_outputs import CausalLMOutput
 
 from lengthwise.hf import Restart, attach, detach
 
@@ -68,23 +69,44 @@ def test_gradients_are_those_of_the_ids(kind: str):
         assert all(torch.allclose(a.grad, b.grad, atol=1e-4) for a, b in pairs)
 
 
+def over_full_passes(kind: str) -> Any:
+    """The same model, of which `generate` gets logits of full passes of single rows under the rule's ids only."""
+    plain = tiny(kind)
+
+    class Full(type(plain)):
+        def forward(self, input_ids: Any = None, attention_mask: Any = None, **_: Any) -> Any:
+            rows = [tokens[mask.bool()][None] for tokens, mask in zip(input_ids, attention_mask, strict=True)]
+            logits = [logits_under(plain, tokens, restarting(tokens))[:, -1:] for tokens in rows]
+            return CausalLMOutput(logits=torch.cat(logits))
+
+        def prepare_inputs_for_generation(self, input_ids: Any, attention_mask: Any = None, **_: Any) -> Any:
+            return {"input_ids": input_ids, "attention_mask": attention_mask}
+
+    return Full(plain.config).eval()
+
+
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("beams", [2, 3])
 @pytest.mark.parametrize("kind", SHAPES)
-def test_beams_agree_with_and_without_a_cache(kind: str):
-    model, settings = attach(tiny(kind), Restart(SEPARATOR)), {"num_beams": 2, "num_return_sequences": 2}
-    assert generated(model, padded(PROMPTS), **settings) == generated(
-        model, padded(PROMPTS), use_cache=False, **settings
-    )
+def test_beams_of_padded_rows_are_those_of_full_passes(kind: str, beams: int, cached: bool):
+    settings = {"num_beams": beams, "num_return_sequences": 2}
+    expected = generated(over_full_passes(kind), padded(PROMPTS), use_cache=False, **settings)
+    assert generated(attach(tiny(kind), Restart(SEPARATOR)), padded(PROMPTS), use_cache=cached, **settings) == expected
+    assert generated(tiny(kind), padded(PROMPTS), **settings) != expected, "the ids must matter"
 
 
 @pytest.mark.parametrize("kind", SHAPES)
 def test_several_sampled_sequences(kind: str):
-    model = attach(tiny(kind), Restart(SEPARATOR))
     settings = {"do_sample": True, "num_return_sequences": 3}
     found = []
-    for cached in (True, False):
+    for model, cached in (
+        (attach(tiny(kind), Restart(SEPARATOR)), True),
+        (attach(tiny(kind), Restart(SEPARATOR)), False),
+        (over_full_passes(kind), False),
+    ):
         torch.manual_seed(1)
         found.append(generated(model, padded(PROMPTS), use_cache=cached, **settings))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
     assert len({tuple(row) for row in found[0]}) > 3
 
 

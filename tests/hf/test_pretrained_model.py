@@ -15,7 +15,16 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.trained import load_trained
-from lengthwise.hf import LengthwiseConfig, LengthwiseForCausalLM, decode, encode_prompt, from_run, model_card, to_run
+from lengthwise.hf import (
+    LengthwiseConfig,
+    LengthwiseForCausalLM,
+    collate,
+    decode,
+    encode_prompt,
+    from_run,
+    model_card,
+    to_run,
+)
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.generate import generate
 from lengthwise.models.inputs import Inputs
@@ -77,13 +86,19 @@ def test_predicted_ids_are_those_of_our_own_generator(head: str, lines: int):
     spied: list[torch.Tensor] = []
     plain = model._update_model_kwargs_for_generation
     model._update_model_kwargs_for_generation = lambda *a, **k: (spied.append(a[0].next_place_ids), plain(*a, **k))[1]
-    model.generate(tokens[:, :prompt], place_ids=ids[:, :prompt], max_new_tokens=steps, do_sample=False)
-    assert torch.equal(torch.stack(spied, 1), places[:, prompt:])
+    for cached in (True, False):
+        spied.clear()
+        model.generate(
+            tokens[:, :prompt], place_ids=ids[:, :prompt], max_new_tokens=steps, do_sample=False, use_cache=cached
+        )
+        assert torch.equal(torch.stack(spied, 1), places[:, prompt:])
 
 
-@pytest.mark.parametrize("encoding", sorted(ENCODINGS))
-def test_padding_in_front_changes_nothing(encoding: str):
-    found = experiment(encoding=encoding)
+@pytest.mark.parametrize(
+    ("encoding", "head"), [*((encoding, "classification") for encoding in sorted(ENCODINGS)), ("rope", "pointer")]
+)
+def test_padding_in_front_changes_nothing(encoding: str, head: str):
+    found = experiment(encoding=encoding, id_head=head)
     model = made(found)
     batches = [found.task.batch(lines, 1, stream(0, "test", lines)) for lines in (3, 5, 9)]
     width, steps = max(batch.prompt_length for batch in batches), 8
@@ -102,6 +117,32 @@ def test_padding_in_front_changes_nothing(encoding: str):
             do_sample=False, use_cache=cached,
         )  # fmt: skip
         assert result[:, width:].tolist() == expected
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("head", ["classification", "pointer"])
+def test_padding_changes_neither_loss_nor_gradients(head: str, left: bool):
+    found = experiment(id_head=head)
+    model, rows = made(found), []
+    for lines in (3, 5, 9):
+        batch = found.task.batch(lines, 1, stream(0, "test", lines))
+        rows.append(
+            {
+                "input_ids": batch.input_ids[0].tolist(),
+                "labels": batch.labels[0].tolist(),
+                "place_ids": ids_of(found, batch)[0].tolist(),
+            }
+        )
+    together = model(**collate(left=left)(rows), num_items_in_batch=1).loss
+    together.backward()
+    gradients = [parameter.grad for parameter in model.parameters()]
+    model.zero_grad()
+    total = sum(model(**collate()([row]), num_items_in_batch=1).loss for row in rows)
+    total.backward()
+    assert torch.allclose(together, total, rtol=1e-4)
+    for one, parameter in zip(gradients, model.parameters(), strict=True):
+        assert one is not None
+        assert torch.allclose(one, parameter.grad, rtol=1e-3, atol=1e-3 * float(parameter.grad.abs().max()))
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,17 @@ def only_new_tokens(model: Any) -> Any:
     return model.generate(TOKENS[:, -1:], past_key_values=cache, attention_mask=torch.ones(1, 5), max_new_tokens=2)
 
 
+def plain_ids(tokens: torch.Tensor) -> torch.Tensor:
+    return torch.arange(tokens.shape[1]).expand(tokens.shape)
+
+
+def with_ruled_backbone(model: Any) -> Any:
+    attach(model.model, restarting)
+    return model
+
+
 def ruled(rule: Any, kind: str = "llama") -> Callable[[], Any]:
-    return lambda: attach(tiny(kind), rule).generate(TOKENS, max_new_tokens=2)
+    return lambda: attach(tiny(kind), rule).generate(TOKENS, max_new_tokens=4, do_sample=False)
 
 
 CASES: dict[str, tuple[Callable[[], Any], str]] = {
@@ -83,6 +92,24 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         ruled(lambda tokens: torch.arange(tokens.shape[1]).flip(0).expand(tokens.shape)),
         "more tokens follow",
     ),
+    "not finite": (ruled(lambda tokens: tokens / 0.0), "not finite"),
+    "a jump at the fifth token": (
+        ruled(lambda tokens: plain_ids(tokens) + (tokens.shape[1] > 4)),
+        "more tokens follow",
+    ),
+    "random": (ruled(lambda tokens: torch.rand(tokens.shape)), "more tokens follow"),
+    "by the other rows": (
+        lambda: attach(tiny("llama"), lambda tokens: plain_ids(tokens) + tokens[0, 0]).generate(
+            torch.tensor([[5, 6, 7, 8], [6, 5, 7, 8]]), max_new_tokens=2
+        ),
+        "rows beside it",
+    ),
+    "a rule on a part of the model": (lambda: attach(attached().model, restarting), "has a rule already"),
+    "a rule on a part of the model first": (
+        lambda: attach(with_ruled_backbone(tiny("llama")), restarting),
+        "has a rule already",
+    ),
+    "detached twice": (lambda: detach(detach(attached())), "has no rule"),
     "no such module": (lambda: attach(tiny("llama"), restarting, module="model.rotary"), "no module 'model.rotary'"),
     "prompt tuning": (
         lambda: attach(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import math
 import os
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from lengthwise.audit.asker import Asker, ModelFacts
 from lengthwise.audit.outcomes import FAILED, REFUSED, TIMED_OUT, Reply, RequestFailed
+from lengthwise.audit.response import Again, json_of, reply_of
 from lengthwise.core.errors import LengthwiseError, require, shortened
 from lengthwise.core.rng import stream
 
@@ -26,6 +28,10 @@ LARGEST = 1 << 20
 """Most bytes of a response."""
 LONGEST_WAIT = 60.0
 """Most seconds between two tries."""
+LISTING = 10.0
+"""Most seconds for the list of models."""
+SHORTEST_KEY = 8
+"""Characters of a key that is blacked out in responses."""
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 FATAL = {401: "the key is missing or wrong", 403: "the key is not allowed to", 404: "there is no such model or path"}
 
@@ -50,21 +56,17 @@ class Endpoint(Asker):
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        require(
-            parts.scheme in ("http", "https") and bool(parts.hostname),
-            f"an endpoint is a URL such as http://localhost:8000/v1, got {self.url!r}",
-        )
-        require(
-            parts.username is None and not parts.query,
-            "a URL with a password or a key would reach the files; put the key into the environment variable "
-            f"{self.key_variable}",
-        )
+        _check_url(self.url, self.key_variable)
+        require(self.retries >= 0, f"retries must be 0 or more, got {self.retries}")
+        require(self.concurrency >= 1, f"concurrency must be 1 or more, got {self.concurrency}")
+        require(0 < self.timeout < math.inf, f"timeout must be above 0 seconds, got {self.timeout:g}")
+        require(self.context is None or self.context >= 1, f"context must be 1 token or more, got {self.context}")
         self.url = self.url.rstrip("/")
-        key = os.environ.get(self.key_variable, "")
+        self._key = _key_of(self.key_variable)
         self._http = httpx.Client(
-            headers={"Authorization": f"Bearer {key}"} if key else {}, timeout=self.timeout, follow_redirects=False
-        )
+            headers={"Authorization": f"Bearer {self._key}"} if self._key else {}, timeout=self.timeout,
+            follow_redirects=False,
+        )  # fmt: skip
         self.facts = ModelFacts(self.model, self.url, self.context or self._declared(), encoding=self.encoding)
 
     @property
@@ -79,76 +81,91 @@ class Endpoint(Asker):
             path, body["prompt"] = "/completions", prompt
         for attempt in range(self.retries + 1):
             try:
-                return _reply(self._post(path, body), attempt)
-            except _Again as again:
+                return reply_of(self._post(path, body), budget, attempt)
+            except Again as again:
                 if attempt == self.retries:
                     raise RequestFailed(again.kind, again.detail) from None
                 self.sleep(again.wait if again.wait is not None else _back_off(attempt))
         raise AssertionError("unreachable")
 
     def _post(self, path: str, body: dict[str, Any]) -> Any:
-        """The JSON of a response; raises `_Again` for what may pass, `RequestFailed` for a refusal."""
-        deadline = time.monotonic() + self.timeout
+        """The JSON of a response; raises `Again` for what may pass, `RequestFailed` for a refusal."""
+        status, headers, text = self._exchange("POST", path, body)
+        if status in RETRIED:
+            raise Again(FAILED, f"status {status}", _retry_after(headers.get("Retry-After")))
+        if status in FATAL:
+            raise LengthwiseError(
+                f"{self.url}{path} answers {status}: {FATAL[status]}; check the URL, the model {self.model!r} and "
+                f"the environment variable {self.key_variable}"
+            )
+        if status >= 300:
+            raise RequestFailed(REFUSED, f"status {status}: {shortened(' '.join(text.split()))}")
+        return json_of(text)
+
+    def _exchange(
+        self, method: str, path: str, body: dict[str, Any] | None = None, timeout: float | None = None
+    ) -> tuple[int, Mapping[str, str], str]:
+        """Status, headers and text of a response, in which the key is blacked out should the server repeat it."""
+        timeout = timeout or self.timeout
+        deadline = time.monotonic() + timeout
         content = bytearray()
         try:
-            with self._http.stream("POST", self.url + path, json=body) as response:
+            with self._http.stream(method, self.url + path, json=body, timeout=timeout) as response:
                 for part in response.iter_bytes():
                     content += part
                     if len(content) > LARGEST:
-                        raise _Again(FAILED, f"a response of more than {LARGEST:,} bytes")
+                        raise Again(FAILED, f"a response of more than {LARGEST:,} bytes")
                     if time.monotonic() > deadline:
-                        raise _Again(TIMED_OUT, f"a response that took more than {self.timeout:g} s")
+                        raise Again(TIMED_OUT, f"a response that took more than {timeout:g} s")
         except httpx.TimeoutException:
-            raise _Again(TIMED_OUT, f"no response within {self.timeout:g} s") from None
+            raise Again(TIMED_OUT, f"no response within {timeout:g} s") from None
         except (httpx.HTTPError, httpx.StreamError) as error:
-            raise _Again(FAILED, f"{type(error).__name__}: {error}") from None
-        text = content.decode("utf-8", "replace")
-        if response.status_code in RETRIED:
-            raise _Again(FAILED, f"status {response.status_code}", _retry_after(response.headers.get("Retry-After")))
-        if response.status_code in FATAL:
-            why = FATAL[response.status_code]
-            raise LengthwiseError(
-                f"{self.url}{path} answers {response.status_code}: {why}; check the URL, the model {self.model!r} and "
-                f"the environment variable {self.key_variable}"
-            )
-        if response.status_code >= 300:
-            raise RequestFailed(REFUSED, f"status {response.status_code}: {shortened(' '.join(text.split()))}")
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            raise _Again(FAILED, f"a response that is not JSON: {shortened(text, 60)!r}") from None
+            raise Again(FAILED, self._without_key(f"{type(error).__name__}: {error}")) from None
+        return response.status_code, response.headers, self._without_key(content.decode("utf-8", "replace"))
+
+    def _without_key(self, text: str) -> str:
+        # A placeholder such as EMPTY, which servers without keys take, may be a part of an answer.
+        return text.replace(self._key, "[key]") if len(self._key) >= SHORTEST_KEY else text
 
     def _declared(self) -> int | None:
         """The context that the server lists for the model (vLLM does), if it does."""
         try:
-            listed = self._http.get(f"{self.url}/models", timeout=min(self.timeout, 10.0)).json()
+            listed = json_of(self._exchange("GET", "/models", timeout=min(self.timeout, LISTING))[2])
             found = [entry.get("max_model_len") for entry in listed["data"] if entry.get("id") == self.model]
-        except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError):
+        except (Again, KeyError, TypeError, AttributeError):
             return None
-        return found[0] if found and isinstance(found[0], int) else None
+        return found[0] if found and type(found[0]) is int and found[0] > 0 else None
 
 
-class _Again(Exception):
-    """A failure that may pass, with the seconds that the server wants to be left alone."""
-
-    def __init__(self, kind: str, detail: str, wait: float | None = None) -> None:
-        self.kind, self.detail, self.wait = kind, detail, wait
-        super().__init__(detail)
-
-
-def _reply(found: Any, attempt: int) -> Reply:
-    """The text of a response in the format of either path; raises `_Again` if it has another one."""
+def _check_url(url: str, key_variable: str) -> None:
+    """Raises `LengthwiseError` unless ``url`` is one of a server, without a password or a key."""
+    wrong = f"an endpoint is a URL such as http://localhost:8000/v1, got {url!r}"
     try:
-        choice = found["choices"][0]
-        text = choice["message"]["content"] if "message" in choice else choice["text"]
-        usage = found.get("usage") or {}
-        counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    except (KeyError, IndexError, TypeError, AttributeError):
-        raise _Again(FAILED, f"a response without text: {shortened(repr(found), 60)}") from None
-    if text is not None and not isinstance(text, str):
-        raise _Again(FAILED, f"a response whose text is {type(text).__name__}")
-    known = [count if isinstance(count, int) else None for count in counts]
-    return Reply(text or "", str(choice.get("finish_reason") or "stop"), known[0], known[1], attempt)
+        parts = urlsplit(url)
+        require(parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0, wrong)
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL):
+        raise LengthwiseError(wrong) from None
+    require(
+        parts.username is None and not parts.query and not parts.fragment,
+        "a URL with a password or a key would reach the files; put the key into the environment variable "
+        f"{key_variable}",
+    )
+
+
+def _key_of(variable: str) -> str:
+    """The key in an environment variable, "" without one; raises `LengthwiseError` for what can't be in a header."""
+    require(
+        re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable) is not None,
+        "the name of an environment variable has letters, digits and underscores; give --key-variable the name, and "
+        "never the key",
+    )
+    key = os.environ.get(variable, "").strip()
+    require(
+        key.isascii() and key.isprintable(),
+        f"the key in {variable} has characters that no key has; set it again",
+    )
+    return key
 
 
 def _back_off(attempt: int) -> float:

@@ -13,6 +13,7 @@ from lengthwise.audit.questions import AuditPlan, Question, natural_questions, n
 from lengthwise.audit.store import AnswerStore
 from lengthwise.audit.summary import Asked, best_form, causes, cells_of, with_truncation
 from lengthwise.core.config import digest
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import locked, write_json
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.systems import position_systems
@@ -32,7 +33,10 @@ def run_audit(
     Answers are kept in ``answers.jsonl`` as they come; a second call asks only what has none. Raises `LengthwiseError`
     if the model can't be reached, or another process is at work in the folder.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LengthwiseError(f"cannot create {folder}: {error.strerror}; choose another --out") from None
     with locked(folder):
         store = AnswerStore(folder)
         try:
@@ -101,7 +105,7 @@ def _asked(question: Question, record: dict[str, Any]) -> Asked:
         record["outcome"],
         record.get("prompt_tokens"),
         record.get("completion_tokens"),
-        record.get("retries", 0),
+        record.get("retries") or 0,
     )
 
 

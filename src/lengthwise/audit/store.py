@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from lengthwise.audit.outcomes import ANSWERED, APART
 from lengthwise.core.errors import LengthwiseError
 
 FILE = "answers.jsonl"
@@ -57,9 +58,13 @@ class AnswerStore:
 
 
 def _record(line: str) -> dict[str, Any] | None:
-    """The record of a line, or None if it was cut short."""
+    """The record of a line, or None if it was cut short or changed; its question is then asked again."""
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and isinstance(found.get("key"), str) and "outcome" in found else None
+    if not isinstance(found, dict) or not isinstance(found.get("key"), str):
+        return None
+    counts = (found.get(name) for name in ("prompt_tokens", "completion_tokens", "retries"))
+    known = found.get("outcome") in (*ANSWERED, *APART)
+    return found if known and all(count is None or type(count) is int for count in counts) else None

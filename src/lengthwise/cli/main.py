@@ -18,7 +18,7 @@ from lengthwise.training.memory import keep_memory
 from lengthwise.training.threads import own_process
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
-RESUMABLE = ("run", "compare", "demo", "verify", "influence", "lm", "blind")
+RESUMABLE = ("run", "compare", "demo", "verify", "influence", "lm", "blind", "audit")
 """Commands that go on where they were interrupted."""
 LONGEST_MESSAGE = 2000
 """Characters of an error message; the middle of a longer one is left out."""

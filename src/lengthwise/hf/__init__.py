@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from lengthwise.hf.data import collate as collate
     from lengthwise.hf.data import dataset as dataset
     from lengthwise.hf.data import text_dataset as text_dataset
+    from lengthwise.hf.influence import language_model as language_model
+    from lengthwise.hf.influence import task_windows as task_windows
     from lengthwise.hf.own.card import model_card as model_card
     from lengthwise.hf.own.card import save_with_card as save_with_card
     from lengthwise.hf.own.configuration import LengthwiseConfig as LengthwiseConfig
@@ -49,6 +51,8 @@ _HOMES = {
     "collate": "lengthwise.hf.data",
     "dataset": "lengthwise.hf.data",
     "text_dataset": "lengthwise.hf.data",
+    "language_model": "lengthwise.hf.influence",
+    "task_windows": "lengthwise.hf.influence",
     "attach": "lengthwise.hf.attach",
     "detach": "lengthwise.hf.attach",
 }
@@ -71,8 +75,10 @@ __all__ = [
     "detach",
     "encode_prompt",
     "from_run",
+    "language_model",
     "model_card",
     "save_with_card",
+    "task_windows",
     "text_dataset",
     "to_run",
 ]

@@ -102,15 +102,18 @@ def attach(model: Model, rule: IdRule | IdFunction, *, module: str | None = None
 
     Raises `LengthwiseError` for a model that can't be attached; see `detach` for the way back.
     """
-    inner = _stock(model)
-    require(STATE not in inner.__dict__, "the model has a rule already; call detach(model) first")
+    inner = stock(model)
     _refuse_attention(inner)
     found = position_module(inner, module)
+    hooks = (getattr(hook, "__self__", None) for hook in found._forward_pre_hooks.values())
+    require(
+        not any(isinstance(owner, Attachment) for owner in hooks),
+        "the model has a rule already; call detach(model) first, on the model that was attached",
+    )
     inner.__dict__[STATE] = Attachment(inner, found, as_rule(rule))
     if hasattr(inner, "generate"):
         for name, wrapper in (("generate", _generate), ("prepare_inputs_for_generation", _prepare)):
-            wrapped = functools.wraps(getattr(type(inner), name))(wrapper)
-            inner.__dict__[name] = types.MethodType(wrapped, inner)
+            inner.__dict__[name] = types.MethodType(_in_place_of(getattr(type(inner), name), wrapper), inner)
         for name in REFUSED:
             if hasattr(inner, name):
                 inner.__dict__[name] = _no_continuous_batching
@@ -119,7 +122,7 @@ def attach(model: Model, rule: IdRule | IdFunction, *, module: str | None = None
 
 def detach(model: Model) -> Model:
     """Undo `attach`: the model is what it was, bit for bit. Raises `LengthwiseError` if no rule is attached."""
-    inner = _stock(model)
+    inner = stock(model)
     state: Attachment | None = inner.__dict__.pop(STATE, None)
     if state is None:
         raise LengthwiseError("the model has no rule; attach(model, rule) gives it one")
@@ -128,6 +131,16 @@ def detach(model: Model) -> Model:
     for name in ("generate", "prepare_inputs_for_generation", *REFUSED):
         inner.__dict__.pop(name, None)
     return model
+
+
+def _in_place_of(original: Any, wrapper: Any) -> Any:
+    """A function of its own that calls ``wrapper`` and has the signature of ``original``."""
+
+    @functools.wraps(original)
+    def replaced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return wrapper(self, *args, **kwargs)
+
+    return replaced
 
 
 def _generate(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -150,7 +163,7 @@ def _prepare(self: Any, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[st
     mask = padding_mask(kwargs.get("attention_mask"), input_ids)
     if before == 0:
         refuse_positions(kwargs.get("position_ids"), mask)
-    ids = rule_ids(state.rule, input_ids, mask, training=False, check=before == 0)
+    ids = rule_ids(state.rule, input_ids, mask, training=False, check=True)
     state.prepared = (new, ids[:, before:])
     return inputs
 
@@ -167,7 +180,7 @@ def _no_continuous_batching(*args: Any, **kwargs: Any) -> Any:
     raise LengthwiseError("continuous batching hides the tokens before a step from the rule; use generate")
 
 
-def _stock(model: Any) -> PreTrainedModel:
+def stock(model: Any) -> PreTrainedModel:
     """The model of `transformers` itself, below PEFT's wrappers."""
     if hasattr(model, "get_base_model") and hasattr(model, "peft_config"):
         kinds = sorted({type(value).__name__ for value in model.peft_config.values() if value.is_prompt_learning})

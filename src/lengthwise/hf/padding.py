@@ -35,8 +35,10 @@ def rule_ids(
 ) -> Num[Tensor, "B T"]:
     """Ids of all tokens by ``rule``; padding gets some id that no token sees.
 
-    With ``check``, ids that depend on later tokens are refused.
+    With ``check``, ids that depend on later tokens or on other rows are refused.
     """
+    if tokens.numel() == 0:
+        return torch.zeros_like(tokens)
     lengths = mask.sum(dim=1)
     order = torch.argsort((~mask).byte(), dim=1, stable=True)
     rows = tokens.gather(1, order)

@@ -7,11 +7,11 @@ import math
 
 import torch
 from jaxtyping import Bool, Int
-from torch import Tensor
+from torch import Tensor, nn
 
-from lengthwise.core.errors import require
 from lengthwise.models.cache import Cache
 from lengthwise.models.masks import causal_mask, visible_keys_seen
+from lengthwise.models.position_head import IdPrediction, PositionHead
 from lengthwise.models.transformer import AttentionContext, Transformer, TransformerOutput
 
 
@@ -22,20 +22,28 @@ def forward(
     mask: Bool[Tensor, "B T"] | None,
     cache: Cache | None,
 ) -> TransformerOutput:
-    """`Transformer.forward` for the last Q of T tokens; ``mask`` is False at padding, None where there is none.
-
-    Raises `LengthwiseError` for padding under a pointing id head, which would point at it.
-    """
+    """`Transformer.forward` for the last Q of T tokens; ``mask`` is False at padding, None where there is none."""
     if mask is None or bool(mask.all()):
         return model(input_ids, ids, cache=cache)
-    require(
-        model.position_head is None or not model.position_head.points,
-        "a model with id_head 'pointer' can't be given padding; give prompts of one length, or one at a time",
-    )
     view = _Padded.__new__(_Padded)
     view.__dict__.update(model.__dict__)
     view.mask = mask
+    if model.position_head is not None:
+        view._modules = {**model._modules, "position_head": _PaddedHead(model.position_head, mask)}
     return view(input_ids, ids, cache=cache)
+
+
+class _PaddedHead(nn.Module):
+    """The same id head, which points at no padding."""
+
+    def __init__(self, head: PositionHead, mask: Bool[Tensor, "B T"]) -> None:
+        super().__init__()
+        self.head, self.mask, self.points = head, mask, head.points
+
+    def forward(
+        self, hidden: Tensor, key_ids: Tensor, at: Tensor | slice | None, cache: Cache | None
+    ) -> tuple[IdPrediction, ...]:
+        return self.head(hidden, key_ids, at, cache, self.mask)
 
 
 class _Padded(Transformer):

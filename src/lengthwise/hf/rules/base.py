@@ -48,22 +48,33 @@ class UserRule(IdRule):
             found.dtype != torch.bool and not found.dtype.is_complex,
             f"the rule must return integers or floats, got {found.dtype}",
         )
+        require(
+            not found.dtype.is_floating_point or bool(found.isfinite().all()),
+            "the rule returns position ids that are not finite; return numbers",
+        )
         return found
 
 
 def check_prefix(rule: IdRule, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], ids: Num[Tensor, "B T"]) -> None:
-    """Raises `LengthwiseError` if a user's function gives a token another id when fewer tokens follow.
+    """Raises `LengthwiseError` if a user's function gives a token another id when fewer tokens follow, or alone.
 
-    Our own rules never do.
+    The rows are cut before the last token of the shortest, and in half. Our own rules need no check.
     """
-    if isinstance(rule, UserRule):
-        half = max(1, int(lengths.min()) // 2)
-        before = rule.ids(tokens[:, :half], lengths.clamp(max=half), training=False)
+    if not isinstance(rule, UserRule):
+        return
+    shortest = int(lengths.min())
+    for end in {shortest - 1, shortest // 2} - {0, -1}:
+        before = rule.ids(tokens[:, :end], lengths.clamp(max=end), training=False)
         require(
-            torch.equal(before, ids[:, :half]),
+            torch.equal(before, ids[:, :end]),
             "the rule changes the id of a token when more tokens follow, so generation with a cache would differ from "
             "a full pass; let the id of a token depend on the tokens up to it only",
         )
+    own = slice(int(lengths[-1]))
+    require(
+        len(tokens) == 1 or torch.equal(rule.ids(tokens[-1:], lengths[-1:], training=False)[:, own], ids[-1:, own]),
+        "the rule changes the ids of a row with the rows beside it; let them depend on the row's own tokens only",
+    )
 
 
 def as_rule(rule: IdRule | IdFunction) -> IdRule:

@@ -14,13 +14,16 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.hf.rules.base import IdRule, training_rng
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 
+MOST_PROBED = 1 << 16
+"""The longest sequence on which the ids at test are looked at."""
+
 
 class SchemeIds(IdRule):
     """Ids of a scheme such as ``SchemeIds("pose", max_position=255)``: drawn per row in training, as at test otherwise.
 
-    ``tokens`` is the number of tokens at test, prompt and answer together; ids that stay random at test
-    (``randomized``) need it, and are then one subset drawn from ``seed``. Raises `LengthwiseError` for a scheme that
-    uses places, for which `CoupledPlaces` exists.
+    ``tokens`` is the number of tokens at test, prompt and answer together. Ids that stay random at test
+    (``randomized``) need it, and are then one subset drawn from ``seed``; so do ids that depend on that number
+    (``randomized-float``). Raises `LengthwiseError` for a scheme that uses places, for which `CoupledPlaces` exists.
     """
 
     def __init__(
@@ -32,11 +35,11 @@ class SchemeIds(IdRule):
             not self.scheme.uses_places,
             f"scheme {self.scheme.name!r} needs the places of a task; use CoupledPlaces(task)",
         )
-        self._random = not _is_fixed(self.scheme.for_evaluation())
+        self._counted = not _is_fixed(self.scheme.for_evaluation())
         require(
-            not self._random or tokens is not None,
-            f"ids of scheme {self.scheme.name!r} are random at test, too, so their number must be known; "
-            "give tokens=… for prompt and answer together",
+            not self._counted or tokens is not None,
+            f"ids of scheme {self.scheme.name!r} at test are random or depend on the number of tokens, so it must be "
+            "known; give tokens=… for prompt and answer together",
         )
 
     def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:
@@ -44,7 +47,7 @@ class SchemeIds(IdRule):
         if training:
             return torch.from_numpy(self._drawn(rows, width, lengths.cpu().numpy())).to(tokens.device)
         count = width
-        if self._random:
+        if self._counted:
             assert self.tokens is not None
             require(width <= self.tokens, f"{width} tokens are more than the rule's tokens = {self.tokens}; raise it")
             count = self.tokens
@@ -65,7 +68,8 @@ def _assigned(scheme: PositionScheme, rows: int, tokens: int, rng: Rng) -> np.nd
 
 
 def _is_fixed(scheme: PositionScheme) -> bool:
-    """Whether two draws of the ids at test agree."""
-    count = min(32, scheme.max_position + 1)
+    """Whether two draws of the ids at test agree, and more tokens don't change the ids of those before them."""
+    count, most = min(32, scheme.max_position + 1), min(MOST_PROBED, scheme.max_position + 1)
     draws = [_assigned(scheme, 4, count, stream(seed, "hf", "probe")) for seed in (0, 1)]
-    return bool((draws[0] == draws[1]).all() and (draws[0] == draws[0][:1]).all())
+    longest = _assigned(scheme, 1, most, stream(0, "hf", "probe"))[:, :count]
+    return all(bool((draw == longest).all()) for draw in draws)

@@ -159,7 +159,8 @@ class _Measurement:
         if self.others is not None:
             contexts = tokens.copy()
             contexts[:, own.block] = self.windows.tokens[self.others[rows]][:, own.block]
-            null = Scorer(self.model, contexts, targets, recent, keep_first=keep_first)
+            # Other tokens under the same ids, so that the control differs in what the block says and in nothing else.
+            null = Scorer(self.model, contexts, targets, recent, keep_first=keep_first, ids=own.ids)
             self._add("null long", null.long)
             self._add_choice("null", self._order(greedy, null, rows, "null"), null)
             used.append(null)

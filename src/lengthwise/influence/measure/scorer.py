@@ -10,18 +10,19 @@ import time
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Num
 from numpy import ndarray
 
 from lengthwise.core.errors import require
-from lengthwise.influence.models.language_model import LanguageModel, Losses, Sharing
+from lengthwise.influence.models.language_model import LanguageModel, Losses, Sharing, ids_of_windows
 
 
 class Scorer:
     """The losses of N windows under masks.
 
     ``tokens`` are the contexts and ``targets`` the tokens after them. The last ``recent`` positions are always visible,
-    with ``keep_first`` also position 0; the others are the ``block``. ``forwards`` counts rows given to the model, and
+    with ``keep_first`` also position 0; the others are the ``block``. ``ids`` are the position ids of the windows, by
+    default those that the model gives them; masks do not change them. ``forwards`` counts rows given to the model, and
     ``seconds`` their time. Every method raises `LengthwiseError` if a loss is not finite.
     """
 
@@ -33,8 +34,10 @@ class Scorer:
         recent: int,
         *,
         keep_first: bool = False,
+        ids: Num[ndarray, "N Lbar *levels"] | None = None,
     ) -> None:
         self.model, self.tokens, self.targets = model, tokens, targets
+        self.ids = ids_of_windows(model, tokens) if ids is None else ids
         self.context = tokens.shape[1]
         self.block: Int[ndarray, " n"] = np.arange(int(keep_first), self.context - recent)
         self.always: Bool[ndarray, " Lbar"] = np.ones(self.context, dtype=bool)
@@ -60,7 +63,8 @@ class Scorer:
 
     def _forward(self, rows: Int[ndarray, " B"], positions: Int[ndarray, "B T"]) -> Float[ndarray, " B"]:
         started = time.perf_counter()
-        found = self.model.target_losses(self.tokens[rows[:, None], positions], positions, self.targets[rows])
+        at = (rows[:, None], positions)
+        found = self.model.target_losses(self.tokens[at], self.ids[at], self.targets[rows])
         return self._checked(found, started)
 
     def _checked(self, found: Float[ndarray, " B"], started: float) -> Float[ndarray, " B"]:
@@ -135,21 +139,17 @@ class Scorer:
     @cached_property
     def attention(self) -> Float[ndarray, "N Lbar"]:
         """Attention of the last token to each token, with the whole context visible."""
-        parts = [self.model.attention(self.tokens[part], self._everywhere(part)) for part in self._chunks()]
+        parts = [self.model.attention(self.tokens[part], self.ids[part]) for part in self._chunks()]
         return np.concatenate(parts)
 
     @cached_property
     def gradient_input(self) -> Float[ndarray, "N Lbar"]:
         """−gradient · input of each token, with the whole context visible."""
         parts = [
-            self.model.gradient_input(self.tokens[part], self._everywhere(part), self.targets[part])
-            for part in self._chunks()
+            self.model.gradient_input(self.tokens[part], self.ids[part], self.targets[part]) for part in self._chunks()
         ]
         return np.concatenate(parts)
 
     def _chunks(self) -> list[slice]:
         size = max(1, self.model.batch_tokens // self.context)
         return [slice(first, first + size) for first in range(0, len(self), size)]
-
-    def _everywhere(self, part: slice) -> Int[ndarray, "B Lbar"]:
-        return np.tile(np.arange(self.context), (len(self.tokens[part]), 1))

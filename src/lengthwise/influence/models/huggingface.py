@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Num
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -29,6 +29,7 @@ from lengthwise.influence.models.language_model import (
     tensor,
 )
 from lengthwise.influence.models.last_token import at_last_token, separable_mlp
+from lengthwise.influence.models.loading import check_folder, first_line, of_transformers, opened, without_progress_bars
 from lengthwise.models.device import chosen_device
 
 SUITED = "use a causal model with full attention and position ids, such as GPT-2, Llama or GPT-NeoX"
@@ -83,11 +84,11 @@ class HuggingFaceModel:
 
         Raises `LengthwiseError` without the [lm] extra, if the model does not exist, or if it can't be masked.
         """
-        auto = _transformers("AutoModelForCausalLM")
+        auto = of_transformers("AutoModelForCausalLM")
         source = str(source)
-        _check_folder(source)
-        with _quiet():
-            inner = _opened(
+        check_folder(source)
+        with without_progress_bars():
+            inner = opened(
                 lambda: auto.from_pretrained(source, use_safetensors=True, trust_remote_code=False),
                 f"model {source} can't be loaded",
             )
@@ -98,16 +99,16 @@ class HuggingFaceModel:
     def tokenizer(self) -> HuggingFaceTokenizer:
         """The tokenizer in the model's folder; raises `LengthwiseError` if it is missing."""
         require(self._source is not None, f"model {self.name} was not loaded from a folder and has no tokenizer")
-        auto = _transformers("AutoTokenizer")
+        auto = of_transformers("AutoTokenizer")
         what = f"no tokenizer beside model {self.name}; save one into the same folder"
-        found = HuggingFaceTokenizer(_opened(lambda: auto.from_pretrained(self._source, trust_remote_code=False), what))
+        found = HuggingFaceTokenizer(opened(lambda: auto.from_pretrained(self._source, trust_remote_code=False), what))
         # Some classes load without their files and encode every text as nothing.
         require(bool(found.encode("a text")), what)
         return found
 
     @torch.inference_mode()
     def target_losses(
-        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+        self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
         """Losses from the visible tokens; logits and the last block's MLP are computed at the last token only."""
         with nullcontext() if self._last_mlp is None else at_last_token(self._last_mlp):
@@ -118,16 +119,29 @@ class HuggingFaceModel:
         self, tokens: Int[ndarray, "B Lbar"], visible: Bool[ndarray, "B Lbar"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
         """Losses under a mask of shape [B, 1, query, key], in which a masked token attends to itself only."""
+        return self._masked(tokens, visible, targets, self.window_ids(tokens))
+
+    def window_ids(self, tokens: Int[ndarray, "N Lbar"]) -> Num[ndarray, "N Lbar"]:
+        """The position ids of whole windows: the positions."""
+        return np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape)
+
+    def _masked(
+        self,
+        tokens: Int[ndarray, "B Lbar"],
+        visible: Bool[ndarray, "B Lbar"],
+        targets: Int[ndarray, " B"],
+        ids: Num[ndarray, "B Lbar"],
+    ) -> Float[ndarray, " B"]:
+        """`masked_losses` under given position ids."""
         length = tokens.shape[1]
         causal = torch.ones(length, length, dtype=torch.bool, device=self._device).tril()
         own = torch.eye(length, dtype=torch.bool, device=self._device)
         seen = causal & (tensor(visible, self._device)[:, None, None, :] | own)
         mask = torch.zeros(seen.shape, device=self._device).masked_fill(~seen, torch.finfo(torch.float32).min)
-        positions = np.tile(np.arange(length), (len(tokens), 1))
-        return nats(self._forward(tokens, positions, mask).logits[:, -1], targets)
+        return nats(self._forward(tokens, ids, mask).logits[:, -1], targets)
 
     @torch.inference_mode()
-    def attention(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[ndarray, "B T"]:
+    def attention(self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"]) -> Float[ndarray, "B T"]:
         """Mean attention of the last token to each; raises `LengthwiseError` if the model does not return it."""
         with self._eager():
             found = self._forward(tokens, positions, output_attentions=True).attentions
@@ -136,7 +150,7 @@ class HuggingFaceModel:
         return torch.stack([layer[:, :, -1].double().mean(1) for layer in layers]).mean(0).cpu().numpy()
 
     def gradient_input(
-        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+        self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, "B T"]:
         """−gradient · input of each token's embedding."""
         with captured_vectors(self.inner.get_input_embeddings()) as vectors:
@@ -146,17 +160,21 @@ class HuggingFaceModel:
     def _device(self) -> torch.device:
         return self.inner.get_input_embeddings().weight.device
 
-    def _last_logits(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[Tensor, "B V"]:
+    def _last_logits(self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"]) -> Float[Tensor, "B V"]:
         keep: dict[str, Any] = {"logits_to_keep": 1} if self._one_logit else {}
         return self._forward(tokens, positions, **keep).logits[:, -1]
 
     def _forward(
-        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], mask: Tensor | None = None, **more: Any
+        self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"], mask: Tensor | None = None, **more: Any
     ) -> Any:
         # Without a mask, `transformers` treats gaps between positions as borders of packed sequences.
         mask = torch.ones(tokens.shape, dtype=torch.long, device=self._device) if mask is None else mask
         ids, position_ids = tensor(tokens, self._device), tensor(positions, self._device)
-        return self.inner(input_ids=ids, position_ids=position_ids, attention_mask=mask, use_cache=False, **more)
+        return self._call(ids, position_ids, attention_mask=mask, use_cache=False, **more)
+
+    def _call(self, ids: Tensor, position_ids: Tensor, **more: Any) -> Any:
+        """The model on tokens with position ids."""
+        return self.inner(input_ids=ids, position_ids=position_ids, **more)
 
     @contextmanager
     def _eager(self) -> Iterator[None]:
@@ -182,11 +200,14 @@ class HuggingFaceModel:
         tokens[1, visible] = tokens[0, visible]
         targets = rng.integers(self.vocab_size, size=1).repeat(2)
         what = f"model {self.name} ({type(self.inner).__name__}) can't be masked"
+        # Plain ids, since a rule that reads tokens may refuse random ones.
+        ids = np.tile(np.arange(length), (2, 1))
         try:
-            masked = self.masked_losses(tokens, np.stack([visible, visible]), targets)
-            compact = self.target_losses(tokens[:1, visible], np.flatnonzero(visible)[None], targets[:1])
+            with torch.inference_mode():
+                masked = self._masked(tokens, np.stack([visible, visible]), targets, ids)
+            compact = self.target_losses(tokens[:1, visible], ids[:1, visible], targets[:1])
         except (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError) as error:
-            raise LengthwiseError(f"{what} ({_first_line(error)}); {SUITED}") from None
+            raise LengthwiseError(f"{what} ({first_line(error)}); {SUITED}") from None
         if not np.isfinite([*masked, *compact]).all():
             raise LengthwiseError(f"model {self.name} gives losses that are not finite; its weights are damaged")
         apart = max(abs(masked[0] - masked[1]), abs(masked[0] - compact[0]))
@@ -216,47 +237,3 @@ def _max_length(name: str, settings: Any, given: int | None) -> int:
     window = getattr(settings, "sliding_window", None)
     assert given is not None
     return min(given, window) if isinstance(window, int) and window > 0 else given
-
-
-def _transformers(name: str) -> Any:
-    try:
-        import transformers
-    except ImportError:
-        raise LengthwiseError(
-            "models of Hugging Face need the package transformers; run: pip install 'lengthwise[lm]'"
-        ) from None
-    return getattr(transformers, name)
-
-
-def _check_folder(source: str) -> None:
-    path = Path(source)
-    looks_local = path.is_absolute() or source.startswith((".", "~")) or source.count("/") > 1
-    require(path.is_dir() or not looks_local, f"no folder {source}; check --model")
-    require(
-        not path.is_dir() or (path / "config.json").is_file(),
-        f"folder {source} holds no model (config.json is missing); check --model",
-    )
-
-
-def _opened(load: Any, what: str) -> Any:
-    try:
-        return load()
-    # The package raises errors without a common type for missing and damaged files.
-    except Exception as error:
-        raise LengthwiseError(f"{what} ({type(error).__name__}: {_first_line(error)})") from None
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [""]
-    return lines[0][:160].rstrip(".")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Hide the progress bars of loading while the context is active."""
-    logging = _transformers("utils").logging
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.enable_progress_bar()

@@ -6,13 +6,14 @@ tokens alone, each at its own position, therefore gives the same loss: this is t
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Num
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -26,7 +27,8 @@ from lengthwise.models.transformer import Transformer
 class LanguageModel(Protocol):
     """A causal language model whose tokens can be masked; losses are −ln p(target) in nats, float64.
 
-    ``tokens`` are visible tokens and ``positions`` their increasing positions from 0; the target follows the last.
+    ``tokens`` are visible tokens and ``positions`` their increasing positions from 0, or the ids that `Numbering` gives
+    them; the target follows the last.
     ``visible`` marks the unmasked tokens of a whole window, of which the last is one.
     """
 
@@ -39,7 +41,7 @@ class LanguageModel(Protocol):
     """Number of tokens per forward pass at which the model is fastest."""
 
     def target_losses(
-        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+        self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T *levels"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
         """Losses in the compact form, from the visible tokens alone."""
         ...
@@ -50,15 +52,35 @@ class LanguageModel(Protocol):
         """Losses under an explicit mask over the whole window; the slow reference for `target_losses`."""
         ...
 
-    def attention(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[ndarray, "B T"]:
+    def attention(self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T *levels"]) -> Float[ndarray, "B T"]:
         """Attention of the last token to each token, averaged over layers and heads."""
         ...
 
     def gradient_input(
-        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+        self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T *levels"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, "B T"]:
         """−gradient · input of each token's embedding; positive where the token lowers the loss."""
         ...
+
+
+@runtime_checkable
+class Numbering(Protocol):
+    """A `LanguageModel` whose position ids are not the positions, but follow from the tokens of a whole window.
+
+    The ``positions`` of its other methods are then such ids. They are computed once for a window, so that a token has
+    the same id whichever others are masked.
+    """
+
+    def window_ids(self, tokens: Int[ndarray, "N Lbar"]) -> Num[ndarray, "N Lbar *levels"]:
+        """The position ids of whole windows."""
+        ...
+
+
+def ids_of_windows(model: LanguageModel, tokens: Int[ndarray, "N Lbar"]) -> Num[ndarray, "N Lbar *levels"]:
+    """The position ids of whole windows: those of the model, or else the positions."""
+    if isinstance(model, Numbering):
+        return model.window_ids(tokens)
+    return np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape)
 
 
 Losses = Callable[[Int[ndarray, " T"], Int[ndarray, " n"]], Float[ndarray, " n"]]
@@ -77,29 +99,41 @@ class Sharing(Protocol):
         ...
 
 
-class OwnModel:
-    """Our `Transformer` as a `LanguageModel`; position ids are the positions.
+WindowIds = Callable[[Int[ndarray, "N Lbar"]], Int[ndarray, "N Lbar L"]]
+"""Maps whole windows to the position ids of their tokens, one per level."""
 
-    ``max_length`` is the largest number of positions, None without a limit. Raises `LengthwiseError` if the model has
-    several levels of ids or predicts ids.
+
+class OwnModel:
+    """Our `Transformer` as a `LanguageModel`; position ids are the positions, or what ``ids`` gives a whole window.
+
+    ``max_length`` is the largest number of positions, None without a limit. Without ``ids``, raises `LengthwiseError`
+    if the model has several levels of ids or predicts ids.
     """
 
-    def __init__(self, name: str, transformer: Transformer, max_length: int | None) -> None:
+    def __init__(
+        self, name: str, transformer: Transformer, max_length: int | None, *, ids: WindowIds | None = None
+    ) -> None:
         require(
-            transformer.shape.kinds == ("coupled",) and transformer.position_head is None,
+            ids is not None or (transformer.shape.kinds == ("coupled",) and transformer.position_head is None),
             f"model {name} does not take plain position ids; train it with scheme sequential, randomized or pose",
         )
-        self.name, self.max_length = name, max_length
-        self.transformer = transformer.eval()
+        self.name, self.max_length, self._number = name, max_length, ids
+        self.transformer = _without_id_head(transformer.eval())
         self.vocab_size = transformer.table.num_embeddings
         self.parameters = transformer.parameter_count
         self.batch_tokens = batch_tokens(transformer.table.weight.device)
-        self.shares = covers(transformer)
+        self.shares = ids is None and covers(transformer)
         self._space = Workspace()
+
+    def window_ids(self, tokens: Int[ndarray, "N Lbar"]) -> Int[ndarray, "N Lbar *levels"]:
+        """The position ids of whole windows."""
+        if self._number is None:
+            return np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape)
+        return self._number(tokens)
 
     @torch.inference_mode()
     def target_losses(
-        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+        self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T *levels"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
         """Losses from the visible tokens; the last layer and the head are computed at the last token only."""
         ids, at = self._ids(positions), last(tokens.shape[1])
@@ -123,18 +157,18 @@ class OwnModel:
         self, tokens: Int[ndarray, "B Lbar"], visible: Bool[ndarray, "B Lbar"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
         """Losses under the transformer's key mask."""
-        ids = self._ids(np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape))
+        ids = self._ids(self.window_ids(tokens))
         logits = self.transformer(self._tensor(tokens), ids, visible=self._tensor(visible)).logits
         return nats(logits[:, -1], targets)
 
     @torch.inference_mode()
-    def attention(self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"]) -> Float[ndarray, "B T"]:
+    def attention(self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T *levels"]) -> Float[ndarray, "B T"]:
         """Attention of the last token to each token, averaged over layers and heads."""
         weights = self.transformer.attention(self._tensor(tokens), self._ids(positions), last(tokens.shape[1]))
         return weights[..., 0, :].double().mean(dim=(0, 2)).cpu().numpy()
 
     def gradient_input(
-        self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
+        self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T *levels"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, "B T"]:
         """−gradient · input of each token's embedding."""
         with captured_vectors(self.transformer.table) as vectors:
@@ -142,11 +176,21 @@ class OwnModel:
             logits = self.transformer(self._tensor(tokens), ids, at=at).logits[:, 0]
             return gradient_times_input(logits, targets, vectors)
 
-    def _ids(self, positions: Int[ndarray, "B T"]) -> Int[Tensor, "B T 1"]:
-        return self._tensor(positions)[:, :, None]
+    def _ids(self, positions: Int[ndarray, "B T *levels"]) -> Int[Tensor, "B T L"]:
+        found = self._tensor(positions)
+        return found[:, :, None] if found.ndim == 2 else found
 
     def _tensor(self, values: ndarray) -> Tensor:
         return tensor(values, self.transformer.table.weight.device)
+
+
+def _without_id_head(transformer: Transformer) -> Transformer:
+    """The same module without the head that predicts ids, whose output nothing reads here; parameters are shared."""
+    if transformer.position_head is None:
+        return transformer
+    view = copy.copy(transformer)
+    view._modules = {**transformer._modules, "position_head": None}
+    return view
 
 
 CPU_TOKENS, CPU_SHARED_TOKENS, GPU_TOKENS = 1024, 4096, 1 << 16

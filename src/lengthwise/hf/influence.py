@@ -1,0 +1,125 @@
+"""Influential tokens of attached and exported models: `language_model` and `task_windows` for `measure`.
+
+`lengthwise.influence.measure` asks how the loss changes when tokens are masked. Position ids belong to the whole
+window: the rule gets all of its tokens once, and every token keeps its id under every mask. A masked separator, say,
+still restarts the ids behind it. Otherwise a mask would also move tokens, and the loss would mix two effects. Stock
+models are measured likewise: a masked token leaves a gap in their positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int, Num
+from numpy import ndarray
+from torch import Tensor
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.rng import stream
+from lengthwise.evaluation.prompt import read_prompt
+from lengthwise.hf.attach import STATE, Attachment, stock
+from lengthwise.hf.own.modeling import LengthwiseForCausalLM
+from lengthwise.hf.padding import rule_ids
+from lengthwise.influence.models.huggingface import HuggingFaceModel
+from lengthwise.influence.models.language_model import LanguageModel, OwnModel
+from lengthwise.influence.text.windows import Windows
+from lengthwise.tasks import TASKS, Task
+
+PlaceIds = Callable[[Tensor], Tensor]
+"""Whole windows of token ids [N, T] to place ids [N, T, L]."""
+
+
+def language_model(
+    model: Any, *, name: str | None = None, max_length: int | None = None, ids: PlaceIds | None = None
+) -> LanguageModel:
+    """``model`` for ``lengthwise.influence.measure.measure.measure``: attached, stock, or a `LengthwiseForCausalLM`.
+
+    The model is put into float32 and evaluation mode. ``max_length`` is the longest window in tokens, by default what
+    the configuration says. ``ids`` are the place ids of an own model's windows; by default they follow from the tokens,
+    and where the model predicts ids, the windows must be whole prompts of its task. Raises `LengthwiseError` for a
+    model that can't be masked, and later for windows that can't be numbered.
+    """
+    inner = stock(model)
+    shown = name or type(inner).__name__
+    if isinstance(inner, LengthwiseForCausalLM):
+        return _own(shown, inner, max_length, ids)
+    require(ids is None, "ids are for a LengthwiseForCausalLM; give a stock model its ids with attach(model, rule)")
+    state = inner.__dict__.get(STATE)
+    if state is None:
+        return HuggingFaceModel(shown, inner, max_length)
+    return _Attached(shown, inner, max_length, state)
+
+
+def task_windows(
+    task: str | Task | dict[str, Any], length: int, *, size: int = 32, at: int = 0, seed: int = 0
+) -> Windows:
+    """``size`` problems of a task as windows: the problem, ``at`` tokens of its answer, and the next one as the target.
+
+    All have one layout, so that they have one number of tokens. Raises `LengthwiseError` if the length has no
+    instances, or the answer is shorter.
+    """
+    built = TASKS.build(task)
+    batch = built.batch(length, size, stream(seed, "hf", "windows", length))
+    end = batch.prompt_length + at
+    most = batch.tokens - batch.prompt_length - 1
+    require(0 <= at <= most, f"the answers have tokens 0 to {most} at length {length}, got at={at}; choose one of them")
+    names = tuple(f"{built.name} {number}" for number in range(size))
+    return Windows(batch.input_ids[:, : end + 1].astype(np.int64), np.arange(size), names, np.full(size, end))
+
+
+class _Attached(HuggingFaceModel):
+    """A model with a rule; the ids of a window go to the module that encodes positions, as in `generate`."""
+
+    def __init__(self, name: str, inner: Any, max_length: int | None, state: Attachment) -> None:
+        self._state = state
+        super().__init__(name, inner, max_length)
+
+    def window_ids(self, tokens: Int[ndarray, "N Lbar"]) -> Num[ndarray, "N Lbar"]:
+        """The rule's ids."""
+        given = torch.from_numpy(np.array(tokens))
+        every = torch.ones_like(given, dtype=torch.bool)
+        return rule_ids(self._state.rule, given, every, training=False).detach().cpu().numpy()
+
+    def _call(self, ids: Tensor, position_ids: Tensor, **more: Any) -> Any:
+        require(self.inner.__dict__.get(STATE) is self._state, "the rule was detached; call language_model again")
+        self._state.prepared = (ids, position_ids)
+        return self.inner(input_ids=ids, **more)
+
+
+def _own(name: str, model: LengthwiseForCausalLM, max_length: int | None, ids: PlaceIds | None) -> LanguageModel:
+    scheme = model.experiment.scheme
+    if ids is None:
+        ids = partial(_prompt_ids, model) if scheme.predicted else model.eval().place_ids
+    if max_length is None and not scheme.uses_places:
+        max_length = scheme.max_position + 1
+
+    def numbered(tokens: Int[ndarray, "N Lbar"]) -> Int[ndarray, "N Lbar L"]:
+        found = ids(torch.from_numpy(np.array(tokens)))
+        levels = len(model.transformer.shape.kinds)
+        require(
+            tuple(found.shape) == (*tokens.shape, levels),
+            f"ids have shape {list(found.shape)} for windows of shape {list(tokens.shape)}; give [N, T, {levels}]",
+        )
+        return found.cpu().numpy()
+
+    return OwnModel(name, model.float().transformer, max_length, ids=numbered)
+
+
+def _prompt_ids(model: LengthwiseForCausalLM, tokens: Int[Tensor, "N T"]) -> Int[Tensor, "N T L"]:
+    """The place ids of whole prompts."""
+    found, ids = model.experiment, []
+    words = found.task.vocab.tokens
+    for row in tokens.tolist():
+        try:
+            read = read_prompt(found.task, found.scheme, " ".join(words[token] for token in row))
+        except LengthwiseError as error:
+            raise LengthwiseError(
+                f"a model that predicts ids needs windows that are whole prompts, or language_model(model, ids=…): "
+                f"{error}"
+            ) from None
+        ids.append(torch.from_numpy(read.position_ids[0]))
+    return torch.stack(ids)
