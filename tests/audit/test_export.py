@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from lengthwise.audit.export import reader
 from lengthwise.audit.export.folders import export
 from lengthwise.audit.outcomes import RIGHT, Reply, judged
 from lengthwise.audit.questions import AuditPlan, natural_questions
+from lengthwise.audit.run import budget_of
 from lengthwise.cli.main import main
 from lengthwise.tasks import TASKS
 
@@ -61,12 +61,54 @@ def test_the_real_harness_gives_our_counts(tmp_path: Path):
         assert 0 < sum(right) < len(right)
 
 
-def test_the_inspect_file_is_python_and_names_its_task(tmp_path: Path):
-    files = export("inspect", PLAN, tmp_path)
-    (task,) = [path for path in files if path.name == "lengthwise_parity.py"]
-    names = {node.name for node in ast.walk(ast.parse(task.read_text())) if isinstance(node, ast.FunctionDef)}
-    assert names == {"exact_match", "lengthwise_parity"}
-    assert len((tmp_path / "length_4.jsonl").read_text().splitlines()) == 12
+def test_the_real_inspect_gives_our_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Two folders in one process, each with a reader of its own."""
+    import inspect_ai
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    monkeypatch.chdir(tmp_path)
+    others = AuditPlan(TASKS.build("majority"), (3, 5), samples=8, shots=1, forms=("arrow",))
+    for plan in (PLAN, others):
+        answer, counts = " ".join(natural_questions(plan)[0].expected), []
+        name = "lengthwise_" + plan.task.name
+        export("inspect", plan, Path(name))
+        for length in plan.lengths:
+            asked: dict[str, int] = {}
+
+            def said(given: Any, tools: Any, choice: Any, config: Any, asked: Any = asked, text: str = answer) -> Any:
+                asked[given[-1].text] = config.max_tokens
+                output = ModelOutput.from_content("mock", f"Output: {text}")
+                output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it counts online
+                return output
+
+            (log,) = inspect_ai.eval(
+                f"{name}/{name}.py", model=get_model("mockllm/model", custom_outputs=said),
+                task_args={"length": length}, log_dir="logs", display="none",
+            )  # fmt: skip
+            questions = [question for question in natural_questions(plan) if question.level == length]
+            right = [judged(Reply(answer), question.expected) == RIGHT for question in questions]
+            assert log.status == "success", log.error
+            assert set(asked) == {question.prompt for question in questions}
+            assert set(asked.values()) == {max(budget_of(question) for question in questions)}
+            assert [sample.scores["exact_match"].value == "C" for sample in log.samples] == right
+            assert log.results.scores[0].metrics["accuracy"].value == pytest.approx(sum(right) / len(right))
+            counts += right
+        assert 0 < sum(counts) < len(counts)
+
+
+def test_a_length_that_was_not_exported_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    import inspect_ai
+
+    monkeypatch.chdir(tmp_path)
+    export("inspect", PLAN, Path("tasks"))
+    with pytest.raises(ValueError, match=r"no problems of length 3; choose from \[2, 4\]"):
+        inspect_ai.eval(
+            "tasks/lengthwise_parity.py",
+            model="mockllm/model",
+            task_args={"length": 3},
+            display="none",
+            log_dir="logs",
+        )
 
 
 def test_the_command_and_its_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

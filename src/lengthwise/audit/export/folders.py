@@ -46,7 +46,7 @@ aggregate_metric_list:
 """
 INSPECT = '''"""{name}: exact match by length, for Inspect; run `inspect eval {name}.py -T length={length}`."""
 
-import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from inspect_ai import Task, task
@@ -55,8 +55,10 @@ from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, accuracy, scorer, stderr
 from inspect_ai.solver import generate
 
-sys.path.insert(0, str(Path(__file__).parent))
-from reader import is_right, rows
+# By its path and under a name of its own, since other folders have a reader.py, too.
+spec = spec_from_file_location("{name}_reader", Path(__file__).with_name("reader.py"))
+reader = module_from_spec(spec)
+spec.loader.exec_module(reader)
 
 BUDGETS = {budgets}
 
@@ -65,14 +67,16 @@ BUDGETS = {budgets}
 def exact_match():
     async def score(state, target):
         said = state.output.completion
-        return Score(value=CORRECT if is_right(said, target.text) else INCORRECT, answer=said)
+        return Score(value=CORRECT if reader.is_right(said, target.text) else INCORRECT, answer=said)
 
     return score
 
 
 @task
 def {name}(length: int = {length}) -> Task:
-    samples = [Sample(input=row["prompt"], target=row["answer"]) for row in rows(length)]
+    if length not in BUDGETS:
+        raise ValueError(f"no problems of length {{length}}; choose from {{sorted(BUDGETS)}}")
+    samples = [Sample(input=row["prompt"], target=row["answer"]) for row in reader.rows(length)]
     config = GenerateConfig(temperature=0.0, max_tokens=BUDGETS[length])
     return Task(dataset=samples, solver=generate(), scorer=exact_match(), config=config)
 '''
