@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from lengthwise.models.masks import causal_mask, keys_seen, mask_keys, visible_keys_seen
+from lengthwise.nn import NoPE
 
 
 @pytest.mark.parametrize(("queries", "keys"), [(1, 1), (3, 3), (2, 5), (1, 256), (3, 257)])
@@ -41,7 +42,9 @@ def test_a_window_shows_as_many_keys_as_it_says(queries: int, keys: int, window:
         for key in range(keys):
             assert float(mask[query, key]) == (0.0 if at - window < key <= at else -math.inf)
     seen = (mask == 0).sum(1)
-    assert torch.equal(keys_seen(queries, keys, torch.device("cpu"), window), seen)
+    encoding = NoPE()
+    encoding.window = window
+    assert torch.equal(keys_seen(encoding, queries, keys, None, torch.device("cpu")), seen)
 
 
 @pytest.mark.parametrize("window", [None, 1, 3, 9])

@@ -17,7 +17,7 @@ from lengthwise.positions.schemes.coupled import Coupled
 from oracle import SMALL, rough_model, slow_logits, some_inputs
 
 FOLDER = Path(lengthwise.models.transformer.__file__).parent
-PARTS = ("cache", "config", "masks", "position_head", "transformer")
+PARTS = ("cache", "config", "initial_weights", "masks", "position_head", "transformer")
 SCRIPT = """
 import sys
 sys.modules["lengthwise.models"] = None  # any import from there fails

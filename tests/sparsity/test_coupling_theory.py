@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lengthwise.core.batch import Batch, Column, Layout
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
+from lengthwise.core.vocab import Vocab
+from lengthwise.positions.structure import reach
 from lengthwise.sparsity.coupling.coupling_theory import (
     check_local_coupling,
-    dependency_spans,
     pose_coverage,
     pose_covers,
     pose_ids,
@@ -29,24 +31,29 @@ def copy_structure(n):
     return places, parents
 
 
+def span(ids, parents, scored=None):
+    """The largest distance to a parent in ids."""
+    scored = np.arange(ids.shape[1]) > 0 if scored is None else scored
+    columns = tuple(Column(bool(one), False, (), ()) for one in scored)
+    batch = Batch(Vocab.of("a"), Layout(1), np.zeros_like(ids), ids[..., None], columns)
+    return reach(batch, parents, ids[..., None]).span
+
+
 @pytest.mark.parametrize("n", [3, 10, 50])
 def test_span_grows_with_positions_and_not_with_places(n):
     places, parents = copy_structure(n)
     positions = np.arange(2 * n + 1)[None]
-    assert dependency_spans(positions, parents).tolist() == [n]
-    assert dependency_spans(places, parents).tolist() == [1]
-    unscored = np.zeros(2 * n + 1, dtype=bool)
-    assert dependency_spans(positions, parents, unscored).tolist() == [0]
+    assert span(positions, parents) == n
+    assert span(places, parents) == 1
+    assert span(positions, parents, np.zeros(2 * n + 1, dtype=bool)) == 0
 
 
 def test_spans_by_a_second_way():
     rng = np.random.default_rng(0)
-    ids, parents = rng.integers(20, size=(5, 8)), rng.integers(-1, 8, size=(5, 8, 3))
-    expected = [
-        max([abs(ids[b, t - 1] - ids[b, p]) for t in range(1, 8) for p in parents[b, t] if p >= 0], default=0)
-        for b in range(5)
-    ]
-    assert dependency_spans(ids, parents).tolist() == expected
+    for _ in range(20):
+        ids, parents = rng.integers(20, size=(1, 8)), rng.integers(-1, 8, size=(1, 8, 3))
+        gaps = [abs(ids[0, t - 1] - ids[0, p]) for t in range(1, 8) for p in parents[0, t] if p >= 0]
+        assert span(ids, parents) == max(gaps, default=0)
 
 
 def test_local_coupling_of_addition_and_its_faults():

@@ -1,4 +1,4 @@
-"""Masks of attention: causal, with a sliding window, and without hidden tokens; and how many keys a query sees."""
+"""Masks of attention: causal, with the encoding's window, and without hidden tokens; how many keys a query sees."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
+
+from lengthwise.nn.base import PositionEncoding
 
 
 def causal_mask(queries: int, keys: int, device: torch.device, window: int | None = None) -> Float[Tensor, "Q T"]:
@@ -28,10 +30,34 @@ def mask_keys(visible: Bool[Tensor, "B T"], bias: Float[Tensor, "*rows T T"] | N
     return base.masked_fill(hidden, -math.inf)
 
 
-def keys_seen(queries: int, keys: int, device: torch.device, window: int | None = None) -> Int[Tensor, " Q"]:
-    """How many keys each of the last ``queries`` tokens sees."""
+def attention_bias(
+    encoding: PositionEncoding, ids: Int[Tensor, "B Q L"], key_ids: Int[Tensor, "B T L"], visible: Tensor | None
+) -> Float[Tensor, "... Q T"] | None:
+    """What is added to the scores, with −∞ at masked keys; None where nothing is added but a causal mask."""
+    queries, keys = ids.shape[1], key_ids.shape[1]
+    bias, window = encoding.bias(ids, key_ids), _window(encoding, keys)
+    if visible is not None:
+        bias = mask_keys(visible, bias)
+    if window is not None or (queries > 1 and (bias is not None or keys > queries)):
+        mask = causal_mask(queries, keys, key_ids.device, window)
+        bias = mask if bias is None else bias + mask
+    return bias
+
+
+def keys_seen(
+    encoding: PositionEncoding, queries: int, keys: int, visible: Tensor | None, device: torch.device
+) -> Int[Tensor, "... Q"]:
+    """How many keys each of the last ``queries`` tokens sees, the same in all sequences unless some are hidden."""
+    window = _window(encoding, keys)
+    if visible is not None:
+        return visible_keys_seen(visible, window)
     count = torch.arange(keys - queries + 1, keys + 1, device=device)
     return count if window is None else count.clamp(max=window)
+
+
+def _window(encoding: PositionEncoding, keys: int) -> int | None:
+    """The encoding's window where it hides any key."""
+    return encoding.window if encoding.window is not None and encoding.window < keys else None
 
 
 def visible_keys_seen(visible: Bool[Tensor, "B T"], window: int | None = None) -> Int[Tensor, "B T"]:

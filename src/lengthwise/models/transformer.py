@@ -18,7 +18,8 @@ from torch.nn import functional
 from lengthwise.core.errors import require
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.masks import causal_mask, keys_seen, mask_keys, visible_keys_seen
+from lengthwise.models.initial_weights import draw_initial_weights
+from lengthwise.models.masks import attention_bias, causal_mask, keys_seen
 from lengthwise.models.position_head import IdPrediction, PositionHead
 from lengthwise.nn.base import PositionEncoding
 from lengthwise.nn.content import content_logits
@@ -165,7 +166,8 @@ class Transformer(nn.Module):
         self.norm = make_norm(config)
         self.head = None if config.tied else nn.Linear(config.width, vocab_size, bias=False)
         self.position_head = PositionHead(config, shape) if predicts_ids else None
-        self._init_weights()
+        heads = [] if self.head is None else [self.head]
+        draw_initial_weights(self, config, [*heads, *(self.position_head.tables() if self.position_head else ())])
 
     def forward(
         self,
@@ -222,9 +224,7 @@ class Transformer(nn.Module):
         for step, context in enumerate(self.contexts(position_ids) * self.config.loops):
             block = self.blocks[step % len(self.blocks)]
             x = x + start if step > 0 and step % len(self.blocks) == 0 else x
-            some = context if context.encoding.has_scores else context.for_queries(at)
-            weights = block.attention.weights(block.norm1(x), some)
-            found.append(weights[:, :, at] if context.encoding.has_scores else weights)
+            found.append(block.attention.weights(block.norm1(x), context.for_queries(slice(None)))[:, :, at])
             x = block(x, context, None, step)
         return torch.stack(found)
 
@@ -247,42 +247,12 @@ class Transformer(nn.Module):
         visible: Tensor | None,
     ) -> AttentionContext:
         """Masks, biases and log-length factors of one call under one encoding."""
-        bias = encoding.bias(ids, key_ids)
-        if visible is not None:
-            bias = mask_keys(visible, bias)
-        queries, keys = ids.shape[1], key_ids.shape[1]
-        window = encoding.window if encoding.window is not None and encoding.window < keys else None
-        if window is not None or (queries > 1 and (bias is not None or keys > queries)):
-            mask = causal_mask(queries, keys, key_ids.device, window)
-            bias = mask if bias is None else bias + mask
-        scale = None
+        bias, scale = attention_bias(encoding, ids, key_ids, visible), None
         if self.config.log_length is not None:
-            count = keys_seen(queries, keys, ids.device, window)[:, None]
-            if visible is not None:
-                count = visible_keys_seen(visible, window)[:, None, :, None]
+            seen = keys_seen(encoding, ids.shape[1], key_ids.shape[1], visible, ids.device)
+            count = seen[:, None] if visible is None else seen[:, None, :, None]
             scale = count.to(self.table.weight.dtype).log() / math.log(self.config.log_length)
         return AttentionContext(encoding, ids, ids, key_ids, bias, scale, slice(None))
-
-    @torch.no_grad()
-    def _init_weights(self) -> None:
-        """The initial weights that `ModelConfig` describes; the encoding has drawn its own."""
-        config = self.config
-        for name, module in self.named_modules():
-            if name.startswith("encoding"):
-                continue
-            if isinstance(module, nn.Linear):
-                std = 0.02 if config.init == "small" else 1 / math.sqrt(module.in_features)
-                if config.init == "fan_in" and name.endswith(("attention.out", "down")):
-                    std *= 1 / math.sqrt(2 * config.layers)
-                nn.init.normal_(module.weight, std=std)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=config.table_std if config.init == "small" else 1.0)
-        if config.init == "small":
-            for module in (self.head, *(self.position_head.tables() if self.position_head else ())):
-                if module is not None:
-                    nn.init.normal_(module.weight, std=config.table_std)
 
     @property
     def parameter_count(self) -> int:

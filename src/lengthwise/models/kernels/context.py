@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.models.flat_groups import FlatGroup
-from lengthwise.models.masks import causal_mask, keys_seen, mask_keys, visible_keys_seen
+from lengthwise.models.masks import attention_bias, causal_mask, keys_seen
 from lengthwise.nn.base import PositionEncoding
 from lengthwise.nn.content import content_logits
 from lengthwise.nn.score_context import ScoreContext
@@ -41,18 +41,9 @@ class FlatContext:
         biases, counts = [], []
         for group, part in zip(groups, ids.split([g.size for g in groups], dim=1), strict=True):
             own, tokens = group.sequences(part), group.tokens
-            window = encoding.window if encoding.window is not None and encoding.window < tokens else None
-            bias = encoding.bias(own, own)
-            if visible is not None:
-                bias = mask_keys(visible, bias)
-            if bias is not None or window is not None:
-                mask = causal_mask(tokens, tokens, ids.device, window)
-                bias = mask if bias is None else bias + mask
-            biases.append(bias)
-            count = keys_seen(tokens, tokens, ids.device, window).repeat(group.rows)
-            if visible is not None:
-                count = visible_keys_seen(visible, window).view(len(ids), 1, -1)
-            counts.append(count)
+            biases.append(attention_bias(encoding, own, own, visible))
+            count = keys_seen(encoding, tokens, tokens, visible, ids.device)
+            counts.append(count.repeat(group.rows) if visible is None else count.view(len(ids), 1, -1))
         scale = None
         if log_length is not None:
             scale = (torch.cat(counts, dim=-1).float().log() / math.log(log_length))[..., None]

@@ -1,4 +1,4 @@
-"""Measures position ids: the span of dependencies, local coupling, super-tokens, and the coverage of PoSE.
+"""Measures position ids: local coupling, super-tokens, and the coverage of PoSE.
 
 Ids are ``[B, T]`` and parents ``[B, T, P]`` (positions, -1 pads), so all functions apply to any task.
 """
@@ -17,22 +17,6 @@ from numpy import ndarray
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.sparsity.planted.placements import Offsets, Uniform, offset_patterns
-
-
-def dependency_spans(
-    ids: Int[ndarray, "B T"], parents: Int[ndarray, "B T P"], scored: Bool[ndarray, " T"] | None = None
-) -> Int[ndarray, " B"]:
-    """The largest |id of the predicting token - id of a parent| over scored tokens, per sequence.
-
-    The predicting token is the one before the predicted; a sequence without parents has span 0.
-    """
-    _check(ids, parents)
-    real = _real(parents, scored)
-    real[:, 0] = False
-    rows = np.arange(len(ids))[:, None, None]
-    predicting = np.concatenate([ids[:, :1], ids[:, :-1]], axis=1)
-    gaps = np.abs(predicting[..., None] - ids[rows, parents])
-    return np.where(real, gaps, 0).max(axis=(1, 2), initial=0)
 
 
 @dataclass(frozen=True)
@@ -62,8 +46,9 @@ def check_local_coupling(
     places: Int[ndarray, "B T"], parents: Int[ndarray, "B T P"], window: int, scored: Bool[ndarray, " T"] | None = None
 ) -> LocalCoupling:
     """Check that the places of every token's parents lie within a window of width ``window``; place 0 is no place."""
-    _check(places, parents)
-    real = _real(parents, scored)
+    good = places.ndim == 2 and parents.ndim == 3 and parents.shape[:2] == places.shape
+    require(good, f"places need shape [B, T] and parents [B, T, P], got {places.shape} and {parents.shape}")
+    real = (parents >= 0) if scored is None else (parents >= 0) & scored[None, :, None]
     value = places[np.arange(len(places))[:, None, None], parents]
     is_placed = real & (value > 0)
     high = np.where(is_placed, value, np.iinfo(np.int64).min).max(axis=2, initial=np.iinfo(np.int64).min)
@@ -162,13 +147,3 @@ def pose_coverage(
         patterns, total = ((0, *row) for row in drawn.tolist()), samples
     covered = sum(pose_covers(pattern, length, target, chunks) for pattern in patterns)
     return Coverage(k, length, target, chunks, covered, total, rng is None)
-
-
-def _check(ids: ndarray, parents: ndarray) -> None:
-    good = ids.ndim == 2 and parents.ndim == 3 and parents.shape[:2] == ids.shape
-    require(good, f"ids need shape [B, T] and parents [B, T, P], got {ids.shape} and {parents.shape}")
-
-
-def _real(parents: ndarray, scored: ndarray | None) -> ndarray:
-    real = parents >= 0
-    return real if scored is None else real & scored[None, :, None]

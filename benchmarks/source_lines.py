@@ -1,0 +1,138 @@
+"""How long the source is, package by package, against the commit before the redesign, feature by feature.
+
+A line counts for a feature if what it belongs to did not exist at that commit: a whole file or folder, or one function,
+class or constant of a file whose other parts did. `FEATURES` says which. Everything else is compared: code that was
+moved, split or renamed, and whatever was added to it. So changed lines inside old functions count as old, which makes
+the compared part longer than it should be, never shorter.
+
+    python benchmarks/source_lines.py [COMMIT]      # default: the working tree
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+BEFORE = "a772327"
+"""The last commit before the redesign: 32,972 lines."""
+ROOT = "src/lengthwise/"
+
+FEATURES = {
+    "import lengthwise as lw, own components": """
+        __init__.py::__getattr__ __init__.py::__dir__ __init__.py::_EXPORTS api/ testing/ core/table.py
+        core/entry_points.py core/user_code.py core/user_file.py::load_object cli/check.py core/registry.py::_installed
+        core/registry.py::is_built_in core/registry.py::origin core/registry.py::alias core/registry.py::_name_by_file
+        core/errors.py::OTHER_NAMES experiments/defaults.py cli/config_file.py experiments/run.py::_own_task
+        prediction/shown_task/stored_task.py report/figures/drawing.py report/pictures.py""",
+    "language models: audit, export, Hugging Face": """
+        audit/ hf/ cli/audit.py cli/export.py report/audit_page.py report/figures/audit_figure.py
+        evaluation/prompt.py""",
+    "longer contexts": """
+        influence/lm/longer.py models/extension.py cli/lm.py::ExtendSettings cli/lm.py::extend
+        cli/lm.py::_extension_table training/fine_tune.py""",
+    "blind study": """
+        experiments/blind/ cli/blind.py cli/blind_view.py report/blind/ experiments/recipes/huang_review.py""",
+    "comparison of position systems, demo": """
+        experiments/comparison/ cli/compare.py cli/compare_view.py workflows/compare.py report/comparison/ cli/demo.py
+        workflows/demo.py experiments/recipes/demo.py experiments/recipes/addition_jumps.py""",
+    "clusters, torchrun, plans, trackers, digests": """
+        experiments/cluster/ cli/cluster.py cli/plan.py cli/trackers.py training/distributed/ experiments/followers.py
+        training/trainer.py::_share training/checkpoint.py::text_of training/checkpoint.py::progress_of
+        core/files.py::guarded core/files.py::_check_guards core/files.py::remove_unfinished
+        core/result_file.py::sealed core/result_file.py::check_seal core/result_file.py::_seal
+        core/result_file.py::_unsealed cli/threads.py training/threads.py""",
+    "more encodings, and those by content or by layer": """
+        nn/content.py nn/score_context.py nn/rope_scores.py nn/layer_encodings.py nn/coupled.py nn/__init__.py
+        models/transformer.py::weights_by_content models/kernels/context.py::attend_by_content
+        positions/encodings/base.py::EncodingRegistry """
+    + " ".join(
+        f"nn/{name}.py positions/encodings/{name}.py"
+        for name in (
+            "alibi_learned", "cope", "coupled_bias", "dynamic_bias", "dynamic_ntk", "forgetting", "kerple", "layers",
+            "learned_slow", "llama3", "longrope", "ntk", "path", "pi", "rerope", "rope_partial", "scalable_softmax",
+            "selective", "self_extend", "shaw", "transformer_xl", "xpos", "yarn",
+        )
+    ),
+    "more schemes": " ".join(
+        f"positions/schemes/{name}.py"
+        for name in ("abacus", "id_multiplier", "own_rule", "randomized_float", "rare_jump", "reset")
+    ),
+    "looped layers": "models/looped.py",
+    "26 tasks": "tasks/arithmetic/ tasks/chomsky/ tasks/recall/ tasks/strings/",
+    "evidence on them, rules of predicted ids, search": """
+        prediction/predicted_ids/ prediction/search/places.py prediction/search/small_program.py
+        prediction/suites/known.py prediction/suites/programs.py prediction/coupling/examples_coupling.py
+        prediction/predict.py::predict_with_search prediction/predict.py::Found prediction/predict.py::_on_condition
+        prediction/measured.py::conflict prediction/measured.py::_of prediction/measured.py::_contradicts
+        evaluation/by_id.py""",
+    "reports of studies and of tasks": """
+        report/study_section.py report/task_section.py core/result_file.py::StudyResult""",
+}  # fmt: skip
+
+
+def sources(commit: str | None) -> dict[str, str]:
+    """The source files of a commit or of the working tree, by path below the package."""
+    if commit is None:
+        return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in Path(ROOT).rglob("*.py")}
+    names = _git("ls-tree", "-r", "--name-only", commit, ROOT).split()
+    return {name[len(ROOT) :]: _git("show", f"{commit}:{name}") for name in names if name.endswith(".py")}
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], capture_output=True, check=True, text=True).stdout
+
+
+def definitions(text: str) -> Counter[str]:
+    """Lines of every function, class, method and constant of a file, by name."""
+    found: Counter[str] = Counter()
+    for node in ast.walk(ast.parse(text)):
+        lines = (getattr(node, "end_lineno", None) or 0) - getattr(node, "lineno", 0) + 1
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] += lines + len(node.decorator_list)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name):
+                found[target.id] += lines
+    return found
+
+
+def lines_by_feature(files: dict[str, str]) -> dict[str, Counter[str]]:
+    """By feature (and "" for what is compared), the lines of every package."""
+    counted: dict[str, Counter[str]] = {name: Counter() for name in (*FEATURES, "")}
+    for path, text in files.items():
+        package, total = path.partition("/")[0] if "/" in path else "(top)", text.count("\n")
+        for feature, places in FEATURES.items():
+            for place in places.split():
+                file, _, name = place.partition("::")
+                if name and file == path:
+                    counted[feature][package] += definitions(text)[name]
+                    total -= definitions(text)[name]
+                elif not name and (path == file or (file.endswith("/") and path.startswith(file))):
+                    counted[feature][package] += total
+                    total = 0
+        counted[""][package] += total
+    return counted
+
+
+def main() -> None:
+    """Print the table of packages, then that of features."""
+    before: Counter[str] = Counter()
+    for path, text in sources(BEFORE).items():
+        before[path.partition("/")[0] if "/" in path else "(top)"] += text.count("\n")
+    counted = lines_by_feature(sources(sys.argv[1] if len(sys.argv) > 1 else None))
+    after, new = counted.pop(""), sum(counted.values(), Counter())
+    print(f"{'package':<12}{BEFORE:>10}{'now':>8}{'change':>8}{'features':>10}")
+    for package in sorted({*before, *after, *new}):
+        change = after[package] - before[package]
+        print(f"{package:<12}{before[package]:>10,}{after[package]:>8,}{change:>+8,}{new[package]:>10,}")
+    change = after.total() - before.total()
+    print(f"{'all':<12}{before.total():>10,}{after.total():>8,}{change:>+8,}{new.total():>10,}\n")
+    for feature, lines in counted.items():
+        print(f"{lines.total():>7,}  {feature}")
+
+
+if __name__ == "__main__":
+    main()
