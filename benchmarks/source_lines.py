@@ -22,7 +22,8 @@ ROOT = "src/lengthwise/"
 
 FEATURES = {
     "import lengthwise as lw, own components": """
-        __init__.py::__getattr__ __init__.py::__dir__ __init__.py::_EXPORTS api/ testing/ core/table.py
+        __init__.py::__getattr__ __init__.py::__dir__ __init__.py::_HOMES __init__.py::_MODULES
+        __init__.py::__all__ api/ testing/ core/table.py
         core/entry_points.py core/user_code.py core/user_file.py::load_object cli/check.py core/registry.py::_installed
         core/registry.py::is_built_in core/registry.py::origin core/registry.py::alias core/registry.py::_name_by_file
         core/errors.py::OTHER_NAMES experiments/defaults.py cli/config_file.py experiments/run.py::_own_task
