@@ -1,14 +1,17 @@
 """What the README and the documentation show is run, or at least understood by the command line.
 
-Python blocks and sessions run, programs are parsed, and console blocks run where that takes seconds, with the output
-that they show. Of commands that train, names and options are checked. Links lead to files, commands to make targets.
+Python blocks and sessions run, programs are parsed, and console blocks run and print what they show. Commands in shell
+blocks run, too; of those that train, `run` prints its configuration, and the others have a test of their own. Nothing
+else is left out. Links lead to files, commands to make targets.
 """
 
 from __future__ import annotations
 
 import doctest
+import importlib
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +19,31 @@ import pytest
 import typer
 from typer.exceptions import TyperException
 
+import lengthwise
+import lengthwise.hf
+import lengthwise.nn
 from lengthwise.cli.main import app, main
 from lengthwise.crasp.syntax.parser import parse
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-KINDS = {"console", "sh", "python", "pycon", "crasp", "text", "json"}
-CHEAP = {"list", "show", "predict", "decide", "couple"}
-"""Commands that answer within seconds. ``crasp`` is cheap but for ``learn``."""
+KINDS = {"console", "sh", "python", "pycon", "crasp", "text", "toml"}
+CHEAP = {"list", "show", "predict", "decide", "check-certificates", "couple", "crasp", "export", "report"}
+"""Commands that answer within seconds."""
+ELSEWHERE = {
+    "agreement": "tests/cli/test_long_commands.py",
+    "audit": "tests/audit/test_audit.py",
+    "bench": "tests/workflows/test_bench.py",
+    "blind": "tests/cli/test_blind_command.py",
+    "compare": "tests/cli/test_long_commands.py",
+    "influence": "tests/cli/test_influence_command.py",
+    "lm": "tests/cli/test_lm_command.py",
+    "verify": "tests/cli/test_stumbles.py",
+}
+"""Commands that train or measure for minutes, and the file where a test runs each on something small."""
+OTHER_PROGRAMS = {"pip", "python3", "lm_eval"}
+CODE = re.compile(r"^\s*(\$ |lengthwise [a-z-]+ |pip |make |import \w|from [\w.]+ import |lw\.)", re.M)
+"""What no block of plain text may hold: it would not be run."""
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -80,7 +100,21 @@ def _shown_in_order(shown: list[str], printed: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_blocks_are_of_a_known_kind(page: Path) -> None:
-    assert {kind for kind, _ in BLOCK.findall(page.read_text(encoding="utf-8"))} <= KINDS
+    text = page.read_text(encoding="utf-8")
+    blocks = BLOCK.findall(text)
+    assert {kind for kind, _ in blocks} <= KINDS
+    assert len(re.findall(r"^\s*(?:```|~~~)", text, re.M)) == 2 * len(blocks), "a block that no test sees"
+
+
+@pytest.mark.parametrize(("page", "text"), _blocks("text"))
+def test_plain_text_is_no_code(page: Path, text: str) -> None:
+    assert not CODE.search(text), "a block with code has the kind of the code, and runs"
+
+
+@pytest.mark.parametrize(("page", "text"), _blocks("toml"))
+def test_settings_are_those_of_the_example_package(page: Path, text: str) -> None:
+    example = tomllib.loads((ROOT / "tests" / "example_package" / "pyproject.toml").read_text(encoding="utf-8"))
+    assert tomllib.loads(text)["project"].items() <= example["project"].items()
 
 
 @pytest.mark.parametrize(("page", "text"), _blocks("console"))
@@ -93,23 +127,40 @@ def test_console_blocks(
         assert command[0] == "lengthwise"
         arguments = command[1:]
         _understood(arguments)
-        if arguments[0] in CHEAP or (arguments[0] == "crasp" and arguments[1] != "learn"):
-            capsys.readouterr()
-            assert main(arguments) == 0
-            _shown_in_order(shown, capsys.readouterr().out)
+        assert arguments[0] in CHEAP, "a console block runs; write sh for a command that takes longer"
+        capsys.readouterr()
+        assert main(arguments) == 0
+        _shown_in_order(shown, capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(("page", "text"), _blocks("sh"))
-def test_shell_blocks(page: Path, text: str) -> None:
+def test_shell_blocks(page: Path, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of a block run one after the other, in a folder where ``runs`` has results."""
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    for name, place in (("examples", "examples"), ("results", "results"), ("runs", "results/parity-scratchpad")):
+        (tmp_path / name).symlink_to(ROOT / place)
+    monkeypatch.chdir(tmp_path)
     for line in text.splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["lengthwise"]:
-            _understood(words[1:])
+            _run(words[1:])
         elif words[:1] == ["make"]:
             assert set(words[1:]) <= set(targets)
         elif words[:1] == ["python"]:
             assert words[1] == "-m" or (ROOT / words[1]).exists()
+        else:
+            assert words[0] in OTHER_PROGRAMS, line
+
+
+def _run(arguments: list[str]) -> None:
+    _understood(arguments)
+    name = arguments[0]
+    if name in CHEAP:
+        assert main(arguments) == 0
+    elif name == "run":
+        assert main([*arguments, "--print-config"]) == 0
+    else:
+        assert f'"{name}"' in (ROOT / ELSEWHERE[name]).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("command", sorted({
@@ -169,7 +220,25 @@ def _anchor(head: str) -> str:
 def test_pages_are_on_the_site() -> None:
     site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in (ROOT / "docs").rglob("*.md"):
-        assert page.relative_to(ROOT / "docs").as_posix() in site
+        assert f": {page.relative_to(ROOT / 'docs').as_posix()}\n" in site
+
+
+PUBLIC = [
+    *(f"lengthwise.{name}" for name in lengthwise.__all__ if name not in ("__version__", "nn", "testing")),
+    *(f"lengthwise.hf.{name}" for name in lengthwise.hf.__all__),
+    *(f"lengthwise.nn.{name}" for name, value in vars(lengthwise.nn).items() if isinstance(value, type)),
+    *(f"lengthwise.testing.{name}" for name in ("check_task", "check_scheme", "check_encoding", "LawError")),
+]
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    pages = [ROOT / "docs" / "reference.md", *(ROOT / "docs" / "reference").glob("*.md")]
+    described = re.findall(r"^::: ([\w.]+)$", "\n".join(page.read_text(encoding="utf-8") for page in pages), re.M)
+    assert len(described) == len(set(described))
+    assert set(PUBLIC) <= set(described), set(PUBLIC) - set(described)
+    for name in described:
+        module, _, attribute = name.rpartition(".")
+        assert (getattr(importlib.import_module(module), attribute).__doc__ or "").strip(), name
 
 
 def test_the_old_table_is_called_what_it_is() -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+from lengthwise.crasp.syntax.parser import load_program
+
+FOLDER = Path(__file__).parents[1] / "examples"
+EXAMPLES = sorted(FOLDER.glob("*.py"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -15,3 +18,9 @@ def test_example_runs_and_is_short(path: Path, tmp_path: Path, monkeypatch: pyte
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 40
     monkeypatch.chdir(tmp_path)
     assert runpy.run_path(str(path), run_name="__main__")
+
+
+def test_every_file_is_an_example_that_runs_or_a_program() -> None:
+    others = [path for path in FOLDER.iterdir() if path not in EXAMPLES and path.name != "__pycache__"]
+    for path in others:
+        assert load_program(path).operations, path

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from named_options import missing_options
 
 from lengthwise.cli.main import main
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
@@ -44,6 +45,8 @@ class Terminal:
         self._capsys.readouterr()
         code = main([str(argument) for argument in arguments])
         caught = self._capsys.readouterr()
+        missing = missing_options([str(argument) for argument in arguments], caught.err)
+        assert not missing, f"{caught.err!r} names what this command does not have: {missing}"
         return Answer(code, caught.out, caught.err)
 
 

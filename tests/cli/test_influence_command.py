@@ -170,7 +170,7 @@ def test_what_was_trained_on_is_not_measured_on(terminal: Terminal, text: Path, 
         (["--model", "MODEL", "--text", "TEXT", "--context", "500"], "the text is too short: its longest document has"),
         (
             ["--model", "MODEL", "--text", "TEXT", "--context", "12", "--recent", "4", "-k", "1", "--targets", "999"],
-            "targets with 12 tokens before them, not 999; choose a longer text or fewer --targets",
+            "targets with 12 tokens before them, not 999; choose a longer text or fewer targets",
         ),
         (["--model", "MODEL", "--rule", "gredy"], "unknown selection rule 'gredy'. Did you mean 'greedy'?"),
         (["--preset", "quik"], "unknown preset 'quik'. Did you mean 'quick'?"),

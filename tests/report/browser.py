@@ -1,4 +1,4 @@
-"""Opens a page in headless Chromium in a frame of some width and returns what a script measured there."""
+"""Opens pages in headless Chromium, each in a frame of some width, and returns what a script measured there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -15,18 +16,28 @@ OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--virtual-time-budget=8000",
 )  # fmt: skip
-FRAME = """<!doctype html><body><iframe style="border:0;width:WIDTHpx;height:900px"></iframe><script>
-const frame = document.querySelector("iframe");
-frame.onload = () => {
-  const page = frame.contentDocument, view = frame.contentWindow;
-  let found;
-  try { found = (SCRIPT)(page, view); } catch (error) { found = {error: String(error)}; }
-  const out = document.createElement("pre");
-  out.id = "found";
-  out.textContent = JSON.stringify(found);
-  document.body.append(out);
-};
-frame.srcdoc = PAGE;
+FRAMES = """<!doctype html><body><script>
+const pages = PAGES, found = [];
+function open(index) {
+  if (index === pages.length) {
+    const out = document.createElement("pre");
+    out.id = "found";
+    out.textContent = JSON.stringify(found);
+    document.body.append(out);
+    return;
+  }
+  const frame = document.createElement("iframe");
+  frame.style = `border:0;height:900px;width:${pages[index][1]}px`;
+  frame.onload = () => {
+    try { found.push((SCRIPT)(frame.contentDocument, frame.contentWindow)); }
+    catch (error) { found.push({error: String(error)}); }
+    frame.remove();
+    open(index + 1);
+  };
+  frame.srcdoc = pages[index][0];
+  document.body.append(frame);
+}
+open(0);
 </script></body>"""
 TEXTS = """(page, view) => {
   const texts = [], walker = page.createTreeWalker(page.body, NodeFilter.SHOW_TEXT);
@@ -40,9 +51,14 @@ TEXTS = """(page, view) => {
     const style = view.getComputedStyle(parent), svg = parent.closest("svg");
     let scale = 1;
     if (svg) { const matrix = parent.getScreenCTM(); scale = Math.hypot(matrix.a, matrix.b); }
+    let behind = parent;
+    while (behind.parentElement && view.getComputedStyle(behind).backgroundColor === "rgba(0, 0, 0, 0)") {
+      behind = behind.parentElement;
+    }
     const owner = svg ? svg.getBoundingClientRect() : null;
     texts.push({
       text, size: parseFloat(style.fontSize) * scale, scrolls: !!parent.closest(".scroll, pre"), colour: style.color,
+      behind: view.getComputedStyle(behind).backgroundColor,
       svg: svg ? [...page.querySelectorAll("svg")].indexOf(svg) : -1,
       owner: owner ? [owner.left, owner.top, owner.right, owner.bottom] : null,
       boxes: boxes.map(box => [box.left, box.top, box.right, box.bottom]),
@@ -56,9 +72,14 @@ TEXTS = """(page, view) => {
 
 def measure(html: str, script: str, folder: Path, *, width: int = 1280, dark: bool = False) -> Any:
     """Run a function of the document and its window in the page; returns its value."""
-    page = json.dumps(html).replace("</", "<\\/")
-    frame = FRAME.replace("WIDTH", str(width)).replace("SCRIPT", script).replace("PAGE", page)
-    (folder / "frame.html").write_text(frame, encoding="utf-8")
+    return measure_all([(html, width)], script, folder, dark=dark)[0]
+
+
+def measure_all(pages: Sequence[tuple[str, int]], script: str, folder: Path, *, dark: bool = False) -> list[Any]:
+    """The same for several pages, each with its width, one after the other in one browser."""
+    given = json.dumps(list(pages)).replace("</", "<\\/")
+    frames = FRAMES.replace("SCRIPT", script).replace("PAGES", given)
+    (folder / "frame.html").write_text(frames, encoding="utf-8")
     scheme = ["--blink-settings=preferredColorScheme=0"] if dark else []
     shown = subprocess.run(
         [str(BROWSER), *OPTIONS, *scheme, "--window-size=1400,1000", f"--user-data-dir={folder / 'user'}",

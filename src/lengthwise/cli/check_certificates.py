@@ -14,7 +14,7 @@ from lengthwise.cli.options import AsJson
 
 
 def check_certificates(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `decide --certificates FILE` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `lengthwise decide … --certificates FILE` wrote.")],
     as_json: AsJson = False,
 ) -> None:
     """Check certificates with exact arithmetic and code that the decision does not use."""

@@ -39,7 +39,7 @@ def draw(console: Console, comparison: Comparison) -> None:
     """The table of `comparison_table`, notes below it, and where the picture is."""
     from rich.text import Text
 
-    from lengthwise.report.comparison.table import comparison_table, notes_of
+    from lengthwise.report.comparison.table import command_of, comparison_table, notes_of
 
     values = comparison.values
     table = comparison_table(values)
@@ -53,7 +53,7 @@ def draw(console: Console, comparison: Comparison) -> None:
     best = next((row for row in values["systems"] if row["fitted"]), None)
     if best is not None:
         console.print(Text.assemble(("setting to copy: ", "bold"), command_of(best["copy"])), soft_wrap=True)
-    console.print(Text(f"picture and all numbers: {comparison.folder}", style="dim"), soft_wrap=True)
+    console.print(Text(f"page: {comparison.page}; all numbers are beside it", style="dim"), soft_wrap=True)
 
 
 def _rows(console: Console, columns: tuple[str, ...], rows: tuple[tuple[Any, ...], ...]) -> None:
@@ -67,9 +67,3 @@ def _rows(console: Console, columns: tuple[str, ...], rows: tuple[tuple[Any, ...
         shown.add_row(*[Text("–" if cell is None else str(cell), style="bold" if not i else "") for i, cell in
                         enumerate(row)])  # fmt: skip
     console.print(shown)
-
-
-def command_of(copy: dict[str, Any]) -> str:
-    """Python that trains the system again."""
-    options = ", ".join(f"{key}={value!r}" for key, value in copy.items() if key != "task")
-    return f"lw.Experiment({copy['task']!r}, {options})"

@@ -12,10 +12,15 @@ AUTO = "auto"
 
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", help="Processor threads. Default: what pays for the size, one with several --jobs."),
+    typer.Option("--threads", help="Processor threads. Default: what pays for the size of the model."),
 ]
 Jobs = Annotated[
-    str, typer.Option("--jobs", metavar="N|auto", help="Processes at the same time; auto: one for each free core.")
+    str,
+    typer.Option(
+        "--jobs",
+        metavar="N|auto",
+        help="Processes at the same time, one thread each by default; auto: one for each free core.",
+    ),
 ]
 
 

@@ -68,7 +68,7 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     except OSError as error:
         raise LengthwiseError(
-            f"cannot write {path}: {error.strerror or error}; free space or choose another folder with --out"
+            f"cannot write {path}: {error.strerror or error}; free space or choose another folder"
         ) from None
     finally:
         if temporary is not None:

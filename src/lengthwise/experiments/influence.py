@@ -91,7 +91,7 @@ def observe(
     require(
         model.max_length is None or model.max_length >= config.context,
         f"model {model.name} takes at most {model.max_length} tokens, not a context of {config.context}; "
-        "choose a smaller --context",
+        "choose a smaller context",
     )
     report("windows", 0, 1)
     drawn = windows(documents, tokenizer, config.context, config.targets, stream(config.seed, KIND, "windows"))

@@ -39,7 +39,7 @@ def extend(
     require(
         bool(found),
         f"extend needs a model trained with encoding 'rope', and this one has {type(model.encoding).__name__}; "
-        "train one with --set encoding=rope",
+        "`lengthwise run TASK --set encoding=rope` trains one",
     )
     for rotary in found:
         if isinstance(method, EncodingSpec):

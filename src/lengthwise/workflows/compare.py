@@ -18,9 +18,10 @@ from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.systems import SYSTEMS
 from lengthwise.prediction.verdict import SHOWN, Prediction
 from lengthwise.report.comparison.figure import draw_comparison
+from lengthwise.report.comparison.page import comparison_page
 from lengthwise.tasks import Task
 
-RESULT, PICTURE = "comparison.json", "comparison.svg"
+RESULT, PICTURE, PAGE = "comparison.json", "comparison.svg", "comparison.html"
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class Comparison:
 
     values: dict[str, Any]
     folder: Path
+
+    @property
+    def page(self) -> Path:
+        """The page, with picture, table and settings."""
+        return self.folder / PAGE
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -45,7 +51,7 @@ def compare(
     max_length: int = MAX_LENGTH,
     observe: Tell = lambda event: None,
 ) -> Comparison:
-    """Train and rank the systems; writes ``comparison.json`` and ``comparison.svg``.
+    """Train and rank the systems; writes ``comparison.json``, ``comparison.svg`` and ``comparison.html``.
 
     Raises `LengthwiseError` as `run_comparison` does.
     """
@@ -80,6 +86,7 @@ def gathered(task: Task, plan: Plan, folder: Path, budget: Budget) -> Comparison
     figure = draw_comparison(values)
     if figure is not None:
         write_text(folder / PICTURE, figure.svg())
+    write_text(folder / PAGE, comparison_page(values))
     return Comparison(values, folder)
 
 

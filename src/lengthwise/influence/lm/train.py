@@ -140,7 +140,7 @@ def _task(
     require(
         longest > context,
         f"the {part} text is too short: its longest document has {longest} tokens, and a context of {context} needs "
-        f"{context + 1}; choose a longer text or a smaller --context",
+        f"{context + 1}; choose a longer text or a smaller context",
     )
     return task
 

@@ -105,7 +105,7 @@ def check_fits(model: LanguageModel, windows: Windows, config: MeasureConfig, ro
     )
     require(
         model.max_length is None or model.max_length >= config.context,
-        f"{role} {model.name} takes at most {model.max_length} tokens, not {config.context}; use a smaller --context",
+        f"{role} {model.name} takes at most {model.max_length} tokens, not {config.context}; use a smaller context",
     )
     largest = int(windows.tokens.max(initial=0))
     require(

@@ -37,7 +37,10 @@ def standard_library(root: Path | None = None) -> Corpus:
     if (root / TOPICS).is_file():
         documents += _topics(_read(root / TOPICS))
     if not documents:
-        raise LengthwiseError(f"this Python has no standard library sources in {root}; give a text with --text")
+        raise LengthwiseError(
+            f"this Python has no standard library sources in {root}; "
+            "`lengthwise lm train --text FILE` takes another text"
+        )
     return split("standard-library", documents)
 
 

@@ -149,7 +149,8 @@ def _library() -> Any:
         import tokenizers.trainers
     except ImportError:
         raise LengthwiseError(
-            "a bpe tokenizer needs the lm extra; run: pip install 'lengthwise[lm]', or choose --tokenizer bytes"
+            "a bpe tokenizer needs the lm extra; run: pip install 'lengthwise[lm]'; "
+            "`lengthwise lm train --tokenizer bytes` trains a model without it"
         ) from None
     return tokenizers
 

@@ -41,12 +41,12 @@ def windows(documents: Sequence[Document], tokenizer: Tokenizer, context: int, c
     require(
         bool(room.sum()),
         f"the text is too short: its longest document has {longest} tokens, and a context of {context} needs "
-        f"{context + 1}; choose a longer text or a smaller --context",
+        f"{context + 1}; choose a longer text or a smaller context",
     )
     require(
         int(room.sum()) >= count,
         f"the text has {int(room.sum())} targets with {context} tokens before them, not {count}; "
-        "choose a longer text or fewer --targets",
+        "choose a longer text or fewer targets",
     )
     offsets, owners = [], []
     for index, share in enumerate(_shares(room, count, rng)):

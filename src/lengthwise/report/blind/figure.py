@@ -1,56 +1,70 @@
-"""The blind study as a figure: one dot per seed, languages side by side, one panel per encoding."""
+"""Draws the blind study: a row for each language, a dot for each seed, a plot for each encoding."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.report.figures.style import INK, QUIET, page_style
-from lengthwise.report.figures.svg import new_figure, to_svg
+from lengthwise.report.figures.style import COLOURS, INK, NARROW, PAPER, QUIET, WIDE, page_style
+from lengthwise.report.figures.svg import new_figure, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot
 
+    from lengthwise.report.figures.drawing import Drawing
+
 Row = Mapping[str, Any]
 
-COLOURS = {"yes": "#009e73", "no": "#d55e00", "unknown": "#66717e"}
+VERDICT_COLOURS = {"yes": COLOURS[2], "no": COLOURS[1], "unknown": QUIET}
 """Of what was predicted; people with any common colour blindness can tell them apart."""
-SPREAD = 0.11
-"""Horizontal distance between the dots of neighbouring seeds, in units of one language."""
+SPREAD = 0.13
+"""Vertical distance between the dots of neighbouring seeds, in rows."""
 
 
-def blind_figure(rows: Sequence[Row], cut: float, name: str = "101-150") -> str:
-    """SVG: accuracy of every seed in one bin, the lower one of uniform and adversarial words.
+def draw_blind(rows: Sequence[Row], cut: float, width: float = WIDE, name: str = "101-150") -> Drawing:
+    """Accuracy of every seed in one bin, the lower one of uniform and adversarial words.
 
     Filled dots are fitted seeds of decided cells; hollow ones are all others. A bar is the median that decides.
     """
     encodings = list(dict.fromkeys(str(row["encoding"]) for row in rows))
     languages = list(dict.fromkeys(str(row["language"]) for row in rows))
-    with page_style("blind" + "".join(languages)):
-        figure = new_figure(max(0.24 * len(languages), 5), 2.6 * len(encodings) + 0.8)
-        grid = figure.subplots(len(encodings), 1, sharex=True, squeeze=False)
-        for plot, encoding in zip(grid.flat, encodings, strict=True):
-            _panel(plot, [row for row in rows if row["encoding"] == encoding], languages, cut, name)
-            plot.set_ylabel(f"{encoding}\naccuracy")
-        grid.flat[-1].set_xticks(
-            range(len(languages)), [text.replace("$", r"\$") for text in languages], rotation=90, fontsize=7
-        )
-        return to_svg(figure, f"Accuracy on {name} symbols of every seed; colour tells the prediction")
+    small = width < 2 * NARROW
+    labels = [short_name(text, 12 if small else 30) for text in languages]
+    lines = max(label.count("\n") + 1 for label in labels)
+    salt = f"blind {width} {' '.join(languages)}"
+    with page_style(salt):
+        alt = f"Accuracy on {name} symbols of every seed; colour tells the prediction"
+        figure = new_figure(width, max(1.8, 0.9 + max(0.2, 0.16 * lines) * len(languages)), salt, alt)
+        plots = figure.subplots(1, len(encodings), sharey=True, squeeze=False)[0]
+        for plot, encoding in zip(plots, encodings, strict=True):
+            plot.set_title(short_name(encoding, 20), fontsize=9)
+            plot.tick_params(labelsize=7.5 if small else 8.5)
+            plot.axvline(cut, color=QUIET, lw=0.8, ls=":")
+            plot.grid(visible=False, axis="y")
+            for row in rows:
+                if str(row["encoding"]) == encoding:
+                    _row(figure, plot, row, languages.index(str(row["language"])), name)
+            plot.set_xlim(-0.05, 1.05)
+            plot.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+            plot.set_xlabel("accuracy", fontsize=8 if small else 9)
+        plots[0].set_ylim(len(languages) - 0.4, -0.6)
+        plots[0].set_yticks(range(len(languages)), labels, color=INK)
+        return figure
 
 
-def _panel(plot: Plot, rows: Sequence[Row], languages: Sequence[str], cut: float, name: str) -> None:
-    plot.set_ylim(-0.06, 1.06)
-    plot.set_xlim(-0.7, len(languages) - 0.3)
-    plot.axhline(cut, color=QUIET, lw=0.8, ls=":")
-    for row in rows:
-        place, colour = languages.index(str(row["language"])), COLOURS[row["predicted"]]
-        decided = row["status"] == "decided"
-        for index, seed in enumerate(row["seeds"]):
-            rates = [found["rate"] for found in seed["sets"].get(name, {}).values()]
-            if not rates:
-                continue
-            x = place + SPREAD * (index - (len(row["seeds"]) - 1) / 2)
-            face = colour if decided and seed["fitted"] else "white"
-            plot.plot([x], [min(rates)], "o", ms=3.2, mec=colour, mfc=face, mew=0.7, clip_on=False)
-        if row["score"] is not None:
-            plot.plot([place - 0.35, place + 0.35], [row["score"]] * 2, color=INK, lw=1)
+def _row(figure: Drawing, plot: Plot, row: Row, line: int, name: str) -> None:
+    """The dots of the seeds of one cell."""
+    colour = VERDICT_COLOURS[row["predicted"]]
+    for index, seed in enumerate(row["seeds"]):
+        rates = [found["rate"] for found in seed["sets"].get(name, {}).values()]
+        if not rates:
+            continue
+        height = line + SPREAD * (index - (len(row["seeds"]) - 1) / 2)
+        face = colour if row["status"] == "decided" and seed["fitted"] else PAPER
+        tip = f"{row['language']}, {row['encoding']}, seed {seed['seed']}: {min(rates):.3f}"
+        plot.plot(
+            [min(rates)], [height], "o", ms=3.4, mec=colour, mfc=face, mew=0.8, clip_on=False,
+            gid=figure.tip_id([tip]),
+        )  # fmt: skip
+    if row["score"] is not None:
+        plot.plot([row["score"]] * 2, [line - 0.4, line + 0.4], color=INK, lw=1)

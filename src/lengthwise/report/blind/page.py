@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
-from lengthwise.report.blind.figure import COLOURS, blind_figure
+from lengthwise.report.blind.figure import draw_blind
+from lengthwise.report.figures.style import NARROW
+from lengthwise.report.html import render_page
+from lengthwise.report.pictures import Picture
 
 BINS = ("51-100", "101-150", "151-300")
 CELL_HEADS = ("language", "expression", "positions", "predicted", "status", "rung", "fitted", *BINS, "prediction")
@@ -15,39 +17,31 @@ CELL_HEADS = ("language", "expression", "positions", "predicted", "status", "run
 def blind_page(values: Mapping[str, Any], title: str) -> str:
     """One self-contained HTML page from the table's JSON values."""
     rows = values["cells"]
-    run = [row for row in rows if row["status"] != "not run"]
-    undone = len(rows) - len(run)
-    parts = [
-        f"<h1>{escape(title)}</h1>",
-        f"<p><b>{escape(headline(values))}</b></p>",
-        f"<p>{undone} of {len(rows)} cells are not run yet.</p>" if undone else "",
-        f"<p>Preregistration SHA-256: <code>{values['preregistration']}</code></p>",
-        blind_figure(run, values["cut"]) if run else "",
-        f"<p><b style='color:{COLOURS['yes']}'>green</b>: predicted yes. <b style='color:{COLOURS['no']}'>red</b>: "
-        "predicted no (no guarantee). One dot per seed, on 101–150 symbols, the lower one of uniform and adversarial "
-        "words; hollow: the seed did not fit, or the cell is undecided. Bar: the median that decides. Dotted: the cut.",
-        "<h2>Cells by prediction</h2>",
-        _table(
-            ["predicted", "cells", "decided", "right", "not fitted", "not run"],
-            [[name, *counts.values()] for name, counts in values["counts"].items()],
-        ),
-        "<h2>Predictors on the same cells</h2>",
-        _table(*predictors(values)),
-        "<h2>Other cuts</h2>",
-        _table(
-            ["cut", "cells", "right", "balanced accuracy"],
-            [[cut, v["cells"], v["right"], _shown(v["balanced_accuracy"])] for cut, v in values["cuts"].items()],
-        ),
-        "<h2>Other bins and words</h2>",
-        _table(
-            ["bin and words", "cells", "right", "balanced accuracy"],
-            [[n, v["cells"], v["right"], _shown(v["balanced_accuracy"])] for n, v in values["by_words"].items()],
-        ),
-        "<h2>Every cell</h2>",
-        cell_table(rows),
+    shown = [
+        {"cut": cut, "cells": found["cells"], "right": found["right"], "balanced": found["balanced_accuracy"]}
+        for cut, found in (*values["cuts"].items(), *values["by_words"].items())
     ]
-    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(title)}</title><style>{PAGE_STYLE}</style>"
-    return head + "<main>" + "\n".join(parts) + "</main></html>\n"
+    heads, lines = predictors(values)
+    return render_page(
+        "blind.html",
+        title=title,
+        headline=headline(values),
+        digest=values["preregistration"],
+        undone=sum(row["status"] == "not run" for row in rows),
+        rows=rows,
+        figure=picture(rows, values["cut"]),
+        counts=values["counts"],
+        predictors=(heads, lines),
+        cuts=shown[: len(values["cuts"])],
+        words=shown[len(values["cuts"]) :],
+        cells=(CELL_HEADS, [cell(row) for row in rows]),
+    )
+
+
+def picture(rows: Sequence[Mapping[str, Any]], cut: float) -> Picture | None:
+    """The figure of all cells that were run, in both widths; None if there is none."""
+    run = [row for row in rows if row["seeds"]]
+    return Picture("blind", draw_blind(run, cut), draw_blind(run, cut, NARROW)) if run else None
 
 
 def headline(values: Mapping[str, Any]) -> str:
@@ -76,11 +70,6 @@ def predictors(values: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
     return heads, lines
 
 
-def cell_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Every cell, one row each."""
-    return _table(CELL_HEADS, [cell(row) for row in rows])
-
-
 def cell(row: Mapping[str, Any]) -> list[Any]:
     """One cell as a row: the scores of all seeds in each bin, the lower one of both sets of words."""
     numbers = []
@@ -101,18 +90,3 @@ def _predictor(found: Mapping[str, Any]) -> list[Any]:
 
 def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    lines = ["<table><tr>" + "".join(f"<th>{escape(head)}" for head in heads)]
-    lines += ["<tr>" + "".join(f"<td>{escape(str(value))}" for value in row) for row in rows]
-    return "\n".join(lines) + "</table>"
-
-
-PAGE_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;color:#1d2733;margin:0}"
-    "main{max-width:80rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse;font-size:14px;font-variant-numeric:tabular-nums}"
-    "td,th{padding:.2rem .7rem;border-bottom:1px solid #d5dae0;text-align:left}svg{margin:1rem 0;max-width:100%}"
-    "code{overflow-wrap:anywhere}"
-)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
-from lengthwise.report.blind.figure import blind_figure
-from lengthwise.report.blind.page import PAGE_STYLE, cell_table
+from lengthwise.report.blind.page import CELL_HEADS, cell, picture
+from lengthwise.report.html import render_page
 
 RULE = (
     "Trained on 1–50 symbols, five seeds per rung of the ladder of the blind study; the first rung with four fitted "
@@ -19,14 +18,12 @@ RULE = (
 
 def verification_page(rows: Sequence[Mapping[str, Any]], title: str, reasons: Sequence[str], cut: float = 0.70) -> str:
     """One self-contained HTML page."""
-    run = [row for row in rows if row["seeds"]]
-    parts = [
-        f"<h1>{escape(title)}</h1>",
-        *(f"<p>{escape(reason)}</p>" for reason in reasons),
-        *(f"<p>{escape(row['encoding'])}: {escape(row['reliability'])}.</p>" for row in rows),
-        blind_figure(run, cut) if run else "",
-        cell_table(rows),
-        f"<p>{escape(RULE)}</p>",
-    ]
-    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(title)}</title><style>{PAGE_STYLE}</style>"
-    return head + "<main>" + "\n".join(parts) + "</main></html>\n"
+    return render_page(
+        "verification.html",
+        title=title,
+        reasons=reasons,
+        reliability=[f"{row['encoding']}: {row['reliability']}." for row in rows],
+        figure=picture(rows, cut),
+        cells=(CELL_HEADS, [cell(row) for row in rows]),
+        rule=RULE,
+    )

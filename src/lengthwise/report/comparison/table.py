@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lengthwise.core.table import Table
+from lengthwise.prediction.shown_task.stored_task import title_of
 
 COLUMNS = ("system", "reaches", "each seed", "in distr.", "theory", "k", "span", "setting")
 
@@ -14,7 +15,7 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
     """One row per system, best first: median reach, every seed's, the verdict, sparsity, span and the setting."""
     rows = tuple(_row(row) for row in values["systems"])
     caption = (
-        f"{values['name']}: longest length with at least {values['reach_at']:.0%} exact match, "
+        f"{title_of(values['name'])}: longest length with at least {values['reach_at']:.0%} exact match, "
         f"trained up to {values['trained_to']}, {values['steps']} steps each"
     )
     return Table(COLUMNS, rows, caption=caption, notes=tuple(notes_of(values)))
@@ -35,6 +36,12 @@ def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
         _growth(row["span"]),
         row["setting"],
     )
+
+
+def command_of(copy: Mapping[str, Any]) -> str:
+    """Python that trains a system again."""
+    options = ", ".join(f"{key}={value!r}" for key, value in copy.items() if key != "task")
+    return f"lw.Experiment({copy['task']!r}, {options})"
 
 
 def _growth(numbers: list[int] | None) -> str | None:

@@ -60,4 +60,4 @@ def _panel(figure: Drawing, plot: Plot, sweep: str, cells: Sequence[Mapping[str,
     if at and at[0] > 0:
         log_axis(plot, "x", at, base=2)
     if sweep == "problem" and plot.lines:
-        plot.legend(fontsize=7, frameon=False)
+        plot.legend(fontsize=8, frameon=False)

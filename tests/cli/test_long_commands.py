@@ -1,0 +1,80 @@
+"""Commands that take minutes, on the smallest input: `agreement`, `compare` and `plan` from the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+from terminal import TINY_OPTIONS, Terminal
+
+from lengthwise.experiments.comparison import plan as planning
+from lengthwise.experiments.comparison import run as running
+from lengthwise.experiments.comparison import stages
+from lengthwise.experiments.comparison.plan import Plan, Setting
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings of a few steps on the smallest models."""
+    monkeypatch.setattr(planning, "FEWEST_STEPS", 5)
+    monkeypatch.setattr(planning, "MOST_STEPS", 6)
+    monkeypatch.setattr(running, "FEWEST_STEPS", 5)
+    monkeypatch.setattr(stages, "TIMED_STEPS", 4)
+    grid = (Setting(1, 1e-2, 0.0),)
+
+    def small(*values: Any) -> Plan:
+        return dataclasses.replace(Plan(*values), grid=grid, width=8, heads=1, batch_size=8, samples=2, fit_samples=4)
+
+    monkeypatch.setattr(running, "Plan", small)
+
+
+def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, tiny: None, tmp_path: Path) -> None:
+    task = f"{ROOT / 'examples' / 'my_task.py'}:EverySecond"
+    words = ["compare", task, "--systems", "coupled,rope", "--budget", "10m", "--seeds", "1", "--max-length", "3"]
+    answer = terminal(*words, "--out", tmp_path)
+    assert answer.code == 0
+    assert answer.out.startswith("EverySecond: longest length with at least 95% exact match, trained up to 3")
+    assert {"comparison.json", "comparison.svg", "comparison.html"} <= {path.name for path in tmp_path.iterdir()}
+    page = (tmp_path / "comparison.html").read_text(encoding="utf-8")
+    assert "<h1>Position systems on EverySecond</h1>" in page
+    assert "coupled+learned" in page
+    again = terminal(*words, "--out", tmp_path, "--json").json()
+    assert [row["system"] for row in again["systems"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["adition"], "Did you mean 'addition'?"),
+        (["addition", "--systems", "rop"], "Did you mean 'rope'?"),
+        (["addition", "--budget", "soon"], "--budget must be a time such as 90s, 10m or 1h, got 'soon'"),
+        (["addition", "--seeds", "0"], "--seeds must be at least 1, got 0"),
+        (["examples/my_task.py"], "write examples/my_task.py:Class"),
+    ],
+)
+def test_a_mistake_in_a_comparison_is_one_line(
+    terminal: Terminal, words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    answer = terminal("compare", *words, "--out", tmp_path / "runs")
+    assert (answer.code, answer.out) == (2, "")
+    assert says in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_plan_prints_jobs_and_hours(terminal: Terminal) -> None:
+    answer = terminal("plan", "addition", "--only", "coupled", *TINY_OPTIONS, "--machines", "2x4", "--seeds", "3")
+    assert answer.code == 0
+    assert "core-hours" in answer.out
+    assert terminal("plan", "addition", "--machines", "many").code == 2
+
+
+def test_agreement_is_rebuilt_from_result_files(terminal: Terminal, tmp_path: Path) -> None:
+    answer = terminal("agreement", ROOT / "results" / "huang", "--out", tmp_path)
+    assert answer.code == 0
+    assert "after a search on these 25 tasks" in " ".join(answer.out.split())
+    assert {path.name for path in tmp_path.iterdir()} == {"table.json", "report.html"}
