@@ -13,7 +13,7 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments.comparison import plan as planning
 from lengthwise.experiments.comparison import run as running
 from lengthwise.experiments.comparison import stages
-from lengthwise.experiments.comparison.plan import GRID, Plan, Setting, default_tests, read_plan, steps_for
+from lengthwise.experiments.comparison.plan import GRID, ModelSetting, Plan, default_tests, read_plan, steps_for
 from lengthwise.experiments.comparison.ranking import differ_in_every_seed, ranked, reach
 from lengthwise.experiments.comparison.run import Budget, run_comparison
 from lengthwise.experiments.comparison.stages import tuning_file
@@ -30,7 +30,7 @@ from lengthwise.report.comparison.table import comparison_table
 from lengthwise.tasks import TASKS
 from lengthwise.workflows.compare import compare
 
-TINY = (Setting(1, 1e-2, 0.0), Setting(1, 1e-3, 0.0))
+TINY = (ModelSetting(1, 1e-2, 0.0), ModelSetting(1, 1e-3, 0.0))
 
 OWN_TASK = '''
 from functools import cached_property

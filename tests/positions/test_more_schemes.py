@@ -10,7 +10,7 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.schemes.abacus import Abacus
+from lengthwise.positions.schemes.abacus import AbacusScheme
 from lengthwise.positions.schemes.id_multiplier import IdMultiplier
 from lengthwise.positions.schemes.own_rule import OwnRule
 from lengthwise.positions.schemes.randomized_float import RandomizedFloat
@@ -28,12 +28,12 @@ def ids_of(scheme: PositionScheme, name: str, length: int, rows: int = 200) -> n
 
 def test_abacus_is_the_place_plus_one_offset_and_reaches_no_further():
     places = ids_of(OwnRule(), "addition", 5)
-    ids = ids_of(Abacus(max_position=100, offset=20), "addition", 5)
+    ids = ids_of(AbacusScheme(max_position=100, offset=20), "addition", 5)
     offsets = (ids - places)[:, 1:]
     assert (offsets == offsets[:, :1]).all()
     assert set(offsets[:, 0].tolist()) == set(range(21)), "every offset from 0 to the largest is drawn"
     assert ids.max() == places.max() + 20, "no id beyond the longest training place + the largest offset is trained"
-    assert (ids_of(Abacus(max_position=100, offset=20).for_evaluation(), "addition", 5) == places).all()
+    assert (ids_of(AbacusScheme(max_position=100, offset=20).for_evaluation(), "addition", 5) == places).all()
 
 
 def test_ids_of_a_row_are_multiples_of_one_factor():

@@ -16,21 +16,21 @@ from lengthwise.crasp.run.interpreter import encode, next_tokens
 from lengthwise.crasp.syntax.parser import parse
 from lengthwise.prediction.predict import predict
 from lengthwise.prediction.predicted_ids.program import id_rule_text
-from lengthwise.prediction.predicted_ids.rule import UNKNOWN, IdRule, id_rules
+from lengthwise.prediction.predicted_ids.rule import UNKNOWN, NextIdRule, id_rules
 from lengthwise.tasks import TASKS
 
 LENGTHS = (5, 10, 20)
 NAMES, IDS = ("a", "b", "c"), 3
 FORMS = [
-    IdRule(1, "this"),
-    IdRule(1, "next"),
-    IdRule(1, "none"),
-    IdRule(2, "same id", 1),
-    IdRule(2, "same id", -1),
-    IdRule(3, "same token"),
-    IdRule(3, "same token", 1),
-    IdRule(3, "token", 0, token=1),
-    IdRule(3, "token", 1, token=2),
+    NextIdRule(1, "this"),
+    NextIdRule(1, "next"),
+    NextIdRule(1, "none"),
+    NextIdRule(2, "same id", 1),
+    NextIdRule(2, "same id", -1),
+    NextIdRule(3, "same token"),
+    NextIdRule(3, "same token", 1),
+    NextIdRule(3, "token", 0, token=1),
+    NextIdRule(3, "token", 1, token=2),
 ]
 
 
@@ -80,12 +80,14 @@ class Sequences:
 
 @settings(max_examples=25)
 @given(st.sampled_from(FORMS), st.integers(0, 10_000), st.integers(2, 7))
-def test_the_program_gives_the_id_of_the_rule(rule: IdRule, seed: int, length: int) -> None:
+def test_the_program_gives_the_id_of_the_rule(rule: NextIdRule, seed: int, length: int) -> None:
     rng = stream(seed, "id rule program")
     drawn = Sequences(rng.integers(len(NAMES), size=(12, length)), rng.integers(IDS, size=(12, length)))
     batch = drawn.batch
     form = (
-        rule if rule.token is None else IdRule(rule.cost, rule.kind, rule.offset, token=batch.vocab[NAMES[rule.token]])
+        rule
+        if rule.token is None
+        else NextIdRule(rule.cost, rule.kind, rule.offset, token=batch.vocab[NAMES[rule.token]])
     )
     program = parse(id_rule_text(dict.fromkeys(NAMES, rule), NAMES, IDS))
     words = [

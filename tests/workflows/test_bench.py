@@ -22,15 +22,15 @@ from lengthwise.workflows.bench import data, train
 from lengthwise.workflows.bench.baseline_process import BaselineProcess, Sides
 from lengthwise.workflows.bench.generate import ROOM, SMALL, as_gpt2, endless, prompts
 from lengthwise.workflows.bench.gpt2 import padded_batch
-from lengthwise.workflows.bench.measure import Comparison, Effort
+from lengthwise.workflows.bench.measure import BenchRow, Effort
 from lengthwise.workflows.bench.run import run_bench
 
 QUICK = Effort(repeats=1, clock="cpu", quick=True)
 
 
 def test_ratio_says_how_many_times_better_whatever_the_unit() -> None:
-    assert Comparison.of("", "tokens/s", 6.0, 2.0, "").ratio == 3.0
-    assert Comparison.of("", "ms/step", 2.0, 6.0, "").ratio == 3.0
+    assert BenchRow.of("", "tokens/s", 6.0, 2.0, "").ratio == 3.0
+    assert BenchRow.of("", "ms/step", 2.0, 6.0, "").ratio == 3.0
 
 
 def test_sides_take_turns_and_the_first_round_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:

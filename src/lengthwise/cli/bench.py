@@ -13,7 +13,7 @@ from lengthwise.core.errors import UnknownNameError
 from lengthwise.training.threads import use_all_cores, use_threads
 
 if TYPE_CHECKING:
-    from lengthwise.workflows.bench.measure import Comparison
+    from lengthwise.workflows.bench.measure import BenchRow
 
 CLOCKS = ("wall", "cpu")
 
@@ -38,9 +38,9 @@ def bench(
         raise UnknownNameError("clock", clock, CLOCKS)
     effort = Effort(repeats, clock, quick)  # type: ignore[arg-type]
     notes = err()
-    rows: list[Comparison] = []
+    rows: list[BenchRow] = []
 
-    def on_row(row: Comparison) -> None:
+    def on_row(row: BenchRow) -> None:
         rows.append(row)
         notes.print(f"measured {row.name}", style="dim")
 
@@ -51,7 +51,7 @@ def bench(
         _draw(rows, report)
 
 
-def _draw(rows: list[Comparison], report: dict[str, Any]) -> None:
+def _draw(rows: list[BenchRow], report: dict[str, Any]) -> None:
     table = plain_table("what", "ours", "baseline", "unit", "ratio", right=("ours", "baseline", "ratio"))
     for row in rows:
         what = f"{row.name}\n  against {row.against}" + (f"; {row.note}" if row.note else "")

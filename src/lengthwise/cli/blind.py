@@ -15,7 +15,7 @@ from lengthwise.cli.threads import Threads
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
-    from lengthwise.experiments.blind.study import Study
+    from lengthwise.experiments.blind.study import BlindStudy
 
 FOLDER = Path("results") / "blind"
 """Where the committed study lies in a checkout."""
@@ -112,7 +112,9 @@ def report(
     out().print(str(_write_page(study, values)), markup=False)
 
 
-def _study(languages: Path | None, encodings: list[str] | None, folder: Path | None, *, start: bool = False) -> Study:
+def _study(
+    languages: Path | None, encodings: list[str] | None, folder: Path | None, *, start: bool = False
+) -> BlindStudy:
     """The frozen study, or that of a user's list, which ``start`` begins where there is none."""
     from lengthwise.core.errors import UnknownNameError
     from lengthwise.experiments.blind.frozen import frozen_study
@@ -136,7 +138,7 @@ def _study(languages: Path | None, encodings: list[str] | None, folder: Path | N
     return user_study(place, frozen_study(), tasks, list(VARIANTS if others else ENCODINGS))
 
 
-def _write_page(study: Study, values: dict[str, Any]) -> Path:
+def _write_page(study: BlindStudy, values: dict[str, Any]) -> Path:
     from lengthwise.core.files import write_json, write_text
     from lengthwise.report.blind.page import blind_page
 

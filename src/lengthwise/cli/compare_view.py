@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from lengthwise.experiments.events import Event
-    from lengthwise.workflows.compare import Comparison
+    from lengthwise.workflows.compare import ComparisonRun
 
 QUIET_SECONDS = 15.0
 """The longest time between two lines while something is at work."""
@@ -35,7 +35,7 @@ class ComparisonProgress:
         self._said = time.monotonic()
 
 
-def draw(console: Console, comparison: Comparison) -> None:
+def draw(console: Console, comparison: ComparisonRun) -> None:
     """The table of `comparison_table`, notes below it, and where the picture is."""
     from rich.text import Text
 

@@ -15,6 +15,10 @@ class TrainingDivergedError(LengthwiseError):
     """A training run whose loss or weights became NaN or infinite. Other runs are not affected."""
 
 
+class OutOfTimeError(Exception):
+    """The time given for training is used up."""
+
+
 class UnknownNameError(LengthwiseError):
     """A name that is not in a registry, a field that does not exist, a key that is not known."""
 

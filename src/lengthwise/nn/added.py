@@ -25,7 +25,6 @@ class AddedVectors(PositionEncoding):
         """What the ids of one level add; ``index`` counts the levels that are used, from 0."""
 
     def forward(self, ids: Int[Tensor, "B T *L"], /) -> Float[Tensor, "B T D"]:
-        """The vectors to add."""
         return not_none(self.embed(ids))
 
     def embed(self, ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B T D"] | None:

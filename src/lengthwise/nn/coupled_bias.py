@@ -42,6 +42,5 @@ class CoupledBias(RelativeBias):
             nn.init.normal_(table.weight, std=0.02)
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
-        """The entries of the level's table."""
         distance = distances(queries, keys).clamp(-self.middle, self.middle - 1)
         return self.tables[index](distance + self.middle).movedim(-1, 1)

@@ -56,7 +56,6 @@ class LayerEncodings(PositionEncoding):
         return total
 
     def forward(self, ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B T D"] | None:
-        """The same as `embed`."""
         return self.embed(ids)
 
     @property

@@ -60,10 +60,8 @@ class LongRoPE(Rotary):
         self.register_buffer("factors", torch.tensor(factors, dtype=torch.float32), persistent=False)
 
     def angles(self, ids: Num[Tensor, "B T L"]) -> Float[Tensor, "B T f"]:
-        """The angle of each pair of coordinates."""
         plain = super().angles(ids)
         return torch.where(ids[..., self.level_of] < self.unscaled, plain, plain / self.factors)
 
     def rotate(self, x: Float[Tensor, "B H T d"], ids: Num[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
-        """The rotated and lengthened queries or keys."""
         return super().rotate(x, ids) * self.sharpening

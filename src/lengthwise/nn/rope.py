@@ -60,11 +60,9 @@ class Rotary(PositionEncoding):
         self.register_buffer("level_of", level_of, persistent=False)
 
     def forward(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
-        """The rotated queries or keys."""
         return self.rotate(x, ids)
 
     def rotate(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
-        """The rotated queries or keys."""
         return rotated(x, self.angles(all_levels(ids)))
 
     def angles(self, ids: Num[Tensor, "B T L"]) -> Float[Tensor, "B T f"]:

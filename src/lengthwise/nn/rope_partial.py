@@ -53,9 +53,7 @@ class PartialRotary(PositionEncoding):
         self.rotary = Rotary(rotated, levels, base=base)
 
     def forward(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
-        """The partly rotated queries or keys."""
         return self.rotate(x, ids)
 
     def rotate(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
-        """The partly rotated queries or keys."""
         return torch.cat([self.rotary.rotate(x[..., : self.rotated], ids), x[..., self.rotated :]], dim=-1)

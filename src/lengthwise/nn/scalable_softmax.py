@@ -39,5 +39,4 @@ class ScalableSoftmax(ContentEncoding):
         self.factor = Scalars(torch.full((heads,), 1 / mean))
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
-        """The scaled logits."""
         return scores * self.factor(scores) * tokens.visible.sum(-1, keepdim=True).log()

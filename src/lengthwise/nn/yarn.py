@@ -57,7 +57,6 @@ class YaRN(Rotary):
         self.frequencies = ((1 - kept) * plain / factor + kept * plain).float()
 
     def rotate(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
-        """The rotated and lengthened queries or keys."""
         return super().rotate(x, ids) * self.sharpening
 
 

@@ -37,7 +37,7 @@ class Argument:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {"answer": self.answer, "basis": self.basis, "why": self.why, "certificate": dict(self.certificate)}
+        return {**vars(self), "certificate": dict(self.certificate)}
 
 
 @dataclass(frozen=True)
@@ -103,17 +103,10 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
         return {
-            "system": self.system,
-            "scheme": self.scheme,
-            "encoding": self.encoding,
-            "fragment": self.fragment,
+            **vars(self),
             "answer": self.answer,
             "basis": self.basis,
             "why": self.why,
-            "help": self.help,
-            "source": self.source,
-            "condition": self.condition,
-            "conflict": self.conflict,
             "certificate": next((dict(a.certificate) for a in self.arguments if a.certificate), None),
             "arguments": [argument.to_json() for argument in self.arguments],
         }
@@ -182,15 +175,6 @@ class Prediction(Tabular):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {
-            "target": self.target,
-            "kind": self.kind,
-            "summary": self.summary,
-            "structure": [row.to_json() for row in self.structure],
-            "depends": list(self.depends),
-            "communication": self.communication,
-            "measured": list(self.measured),
-            "searched": list(self.searched),
-            "verdicts": [verdict.to_json() for verdict in self.verdicts],
-            "caveats": list(CAVEATS),
-        }
+        parts = {name: [part.to_json() for part in getattr(self, name)] for name in ("structure", "verdicts")}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return {**plain, **parts, "caveats": list(CAVEATS)}

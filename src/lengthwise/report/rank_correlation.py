@@ -21,6 +21,7 @@ from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.ranks import spearman
 from lengthwise.core.rng import stream
+from lengthwise.core.table import Table
 from lengthwise.report.result import load
 from lengthwise.report.summary import SystemSummary, summarize
 
@@ -137,15 +138,14 @@ def _measure(ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S
     return {**found, "value": value, "low": low, "high": high, "each": tuple(each)}
 
 
-def table(rows: Sequence[RankCorrelation]) -> str:
-    """Aligned plain text with one line per row."""
-    lines = [("system", "fitted", "length", "k", "accuracy", "rank correlation with k [95 %]")]
+def table(rows: Sequence[RankCorrelation]) -> Table:
+    """One line per row."""
+    lines = []
     for row in rows:
         length = "beyond training" if row.length is None else str(row.length)
         ks, accuracy = " ".join(map(str, row.ks)), " ".join(f"{a:.3f}" for a in row.accuracy)
         lines.append((row.system, f"{row.fitted}/{row.seeds}", length, ks, accuracy or "-", row.text))
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return Table(("system", "fitted", "length", "k", "accuracy", "rank correlation with k [95 %]"), tuple(lines))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -25,7 +25,7 @@ RESULT, PICTURE, PAGE = "comparison.json", "comparison.svg", "comparison.html"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonRun:
     """The outcome of a comparison as plain JSON values, and the folder where it is."""
 
     values: dict[str, Any]
@@ -50,7 +50,7 @@ def compare(
     budget: Budget = DEFAULT_BUDGET,
     max_length: int = MAX_LENGTH,
     observe: Tell = lambda event: None,
-) -> Comparison:
+) -> ComparisonRun:
     """Train and rank the systems; writes ``comparison.json``, ``comparison.svg`` and ``comparison.html``.
 
     Raises `LengthwiseError` as `run_comparison` does.
@@ -61,7 +61,7 @@ def compare(
     return gathered(task, plan, folder, budget)
 
 
-def gathered(task: Task, plan: Plan, folder: Path, budget: Budget) -> Comparison:
+def gathered(task: Task, plan: Plan, folder: Path, budget: Budget) -> ComparisonRun:
     """The comparison from the files of a folder, with the verdict and the structure of every system."""
     rows = ranked(folder, plan)
     prediction = predict_task(task)
@@ -87,7 +87,7 @@ def gathered(task: Task, plan: Plan, folder: Path, budget: Budget) -> Comparison
     if figure is not None:
         write_text(folder / PICTURE, figure.svg())
     write_text(folder / PAGE, comparison_page(values))
-    return Comparison(values, folder)
+    return ComparisonRun(values, folder)
 
 
 def explained(prediction: Prediction, scheme: str, encoding: str) -> dict[str, Any]:

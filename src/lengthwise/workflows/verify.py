@@ -13,7 +13,7 @@ from lengthwise.experiments.blind.comparison.scoring import cell_row
 from lengthwise.experiments.blind.frozen import frozen_study, measured_reliability
 from lengthwise.experiments.blind.ladder import ENCODINGS
 from lengthwise.experiments.blind.parallel_cells import run_encodings
-from lengthwise.experiments.blind.study import Study
+from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.blind.user_list import user_study
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.systems import position_systems
@@ -106,6 +106,6 @@ def reliability_line(measured: Mapping[str, Any], encoding: str, answer: str) ->
     return text
 
 
-def _study(target: str, task: Task, encodings: Sequence[str], out: Path) -> Study:
+def _study(target: str, task: Task, encodings: Sequence[str], out: Path) -> BlindStudy:
     """The study of one target, as a file that another process can read."""
     return user_study(out, frozen_study(), {target: task}, list(dict.fromkeys([*ENCODINGS, *encodings])))

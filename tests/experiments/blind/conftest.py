@@ -9,7 +9,7 @@ import pytest
 from lengthwise.experiments.blind import run as running
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.preregister import entry
-from lengthwise.experiments.blind.study import Study, write_study
+from lengthwise.experiments.blind.study import BlindStudy, write_study
 from lengthwise.tasks.language import Language
 
 RUNGS = (
@@ -26,7 +26,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def study(tmp_path: Path, small: None) -> Study:
+def study(tmp_path: Path, small: None) -> BlindStudy:
     """(ab)* and b*ab*ab*… in parity classes: one that fits at once is not needed here."""
     names = {"everything": "(a|b)*", "parity": "(b*ab*a)*b*"}
     content = {

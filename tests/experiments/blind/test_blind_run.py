@@ -13,10 +13,10 @@ from lengthwise.experiments.blind import run as running
 from lengthwise.experiments.blind.cells import INDEX, cell_path
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.run import run_study
-from lengthwise.experiments.blind.study import FILE, Study, read_study, write_study
+from lengthwise.experiments.blind.study import FILE, BlindStudy, read_study, write_study
 
 
-def test_from_nothing_to_a_table(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_nothing_to_a_table(study: BlindStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {row["status"] for row in table(study)["cells"]} == {"not run"}
     notes: list[str] = []
     run_study(study, "languages", tmp_path / "work", note=notes.append)
@@ -38,7 +38,7 @@ def test_from_nothing_to_a_table(study: Study, tmp_path: Path, monkeypatch: pyte
     _refuses_what_was_changed(study)
 
 
-def _refuses_what_was_changed(study: Study) -> None:
+def _refuses_what_was_changed(study: BlindStudy) -> None:
     path = cell_path(study, "languages", "parity", "ape", 1)
     text = path.read_text(encoding="utf-8")
     path.unlink()
@@ -61,7 +61,7 @@ def _refuses_what_was_changed(study: Study) -> None:
         table(study)
 
 
-def test_an_interrupted_rung_goes_on(study: Study, tmp_path: Path) -> None:
+def test_an_interrupted_rung_goes_on(study: BlindStudy, tmp_path: Path) -> None:
     study = write_study(tmp_path / "parity", {**study.content, "languages": study.content["languages"][1:]})
     done: list[int] = []
 
@@ -79,7 +79,7 @@ def test_an_interrupted_rung_goes_on(study: Study, tmp_path: Path) -> None:
     assert _numbers(again) == resumed, "a function of seed and step"
 
 
-def _numbers(study: Study) -> list[Any]:
+def _numbers(study: BlindStudy) -> list[Any]:
     return [row["seeds"] for row in table(study)["cells"]]
 
 
@@ -87,7 +87,7 @@ def _never(*arguments: Any, **names: Any) -> Any:
     raise AssertionError("trained again")
 
 
-def test_a_preregistration_names_itself(study: Study) -> None:
+def test_a_preregistration_names_itself(study: BlindStudy) -> None:
     path = study.folder / FILE
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace('"title": "small"', '"title": "larger"'), encoding="utf-8")

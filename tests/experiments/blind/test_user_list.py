@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.blind.study import Study
+from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.blind.user_list import read_languages, user_study
 from lengthwise.tasks.language import Language
 
@@ -26,7 +26,7 @@ def test_a_list(tmp_path: Path) -> None:
         read_languages(tmp_path / "missing.txt")
 
 
-def test_predictions_are_written_before_any_training(study: Study, tmp_path: Path) -> None:
+def test_predictions_are_written_before_any_training(study: BlindStudy, tmp_path: Path) -> None:
     mine = user_study(tmp_path / "mine", study, {"(ab)*": Language(language="(ab)*")}, ["nope", "ape"])
     (entry,) = mine.entries()
     assert entry.predicted == {"nope": "yes", "ape": "yes"}

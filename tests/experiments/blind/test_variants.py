@@ -11,7 +11,7 @@ from lengthwise.core.errors import UnknownNameError
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.ladder import ENCODINGS, LADDER, encoding_spec, model_config, training_config
 from lengthwise.experiments.blind.run import run_study
-from lengthwise.experiments.blind.study import Study
+from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.blind.user_list import user_study
 from lengthwise.experiments.blind.variants import VARIANTS, variant
 from lengthwise.report.blind.page import blind_page
@@ -45,7 +45,7 @@ def test_an_unknown_one_gets_a_suggestion() -> None:
         variant("ropes")
 
 
-def test_a_small_study_of_them(study: Study, tmp_path: Path) -> None:
+def test_a_small_study_of_them(study: BlindStudy, tmp_path: Path) -> None:
     names = ["rope", "alibi", "ape-no-qk-norm", "ape+reg"]
     mine = user_study(tmp_path / "mine", study, {"(aa)*": Language(language="(aa)*")}, names)
     (entry,) = mine.entries()

@@ -39,17 +39,15 @@ class Trace:
     accepted: bool | None
 
     def __str__(self) -> str:
+        from tabulate import tabulate
+
         table = [
             ["i", *map(str, range(1, len(self.columns) + 1))],
             ["symbol", *self.columns],
             *(row.cells() for row in self.rows),
         ]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
-            for line in table
-        ]
-        return "\n".join("  ".join(line).rstrip() for line in lines)
+        align = ["left", *["right"] * len(self.columns)]
+        return tabulate(table, tablefmt="plain", colalign=align, disable_numparse=True)
 
 
 def trace(program: Program, word: Sequence[str], *, every: bool = False) -> Trace:

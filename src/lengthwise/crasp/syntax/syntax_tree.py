@@ -12,47 +12,11 @@ if TYPE_CHECKING:
     from lark import Lark, Tree
 
 _SPELLED = {
-    "ALPHABET": "'alphabet: …'",
-    "BOS_HEADER": "'bos: …'",
-    "EOS_HEADER": "'eos: …'",
-    "NAME": "a name",
-    "NEXT": "'NEXT symbol'",
-    "ACCEPT": "'accept'",
-    "ATOM": "Q_symbol",
-    "COUNTED": "#symbol",
-    "INT": "a number",
-    "RELATION": "a comparison (<= < = >= >)",
-    "PLUS": "'+'",
-    "MINUS": "'-'",
-    "MIN": "'min'",
-    "MAX": "'max'",
-    "BEGIN": "'BOS'",
-    "END": "'EOS'",
-    "I": "'i'",
-    "J": "'j'",
-    "_DEFINE": "':='",
-    "_TRUE": "'true'",
-    "_FALSE": "'false'",
-    "_AND": "'and'",
-    "_OR": "'or'",
-    "_NOT": "'not'",
-    "_EXISTS": "'exists'",
-    "_MOD": "'mod'",
-    "_IN": "'in'",
-    "_CONGRUENT": "'≡'",
-    "_COUNT": "'#['",
-    "_TIMES": "'*'",
-    "QMARK": "'?'",
-    "COLON": "':'",
-    "LPAR": "'('",
-    "RPAR": "')'",
-    "LSQB": "'['",
-    "RSQB": "']'",
-    "LBRACE": "'{'",
-    "RBRACE": "'}'",
-    "COMMA": "','",
-    "$END": "the end of the program",
-}
+    "ALPHABET": "'alphabet: …'", "BOS_HEADER": "'bos: …'", "EOS_HEADER": "'eos: …'", "NAME": "a name",
+    "NEXT": "'NEXT symbol'", "ATOM": "Q_symbol", "COUNTED": "#symbol", "INT": "a number", "_COUNT": "'#['",
+    "RELATION": "a comparison (<= < = >= >)", "MINUS": "'-'", "_TIMES": "'*'", "$END": "the end of the program",
+}  # fmt: skip
+"""Terminals that are not spelled as the grammar writes them."""
 _EXPRESSION = {"ATOM", "COUNTED", "_COUNT", "_EXISTS", "INT", "LPAR", "NAME"}
 _OPERATORS = {"_AND", "_OR", "RELATION", "PLUS", "MINUS", "_TIMES", "QMARK"}
 
@@ -111,8 +75,16 @@ def _expected(terminals: set[str]) -> str:
     if terminals >= {"NAME", "ACCEPT", "NEXT"}:
         parts.append("a new definition")
         terminals -= {"NAME", "ACCEPT", "NEXT"}
-    parts += sorted(_SPELLED.get(terminal, terminal) for terminal in terminals)
+    parts += sorted(map(_spelled, terminals))
     return " or ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) or "something else"
+
+
+def _spelled(terminal: str) -> str:
+    """A terminal in words, or as the first of its spellings."""
+    if terminal in _SPELLED:
+        return _SPELLED[terminal]
+    pattern: str = _lark().get_terminal(terminal).pattern.value
+    return f"'{pattern.partition('|')[0].removesuffix(chr(92) + 'b')}'"
 
 
 def _end_of(text: str) -> tuple[int, int]:

@@ -10,13 +10,13 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
-from lengthwise.experiments.blind.study import Study
+from lengthwise.experiments.blind.study import BlindStudy
 
 INDEX = "files.json"
 """Path of every result file, relative to the study's folder, and its SHA-256."""
 
 
-def cell_path(study: Study, table: str, name: str, encoding: str, rung: int) -> Path:
+def cell_path(study: BlindStudy, table: str, name: str, encoding: str, rung: int) -> Path:
     """Where the result of one rung (from 1) of one cell is."""
     folder = "cells" if table == "languages" else table
     return study.folder / folder / f"{slug(name)}-{encoding}-rung{rung}.json"
@@ -30,7 +30,7 @@ def slug(name: str) -> str:
     return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
-def read_cell(study: Study, path: Path) -> dict[str, Any] | None:
+def read_cell(study: BlindStudy, path: Path) -> dict[str, Any] | None:
     """The result in a file, or None if there is none; raises `LengthwiseError` for that of another study."""
     if not path.exists():
         return None
@@ -40,14 +40,14 @@ def read_cell(study: Study, path: Path) -> dict[str, Any] | None:
     return values
 
 
-def write_cell(study: Study, path: Path, values: Mapping[str, Any], *, listed: bool = True) -> None:
+def write_cell(study: BlindStudy, path: Path, values: Mapping[str, Any], *, listed: bool = True) -> None:
     """Write a result file whole and, if ``listed``, enter it in the index, which one process at a time may do."""
     write_json(path, {"preregistration": study.sha256, **values}, dense=True)
     if listed:
         list_cells(study, [path])
 
 
-def list_cells(study: Study, paths: Iterable[Path]) -> None:
+def list_cells(study: BlindStudy, paths: Iterable[Path]) -> None:
     """Enter those result files that exist in the index, which one process at a time may do."""
     index = read_index(study.folder)
     there = {path.relative_to(study.folder).as_posix(): _digest(path) for path in paths if path.exists()}
@@ -63,7 +63,7 @@ def read_index(folder: Path) -> dict[str, str]:
     return dict(read_json(path, what="list of result files")) if path.exists() else {}
 
 
-def check_files(study: Study) -> None:
+def check_files(study: BlindStudy) -> None:
     """Raise a `LengthwiseError` if a listed result file is missing or changed, or one is not listed."""
     index = read_index(study.folder)
     for name, expected in index.items():

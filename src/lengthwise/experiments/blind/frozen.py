@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.files import read_json
-from lengthwise.experiments.blind.study import Study, read_study
+from lengthwise.experiments.blind.study import BlindStudy, read_study
 
 FOLDER = Path(str(files("lengthwise"))) / "experiments" / "blind" / "frozen"
 RELIABILITY = "reliability.json"
 
 
-def frozen_study() -> Study:
+def frozen_study() -> BlindStudy:
     """The committed preregistration."""
     return read_study(FOLDER)
 

@@ -9,21 +9,19 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, OutOfTimeError
 from lengthwise.experiments.blind.cells import cell_path, read_cell
 from lengthwise.experiments.blind.run import run_cell
-from lengthwise.experiments.blind.study import Entry, Study, read_study
+from lengthwise.experiments.blind.study import BlindStudy, StudyEntry, read_study
 from lengthwise.experiments.workers import run_processes
 from lengthwise.training.threads import use_one_thread_per_job
 
 Note = Callable[[str], None]
 
 
-class OutOfTimeError(Exception):
-    """The time given for training is used up."""
-
-
-def run_encodings(study: Study, work: Path, encodings: Sequence[str], *, budget: float, jobs: int, note: Note) -> None:
+def run_encodings(
+    study: BlindStudy, work: Path, encodings: Sequence[str], *, budget: float, jobs: int, note: Note
+) -> None:
     """Climb the ladder with every entry of ``study`` under each encoding for ``budget`` seconds.
 
     What is not finished by then is resumed by the next call. With ``jobs`` above 1 every encoding has a process of its
@@ -40,7 +38,7 @@ def run_encodings(study: Study, work: Path, encodings: Sequence[str], *, budget:
         note(line)
 
 
-def climb(study: Study, work: Path, encoding: str, budget: float, note: Note) -> None:
+def climb(study: BlindStudy, work: Path, encoding: str, budget: float, note: Note) -> None:
     """Climb the ladder with every entry under one encoding, for so many seconds."""
 
     ends = time.monotonic() + budget
@@ -63,7 +61,9 @@ def climb(study: Study, work: Path, encoding: str, budget: float, note: Note) ->
             return
 
 
-def _left(study: Study, entry: Entry, encoding: str, began: tuple[float, int], last: tuple[int, float]) -> str:
+def _left(
+    study: BlindStudy, entry: StudyEntry, encoding: str, began: tuple[float, int], last: tuple[int, float]
+) -> str:
     """What is missing of the rung at work, in words, with the time that it takes at the speed so far."""
     number = 1
     while number < len(study.ladder):

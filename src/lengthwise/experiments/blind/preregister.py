@@ -11,7 +11,7 @@ from lengthwise.experiments.blind.comparison import rivals, scoring
 from lengthwise.experiments.blind.features import features
 from lengthwise.experiments.blind.ladder import BINS, ENCODINGS, LADDER, TRAINED
 from lengthwise.experiments.blind.run import FIT, FIT_WORDS, NEEDED, PROBE_WORDS
-from lengthwise.experiments.blind.study import Study, write_study
+from lengthwise.experiments.blind.study import BlindStudy, write_study
 from lengthwise.experiments.blind.variants import variant
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.named import LANGUAGES
@@ -75,7 +75,7 @@ def preregistration() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def freeze(folder: Path) -> Study:
+def freeze(folder: Path) -> BlindStudy:
     """Write the preregistration to ``folder``; raises `LengthwiseError` if another one is there."""
     return write_study(folder, preregistration())
 

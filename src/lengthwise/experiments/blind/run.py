@@ -12,7 +12,7 @@ from lengthwise.core.files import locked
 from lengthwise.experiments.blind.cells import cell_path, list_cells, read_cell, slug, write_cell
 from lengthwise.experiments.blind.ladder import BINS, TRAINED, position_scheme
 from lengthwise.experiments.blind.measure import measure
-from lengthwise.experiments.blind.study import Entry, Study
+from lengthwise.experiments.blind.study import BlindStudy, StudyEntry
 from lengthwise.experiments.blind.training import TrainedSeed, train_rung
 from lengthwise.experiments.blind.words import SIZE, adversarial_batches, uniform_batches
 from lengthwise.experiments.provenance import provenance
@@ -25,12 +25,12 @@ NEEDED = 4
 
 Note = Callable[[str], None]
 """Called with one line about what is going on."""
-CellRunner = Callable[[Study, str, Sequence[tuple[Entry, str]], Path, Note], None]
+CellRunner = Callable[[BlindStudy, str, Sequence[tuple[StudyEntry, str]], Path, Note], None]
 """Runs cells of a table; called with the folder for work that is not finished, too."""
 
 
 def run_study(
-    study: Study,
+    study: BlindStudy,
     table: str,
     work: Path,
     *,
@@ -63,9 +63,9 @@ def run_study(
 
 
 def run_cell(
-    study: Study,
+    study: BlindStudy,
     table: str,
-    entry: Entry,
+    entry: StudyEntry,
     encoding: str,
     work: Path,
     note: Note = lambda line: None,
@@ -88,8 +88,8 @@ def run_cell(
 
 
 def run_rung(
-    study: Study,
-    entry: Entry,
+    study: BlindStudy,
+    entry: StudyEntry,
     encoding: str,
     number: int,
     work: Path,
@@ -141,7 +141,7 @@ def _fits(result: dict[str, Any]) -> str:
     return f"{result['fitted']} of {len(rates)} seeds fitted ({', '.join(rates)})"
 
 
-def _work_folder(work: Path, entry: Entry, encoding: str, number: int) -> Path:
+def _work_folder(work: Path, entry: StudyEntry, encoding: str, number: int) -> Path:
     return work / f"{slug(entry.name)}-{encoding}-rung{number}"
 
 
@@ -157,7 +157,7 @@ def _in_distribution(seed: TrainedSeed, found: dict[str, Any] | None) -> dict[st
     }
 
 
-def _measure_long(entry: Entry, scheme: Any, trained: Sequence[TrainedSeed], seeds: list[dict[str, Any]]) -> None:
+def _measure_long(entry: StudyEntry, scheme: Any, trained: Sequence[TrainedSeed], seeds: list[dict[str, Any]]) -> None:
     """Add the long lengths to every seed: by bin, uniform words and, where there are pairs, adversarial ones."""
     for low, high in BINS:
         words = {

@@ -21,7 +21,7 @@ TABLES = ("languages", "published")
 
 
 @dataclass(frozen=True)
-class Entry:
+class StudyEntry:
     """One language or task of a study, and what the decision procedure says of it by encoding."""
 
     name: str
@@ -32,7 +32,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Study:
+class BlindStudy:
     """What a preregistration says; ``sha256`` is that of its content."""
 
     folder: Path
@@ -54,10 +54,10 @@ class Study:
         """``nope`` and ``ape``, or what a user's list asks for."""
         return list(self.content["encodings"])
 
-    def entries(self, table: str = "languages") -> list[Entry]:
+    def entries(self, table: str = "languages") -> list[StudyEntry]:
         """The languages or tasks of one table, in the order in which they are trained."""
         return [
-            Entry(item["name"], TASKS.build(item["task"]), item["predicted"], item["features"], item["expression"])
+            StudyEntry(item["name"], TASKS.build(item["task"]), item["predicted"], item["features"], item["expression"])
             for item in self.content[table]
         ]
 
@@ -67,7 +67,7 @@ def sha256(content: Any) -> str:
     return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 
-def write_study(folder: Path, content: Mapping[str, Any]) -> Study:
+def write_study(folder: Path, content: Mapping[str, Any]) -> BlindStudy:
     """Write the preregistration, which must not exist with another content."""
     path = folder / FILE
     mine = {"sha256": sha256(content), "content": dict(content)}
@@ -79,7 +79,7 @@ def write_study(folder: Path, content: Mapping[str, Any]) -> Study:
     return read_study(folder)
 
 
-def read_study(folder: Path) -> Study:
+def read_study(folder: Path) -> BlindStudy:
     """Read the preregistration of ``folder``; raises `LengthwiseError` if its content is not what its hash says."""
     path = folder / FILE
     values = read_json(path, what="preregistration")
@@ -87,4 +87,4 @@ def read_study(folder: Path) -> Study:
         raise LengthwiseError(f"{path} is no preregistration: it needs 'sha256' and 'content'")
     if sha256(values["content"]) != values["sha256"]:
         raise LengthwiseError(f"the content of {path} is not what its SHA-256 says; restore the committed file")
-    return Study(folder, values["sha256"], values["content"])
+    return BlindStudy(folder, values["sha256"], values["content"])

@@ -9,7 +9,7 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.experiments.blind.ladder import BINS, TRAINED
 from lengthwise.experiments.blind.preregister import RULES, entry
-from lengthwise.experiments.blind.study import Study, write_study
+from lengthwise.experiments.blind.study import BlindStudy, write_study
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 
@@ -31,7 +31,7 @@ def read_languages(path: Path) -> list[str]:
     return found
 
 
-def user_study(folder: Path, frozen: Study, tasks: Mapping[str, Task], encodings: Sequence[str]) -> Study:
+def user_study(folder: Path, frozen: BlindStudy, tasks: Mapping[str, Task], encodings: Sequence[str]) -> BlindStudy:
     """A study of these languages or tasks, by name, in ``folder``, with ladder, seeds and rules of the frozen one.
 
     Raises `LengthwiseError` if ``folder`` holds another study, or a language has no words where they are needed.

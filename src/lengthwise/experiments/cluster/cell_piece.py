@@ -13,7 +13,7 @@ from typing import Any
 
 from lengthwise.experiments.blind.cells import cell_path, slug
 from lengthwise.experiments.blind.run import run_cell
-from lengthwise.experiments.blind.study import Study, read_study
+from lengthwise.experiments.blind.study import BlindStudy, read_study
 from lengthwise.experiments.cluster.lease import Lease
 from lengthwise.experiments.cluster.piece import Piece, Tell
 from lengthwise.experiments.run_directory import LEASES
@@ -30,7 +30,7 @@ class CellPiece(Piece):
     work: Path
 
     @cached_property
-    def study(self) -> Study:
+    def study(self) -> BlindStudy:
         """The study in ``folder``."""
         return read_study(self.folder)
 

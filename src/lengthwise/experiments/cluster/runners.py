@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.experiments.blind.run import CellRunner, Note
-from lengthwise.experiments.blind.study import Entry, Study
+from lengthwise.experiments.blind.study import BlindStudy, StudyEntry
 from lengthwise.experiments.cluster.cell_piece import CellPiece
 from lengthwise.experiments.cluster.drive import Scheduler, drive
 from lengthwise.experiments.cluster.piece import Piece
@@ -62,7 +62,7 @@ def _ends(piece: SweepPiece) -> list[Event]:
 def cells_on(scheduler: Callable[[], Scheduler]) -> CellRunner:
     """A `CellRunner` with one task for each cell."""
 
-    def run(study: Study, table: str, cells: Sequence[tuple[Entry, str]], work: Path, note: Note) -> None:
+    def run(study: BlindStudy, table: str, cells: Sequence[tuple[StudyEntry, str]], work: Path, note: Note) -> None:
         said: set[tuple[Path, str]] = set()
 
         def watch(piece: Piece, state: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ FILE = "plan.json"
 
 
 @config
-class Setting:
+class ModelSetting:
     """One point of the grid on which every system is tuned."""
 
     layers: int
@@ -43,7 +43,7 @@ class Setting:
         return f"{layers}, lr {self.lr:g}"
 
 
-GRID = (Setting(1, 3e-3, 0.1), Setting(2, 1e-3, 0.1))
+GRID = (ModelSetting(1, 3e-3, 0.1), ModelSetting(2, 1e-3, 0.1))
 """Tried in this order until the first seed fits in distribution; the better of all where none fits."""
 
 
@@ -57,7 +57,7 @@ class Plan:
     tests: tuple[int, ...]
     seeds: int
     steps: int
-    grid: tuple[Setting, ...] = GRID
+    grid: tuple[ModelSetting, ...] = GRID
     width: int = 64
     heads: int = 4
     batch_size: int = 64
@@ -78,7 +78,7 @@ class Plan:
         """The system of this name."""
         return next(system for system in self.systems if system.name == name)
 
-    def experiment(self, system: System, setting: Setting) -> Experiment:
+    def experiment(self, system: System, setting: ModelSetting) -> Experiment:
         """What is trained: seeds share one schedule of lengths, and every system sees the same number of strings."""
         made = default_experiment(
             self.built_task, system.scheme, system.encoding, max_length=self.max_length, test_lengths=self.tests

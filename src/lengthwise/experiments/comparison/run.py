@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.files import locked
 from lengthwise.experiments.comparison.plan import FEWEST_STEPS, MAX_LENGTH, Plan, default_tests, read_plan, steps_for
 from lengthwise.experiments.comparison.stages import results_of, time_steps, train_others, tune, tuning_file
@@ -38,10 +38,6 @@ class Budget:
 
 
 DEFAULT_BUDGET = Budget()
-
-
-class OutOfTimeError(Exception):
-    """The budget is used up."""
 
 
 @dataclass(frozen=True)

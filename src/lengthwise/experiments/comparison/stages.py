@@ -9,7 +9,7 @@ from pathlib import Path
 from lengthwise.core.errors import TrainingDivergedError
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import RunResult
-from lengthwise.experiments.comparison.plan import Plan, Setting, read_plan
+from lengthwise.experiments.comparison.plan import ModelSetting, Plan, read_plan
 from lengthwise.experiments.comparison.systems import System
 from lengthwise.experiments.events import Event, Report
 from lengthwise.experiments.experiment import Experiment
@@ -79,7 +79,7 @@ def tune(folder: Path, job: Job, tell: Tell) -> None:
         _measure(folder, plan.experiment(system, setting), job, tell)
 
 
-def chosen_setting(folder: Path, plan: Plan, system: System) -> Setting | None:
+def chosen_setting(folder: Path, plan: Plan, system: System) -> ModelSetting | None:
     """The setting that tuning chose; None where it has not ended or every training diverged."""
     path = tuning_file(folder, system)
     if not path.exists():

@@ -17,7 +17,7 @@ from lengthwise.positions.schemes.base import SCHEMES, PositionScheme
 
 @SCHEMES.register("abacus")
 @config
-class Abacus(PositionScheme):
+class AbacusScheme(PositionScheme):
     """Place p gets the id p + κ, with κ uniform in 0..``offset`` for each sequence in training, and 0 at test.
 
     No id above the longest training place + ``offset`` is ever trained, so that lengths beyond are out of reach. As
@@ -44,6 +44,6 @@ class Abacus(PositionScheme):
             ids[:, :, level] = np.where(own > 0, own + offsets, 0)
         return ids
 
-    def for_evaluation(self) -> Abacus:
+    def for_evaluation(self) -> AbacusScheme:
         """The places themselves."""
         return dataclasses.replace(self, offset=0)

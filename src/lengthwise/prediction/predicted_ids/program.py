@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from lengthwise.crasp.program.spelling import quote
-from lengthwise.prediction.predicted_ids.rule import IdRule, IdRules
+from lengthwise.prediction.predicted_ids.rule import IdRules, NextIdRule
 
 
-def id_rule_text(rules: Mapping[str, IdRule], names: Sequence[str], ids: int) -> str:
+def id_rule_text(rules: Mapping[str, NextIdRule], names: Sequence[str], ids: int) -> str:
     """The program over tokens ``names`` and ids below ``ids``, where ``rules`` maps each token to its rule.
 
     A rule for one token (kind ``token``) names it by its place in ``names``. Slots are left out: a token in a slot is a
@@ -57,7 +57,7 @@ def certificate(found: IdRules) -> dict[str, Any]:
     }
 
 
-def _next(rule: IdRule, names: Sequence[str], current: int, v: int, ids: int) -> str:
+def _next(rule: NextIdRule, names: Sequence[str], current: int, v: int, ids: int) -> str:
     """When the rule gives the id v after the token ``current``."""
     match rule.kind:
         case "this":

@@ -31,7 +31,7 @@ Kind = Literal["this", "next", "none", "same id", "same token", "token"]
 
 
 @dataclass(frozen=True, order=True)
-class IdRule:
+class NextIdRule:
     """One form: the id of an earlier token, which ``kind`` finds, ``offset`` tokens after it.
 
     ``this`` and ``next``: the current token's id, and that plus one; ``none``: "no place". ``same id``: the first token
@@ -99,7 +99,7 @@ class IdRule:
 class IdRules:
     """The rules of a task in order of use, in words, with what they read; ``missing``: the share of ids without one."""
 
-    rules: tuple[IdRule, ...]
+    rules: tuple[NextIdRule, ...]
     texts: tuple[str, ...]
     lengths: tuple[int, ...]
     span: tuple[int, ...]
@@ -141,7 +141,7 @@ def id_rules(task: Task, lengths: tuple[int, ...], *, size: int = 32) -> IdRules
         samples.append((batch, _ids(scheme, task, batch, stream(0, "id rule", "ids", length))))
     right = {rule: _right_after(rule, samples) for rule in _candidates(task, samples)}
     keys = set().union(*(found for found in right.values()))
-    chosen: list[tuple[IdRule, set[Any]]] = []
+    chosen: list[tuple[NextIdRule, set[Any]]] = []
     left = {key for key in keys if any(found.get(key) for found in right.values())}
     hopeless = keys - left
     while left:
@@ -166,7 +166,7 @@ def _predicted(batch: Batch) -> list[int]:
     return [int(t) for t in np.flatnonzero(batch.scored) if (batch.input_ids[:, t] != batch.vocab[EOS]).any()]
 
 
-def _right_after(rule: IdRule, samples: list[tuple[Batch, ndarray]]) -> dict[tuple[int, ...], bool]:
+def _right_after(rule: NextIdRule, samples: list[tuple[Batch, ndarray]]) -> dict[tuple[int, ...], bool]:
     """For every key, whether the rule is right wherever the key occurs before a predicted id."""
     found: dict[tuple[int, ...], bool] = {}
     for batch, ids in samples:
@@ -177,13 +177,13 @@ def _right_after(rule: IdRule, samples: list[tuple[Batch, ndarray]]) -> dict[tup
     return found
 
 
-def _candidates(task: Task, samples: list[tuple[Batch, ndarray]]) -> Iterator[IdRule]:
-    yield IdRule(1, "this")
-    yield IdRule(1, "none")
+def _candidates(task: Task, samples: list[tuple[Batch, ndarray]]) -> Iterator[NextIdRule]:
+    yield NextIdRule(1, "this")
+    yield NextIdRule(1, "none")
     if task.place_rule == "next":
-        yield IdRule(1, "next")
+        yield NextIdRule(1, "next")
     for offset in (1, -1):
-        yield IdRule(2, "same id", offset)
+        yield NextIdRule(2, "same id", offset)
     slots: list[int | None] = [None]
     if len(task.levels) > 1:
         slots += sorted({int(s) for _, ids in samples for s in np.unique(ids[:, :, 1])})
@@ -191,16 +191,16 @@ def _candidates(task: Task, samples: list[tuple[Batch, ndarray]]) -> Iterator[Id
     everywhere = set.intersection(*(set(row) for batch, _ in samples for row in batch.input_ids.tolist()))
     for cost, slot in enumerate(slots):
         for offset in (0, 1):
-            yield IdRule(3 + min(cost, 1), "same token", offset, slot)
+            yield NextIdRule(3 + min(cost, 1), "same token", offset, slot)
             for token in sorted(everywhere):
-                yield IdRule(3 + min(cost, 1), "token", offset, slot, token)
+                yield NextIdRule(3 + min(cost, 1), "token", offset, slot, token)
 
 
 def _described(
     task: Task,
     samples: list[tuple[Batch, ndarray]],
     lengths: tuple[int, ...],
-    chosen: list[tuple[IdRule, set[Any]]],
+    chosen: list[tuple[NextIdRule, set[Any]]],
     hopeless: set[Any],
 ) -> IdRules:
     by_key = {key: rule for rule, keys in chosen for key in keys}
@@ -211,7 +211,10 @@ def _described(
             keys = _key(batch, ids, t - 1)
             total += len(keys)
             missing += sum(key in hopeless for key in keys)
-            for rule in {by_key[key] for key in keys if key in by_key} - {IdRule(1, "this"), IdRule(1, "none")}:
+            for rule in {by_key[key] for key in keys if key in by_key} - {
+                NextIdRule(1, "this"),
+                NextIdRule(1, "none"),
+            }:
                 if rule.kind != "next":
                     rows = [by_key.get(key) == rule for key in keys]
                     where = rule.matches(batch, ids, t - 1)[rows].any(axis=0)

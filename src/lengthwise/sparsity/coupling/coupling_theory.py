@@ -1,14 +1,11 @@
-"""Measures position ids: local coupling, super-tokens, and the coverage of PoSE.
+"""Measures position ids: local coupling, super-tokens, and the ids of PoSE.
 
 Ids are ``[B, T]`` and parents ``[B, T, P]`` (positions, -1 pads), so all functions apply to any task.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
-from math import comb
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -16,7 +13,6 @@ from numpy import ndarray
 
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
-from lengthwise.sparsity.planted.placements import Offsets, Uniform, offset_patterns
 
 
 @dataclass(frozen=True)
@@ -96,54 +92,3 @@ def pose_ids(size: int, length: int, target: int, chunks: int, rng: Rng) -> Int[
     piece = (np.arange(length) >= np.sort(cuts, axis=1)[..., None]).sum(axis=1)
     jumps = np.sort(rng.integers(target - length + 1, size=(size, chunks)), axis=1)
     return np.arange(length) + np.take_along_axis(jumps, piece, axis=1)
-
-
-def pose_covers(pattern: Offsets, length: int, target: int, chunks: int) -> bool:
-    """Whether some PoSE ids give k tokens of a string of ``length`` these id offsets.
-
-    At most chunks - 1 gaps can be stretched, preferably the largest. A stretched gap takes one position, every other
-    its full width.
-    """
-    gaps = sorted(b - a for a, b in pairwise(pattern))
-    stretched = min(chunks - 1, len(gaps))
-    kept = gaps[: len(gaps) - stretched]
-    return pattern[-1] < target and sum(kept) + stretched <= length - 1
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """How many of the offset patterns possible at the target length occur at the training length."""
-
-    k: int
-    length: int
-    target: int
-    chunks: int
-    covered: int
-    patterns: int
-    exact: bool
-
-    @property
-    def share(self) -> float:
-        """The share of covered patterns."""
-        return self.covered / self.patterns
-
-
-def pose_coverage(
-    k: int, length: int, target: int, chunks: int, rng: Rng | None = None, samples: int = 20_000
-) -> Coverage:
-    """Count the covered patterns of k tokens at ``target``: of all C(target - 1, k - 1), or of ``samples`` random ones.
-
-    Without ``rng`` the count is exact; raises `LengthwiseError` beyond 500,000 patterns. With one chunk there is no
-    PoSE.
-    """
-    number = comb(target - 1, k - 1)
-    patterns: Iterable[Offsets]
-    if rng is None:
-        require(number <= 500_000, f"{number} patterns are too many to list; give rng to sample them")
-        patterns, total = offset_patterns(k, target - 1), number
-    else:
-        # Uniform over patterns: the gaps after position 0 are a uniform (k - 1)-subset of 1..target-1.
-        drawn = Uniform(k - 1).sample(samples, target - 1, rng) + 1 if k > 1 else np.zeros((samples, 0), dtype=np.int64)
-        patterns, total = ((0, *row) for row in drawn.tolist()), samples
-    covered = sum(pose_covers(pattern, length, target, chunks) for pattern in patterns)
-    return Coverage(k, length, target, chunks, covered, total, rng is None)

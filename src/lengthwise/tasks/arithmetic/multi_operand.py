@@ -18,7 +18,7 @@ from lengthwise.tasks.base import TASKS, Task
 
 
 @dataclass(frozen=True)
-class Table(Layout):
+class SumLayout(Layout):
     """So many ``operands`` of so many ``digits``; the length is the larger of the two."""
 
     digits: int
@@ -62,19 +62,19 @@ class MultiOperandAddition(Task):
         """More operands than the base would hide a carry."""
         return self.base
 
-    def layout(self, length: int, rng: Rng) -> Table:
+    def layout(self, length: int, rng: Rng) -> SumLayout:
         """Half of the time as many operands as digits, otherwise one of the two is smaller."""
         other = int(rng.integers(2, length + 1))
         shape = int(rng.integers(4))
-        return Table(length, length if shape < 3 else max(1, other - 1), length if shape != 2 else other)
+        return SumLayout(length, length if shape < 3 else max(1, other - 1), length if shape != 2 else other)
 
     def test_layouts(self, length: int) -> list[Layout]:
         """As many operands as digits."""
-        return [Table(length, length, length)]
+        return [SumLayout(length, length, length)]
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is that of the signs, place i + 2 that of significance i."""
-        assert isinstance(layout, Table)
+        assert isinstance(layout, SumLayout)
         n, m, zero = layout.digits, layout.operands, self.vocab["0"]
         numbers = rng.integers(self.base, size=(m, n, seq.size), dtype=np.int64)
         extra = extra_digits(m, self.base)

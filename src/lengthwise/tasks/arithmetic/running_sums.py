@@ -13,7 +13,7 @@ from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.arithmetic.digits import DIGITS, carried, digits_of, number
-from lengthwise.tasks.arithmetic.multi_operand import MultiOperandAddition, Table, extra_digits, read_operands
+from lengthwise.tasks.arithmetic.multi_operand import MultiOperandAddition, SumLayout, extra_digits, read_operands
 from lengthwise.tasks.base import TASKS
 
 
@@ -46,7 +46,7 @@ class RunningSums(MultiOperandAddition):
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Operand j (from 1) has place j on the second level, sum j has j + 1 with the ``>`` before it, ``=`` m + 1."""
-        assert isinstance(layout, Table)
+        assert isinstance(layout, SumLayout)
         n, m, zero = layout.digits, layout.operands, self.vocab["0"]
         numbers = rng.integers(self.base, size=(m, n, seq.size), dtype=np.int64)
         width = n + extra_digits(m, self.base)

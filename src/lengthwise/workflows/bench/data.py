@@ -9,13 +9,13 @@ from lengthwise.core.rng import stream
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
 from lengthwise.tasks.variable_assignment import VariableAssignment
-from lengthwise.workflows.bench.measure import Comparison, Effort
+from lengthwise.workflows.bench.measure import BenchRow, Effort
 
 ROWS = 256
 """Sequences of one layout written together."""
 
 
-def rows(effort: Effort) -> Iterator[Comparison]:
+def rows(effort: Effort) -> Iterator[BenchRow]:
     """Addition up to 30 digits, variable assignment up to 8 lines."""
     groups = 10 if effort.quick else 60
     plain_count = groups * 20
@@ -29,7 +29,7 @@ def rows(effort: Effort) -> Iterator[Comparison]:
                 lambda repeat, plain=plain, longest=longest: plain(plain_count, longest, repeat),
             ]
         )
-        yield Comparison.of(
+        yield BenchRow.of(
             name, "sequences/s", groups * ROWS / ours, plain_count / baseline, "plain Python generator",
             f"one core, {ROWS} sequences of one layout at a time",
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lengthwise.crasp.decide.decision import decide
-from lengthwise.workflows.bench.measure import Comparison, Effort
+from lengthwise.workflows.bench.measure import BenchRow, Effort
 
 EXPRESSIONS = (
     "(ab)*",
@@ -25,14 +25,14 @@ EXPRESSIONS = (
 """Published languages, spelled so that both parsers read them."""
 
 
-def rows(effort: Effort) -> Iterator[Comparison]:
+def rows(effort: Effort) -> Iterator[BenchRow]:
     """One comparison on thirteen published languages, skipped where automata-lib is not installed."""
     name, against = f"decide {len(EXPRESSIONS)} languages", "automata-lib, minimal DFAs only"
     try:
         from automata.fa.dfa import DFA
         from automata.fa.nfa import NFA
     except ImportError:
-        yield Comparison(name, "ms", against=against, skipped="needs automata-lib; run: pip install automata-lib")
+        yield BenchRow(name, "ms", against=against, skipped="needs automata-lib; run: pip install automata-lib")
         return
 
     expressions = [(regex, "".join(sorted({letter for letter in regex if letter.isalnum()}))) for regex in EXPRESSIONS]
@@ -46,7 +46,7 @@ def rows(effort: Effort) -> Iterator[Comparison]:
             DFA.from_nfa(NFA.from_regex(source, input_symbols=set(alphabet)), minify=True)
 
     mine, theirs = effort.seconds([ours, library])
-    yield Comparison.of(
+    yield BenchRow.of(
         name, "ms", 1e3 * mine, 1e3 * theirs, against,
         "ours also decides four fragments under two end conventions",
     )  # fmt: skip

@@ -21,14 +21,14 @@ from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.workflows.bench import gpt2
-from lengthwise.workflows.bench.measure import Comparison, Effort
+from lengthwise.workflows.bench.measure import BenchRow, Effort
 
 MODEL = ModelConfig(4, 4, 256, norm="layer", bias=True, qk_norm=False, init="fan_in")
 SMALL = ModelConfig(1, 2, 32, norm="layer", bias=True, qk_norm=False, init="fan_in")
 DIGITS, ROOM = 10, 511
 
 
-def rows(effort: Effort) -> Iterator[Comparison]:
+def rows(effort: Effort) -> Iterator[BenchRow]:
     """256 prompts, 200 new tokens."""
     size, steps = (4, 10) if effort.quick else (256, 200)
     config = SMALL if effort.quick else MODEL
@@ -45,7 +45,7 @@ def rows(effort: Effort) -> Iterator[Comparison]:
     try:
         theirs = as_gpt2(plain)
     except ImportError:
-        yield Comparison(name, "tokens/s", against="transformers generate", skipped=gpt2.NEEDS)
+        yield BenchRow(name, "tokens/s", against="transformers generate", skipped=gpt2.NEEDS)
     else:
 
         def baseline(repeat: int) -> torch.Tensor:
@@ -57,7 +57,7 @@ def rows(effort: Effort) -> Iterator[Comparison]:
 
         same = float((ours(0) == baseline(0)).all(dim=1).float().mean())
         mine, other = effort.seconds([ours, baseline])
-        yield Comparison.of(
+        yield BenchRow.of(
             name, "tokens/s", tokens / mine, tokens / other, "transformers generate, same weights",
             f"{same:.1%} of rows have the same tokens",
         )  # fmt: skip
@@ -75,7 +75,7 @@ def rows(effort: Effort) -> Iterator[Comparison]:
 
     base, *times = effort.seconds([ours, coupled, predicted])
     for kind, time in zip(others, times, strict=True):
-        yield Comparison.of(f"{name}, {kind} ids", "tokens/s", tokens / time, tokens / base, "ours, plain ids")
+        yield BenchRow.of(f"{name}, {kind} ids", "tokens/s", tokens / time, tokens / base, "ours, plain ids")
 
 
 def prompts(scheme: PositionScheme, size: int) -> tuple[torch.Tensor, torch.Tensor]:

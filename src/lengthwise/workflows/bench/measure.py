@@ -14,7 +14,7 @@ Clock = Literal["wall", "cpu"]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BenchRow:
     """One comparison of ours with a baseline.
 
     ``ratio`` is above 1 where ours is better, for costs (less is better) as for speeds. ``skipped`` holds the reason
@@ -31,7 +31,7 @@ class Comparison:
     skipped: str = ""
 
     @classmethod
-    def of(cls, name: str, unit: str, ours: float, baseline: float, against: str, note: str = "") -> Comparison:
+    def of(cls, name: str, unit: str, ours: float, baseline: float, against: str, note: str = "") -> BenchRow:
         """From two measurements. Units that end in ``/s`` are better when larger, all others when smaller."""
         larger = unit.endswith("/s")
         ratio = ours / baseline if larger else baseline / ours

@@ -10,12 +10,12 @@ from typing import Any
 
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.experiments.provenance import provenance
-from lengthwise.workflows.bench.measure import Comparison, Effort
+from lengthwise.workflows.bench.measure import BenchRow, Effort
 
 AREAS = ("data", "train", "seeds", "generate", "decide")
 
 
-def run_bench(area: str, effort: Effort, *, on_row: Callable[[Comparison], None] | None = None) -> dict[str, Any]:
+def run_bench(area: str, effort: Effort, *, on_row: Callable[[BenchRow], None] | None = None) -> dict[str, Any]:
     """Measure one area, or ``all``: ``{"results": [...], "machine": {...}, ...}``.
 
     Raises `UnknownNameError` for an unknown area.

@@ -11,12 +11,12 @@ from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
-from lengthwise.workflows.bench.measure import Comparison, Effort
+from lengthwise.workflows.bench.measure import BenchRow, Effort
 
 SEEDS = 16
 
 
-def rows(effort: Effort) -> Iterator[Comparison]:
+def rows(effort: Effort) -> Iterator[BenchRow]:
     """The two sizes of the smallest published models."""
     steps = 1 if effort.quick else 4
     for layers, width in ((1, 16), (2, 64)):
@@ -33,7 +33,7 @@ def rows(effort: Effort) -> Iterator[Comparison]:
                 together.step(repeat * steps + step)
 
         single, stacked = (seconds / steps for seconds in effort.seconds([one, many]))
-        yield Comparison.of(
+        yield BenchRow.of(
             f"seeds: {SEEDS} of {layers} layer(s) × {width}", "ms/step", 1e3 * stacked, 1e3 * SEEDS * single,
             "one by one", f"{stacked / single:.1f} times one seed",
         )  # fmt: skip

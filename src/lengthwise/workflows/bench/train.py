@@ -21,7 +21,7 @@ from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 from lengthwise.workflows.bench import gpt2
 from lengthwise.workflows.bench.baseline_process import BaselineProcess
-from lengthwise.workflows.bench.measure import Comparison, Effort
+from lengthwise.workflows.bench.measure import BenchRow, Effort
 
 STEPS = 4
 """Steps of one timed repeat, which are the same in each."""
@@ -83,7 +83,7 @@ class EveryToken(TaskSetup):
         ]  # fmt: skip
 
 
-def rows(effort: Effort) -> Iterator[Comparison]:
+def rows(effort: Effort) -> Iterator[BenchRow]:
     """For each case: equal precision, best of each, every token scored, and the parts of the gain."""
     for case in QUICK if effort.quick else CASES:
         yield from _case(case, effort)
@@ -111,11 +111,11 @@ def _repeated(step: Callable[[int], object], steps: int) -> Callable[[int], obje
     return lambda repeat: [step(index) for index in range(steps)]
 
 
-def _case(case: Case, effort: Effort) -> Iterator[Comparison]:
+def _case(case: Case, effort: Effort) -> Iterator[BenchRow]:
     try:
         import transformers  # noqa: F401
     except ImportError:
-        yield Comparison(case.name, "tokens/s", against=AGAINST, skipped=gpt2.NEEDS)
+        yield BenchRow(case.name, "tokens/s", against=AGAINST, skipped=gpt2.NEEDS)
         return
     steps = 2 if effort.quick else STEPS
     ours = {key: case.trainer(key[0], every_token=key[1] == "all") for key in KEYS}
@@ -137,7 +137,7 @@ def _case(case: Case, effort: Effort) -> Iterator[Comparison]:
             ("float32", mine["float32", scored], theirs["float32", scored]),
             ("best precision of each", best(mine, scored), best(theirs, scored)),
         ):
-            yield Comparison.of(f"{case.name}, {name}{label}", "tokens/s", first, second, AGAINST)
+            yield BenchRow.of(f"{case.name}, {name}{label}", "tokens/s", first, second, AGAINST)
     parts = (
         ("padding and loop", mine["float32", "all"], theirs["float32", "all"], AGAINST),
         ("only scored tokens", mine["float32", "scored"], mine["float32", "all"], "ours, every token"),
@@ -146,10 +146,10 @@ def _case(case: Case, effort: Effort) -> Iterator[Comparison]:
     )
     note = f"padding is {1 - real / width:.0%} of the baseline's tokens"
     for name, first, second, against in parts:
-        yield Comparison.of(f"{case.name}: gain from {name}", "tokens/s", first, second, against, note)
+        yield BenchRow.of(f"{case.name}: gain from {name}", "tokens/s", first, second, against, note)
 
 
-def _matmul_share(case: Case, effort: Effort) -> Comparison:
+def _matmul_share(case: Case, effort: Effort) -> BenchRow:
     """Floating-point operations of a training step that scores every token, against a large float32 product's."""
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -162,6 +162,6 @@ def _matmul_share(case: Case, effort: Effort) -> Comparison:
     ours, peak = counter.get_total_flops() / step / 1e9, 2 * size**3 / product / 1e9
     if peak <= 0:
         raise LengthwiseError("the clock did not advance during a matrix product; use --clock wall")
-    return Comparison.of(
+    return BenchRow.of(
         f"{case.name}: float32 operations", "GFLOP/s", ours, peak, f"one {size}³ product", f"{ours / peak:.0%} of it"
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lengthwise.experiments.blind.study import Entry
+from lengthwise.experiments.blind.study import StudyEntry
 
 Row = Mapping[str, Any]
 Answers = dict[tuple[str, str], bool]
@@ -22,16 +22,16 @@ class Rival:
 
     name: str
     text: str
-    score: Callable[[Entry, Row], float | None]
-    cut: Callable[[Sequence[Entry]], float]
+    score: Callable[[StudyEntry, Row], float | None]
+    cut: Callable[[Sequence[StudyEntry]], float]
 
-    def scores(self, entries: Sequence[Entry], rows: Sequence[Row]) -> Scores:
+    def scores(self, entries: Sequence[StudyEntry], rows: Sequence[Row]) -> Scores:
         """Of all cells for which the rival says something."""
         by_name = {entry.name: entry for entry in entries}
         found = {key(row): self.score(by_name[row["language"]], row) for row in rows}
         return {cell: value for cell, value in found.items() if value is not None}
 
-    def answers(self, entries: Sequence[Entry], rows: Sequence[Row]) -> Answers:
+    def answers(self, entries: Sequence[StudyEntry], rows: Sequence[Row]) -> Answers:
         """Yes where the score reaches the cut."""
         cut = self.cut(entries)
         return {cell: value >= cut for cell, value in self.scores(entries, rows).items()}
@@ -47,32 +47,32 @@ def our_answers(rows: Sequence[Row]) -> Answers:
     return {key(row): row["predicted"] == "yes" for row in rows if row["predicted"] in ("yes", "no")}
 
 
-def _half(entries: Sequence[Entry]) -> float:
+def _half(entries: Sequence[StudyEntry]) -> float:
     return 0.5
 
 
-def _feature(name: str, sign: int = 1) -> Callable[[Entry, Row], float | None]:
-    def score(entry: Entry, row: Row) -> float | None:
+def _feature(name: str, sign: int = 1) -> Callable[[StudyEntry, Row], float | None]:
+    def score(entry: StudyEntry, row: Row) -> float | None:
         return sign * float(entry.features[name]) if name in entry.features else None
 
     return score
 
 
-def _median(name: str) -> Callable[[Sequence[Entry]], float]:
-    def cut(entries: Sequence[Entry]) -> float:
+def _median(name: str) -> Callable[[Sequence[StudyEntry]], float]:
+    def cut(entries: Sequence[StudyEntry]) -> float:
         values = [entry.features[name] for entry in entries if name in entry.features]
         return -float(statistics.median(values)) if values else 0.0
 
     return cut
 
 
-def _early(entry: Entry, row: Row) -> float | None:
+def _early(entry: StudyEntry, row: Row) -> float | None:
     """The fourth best of five seeds."""
     early = row["early_fit"]
     return None if early is None else sorted(early["by_seed"], reverse=True)[:4][-1]
 
 
-def _first_rung(entry: Entry, row: Row) -> float | None:
+def _first_rung(entry: StudyEntry, row: Row) -> float | None:
     return None if row["rung"] is None else -float(row["rung"] if row["status"] == "decided" else row["rung"] + 1)
 
 

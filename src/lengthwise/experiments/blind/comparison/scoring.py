@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from lengthwise.experiments.blind.cells import cell_path, read_cell
-from lengthwise.experiments.blind.study import Entry, Study
+from lengthwise.experiments.blind.study import BlindStudy, StudyEntry
 
 CUT = 0.70
 """Score from which on a cell generalizes."""
@@ -21,7 +21,7 @@ WordSet = Literal["lower", "uniform", "adversarial"]
 """The lower accuracy of the two sets, or one of them."""
 
 
-def cell_row(study: Study, table: str, entry: Entry, encoding: str) -> dict[str, Any]:
+def cell_row(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) -> dict[str, Any]:
     """One cell of the table from its result files; ``not run`` if its ladder has not been climbed to an end."""
     results = _results(study, table, entry, encoding)
     last = results[-1] if results else None
@@ -70,7 +70,7 @@ def seed_score(seed: Mapping[str, Any], name: str = DECIDING, words: WordSet = "
     return min(rates, default=None)
 
 
-def _results(study: Study, table: str, entry: Entry, encoding: str) -> list[dict[str, Any]]:
+def _results(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) -> list[dict[str, Any]]:
     """The result files of a cell, rung by rung, up to the one that speaks."""
     results: list[dict[str, Any]] = []
     for number in range(1, len(study.ladder) + 1):
@@ -103,7 +103,7 @@ def _rates(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _early(result: Mapping[str, Any], study: Study) -> dict[str, Any]:
+def _early(result: Mapping[str, Any], study: BlindStudy) -> dict[str, Any]:
     """Accuracy in distribution of each seed after half of the first rung's steps; 0 for one that had diverged."""
     half = str(study.ladder[0].steps // 2)
     return {"by_seed": [seed["fit_by_step"].get(half, 0.0) for seed in result["seeds"]]}

@@ -9,10 +9,10 @@ from lengthwise.experiments.blind.cells import check_files
 from lengthwise.experiments.blind.comparison import compare
 from lengthwise.experiments.blind.comparison.rivals import RIVALS, Answers, Row, our_answers
 from lengthwise.experiments.blind.comparison.scoring import CUT, CUTS, DECIDING, cell_row, cell_score, is_right
-from lengthwise.experiments.blind.study import Study
+from lengthwise.experiments.blind.study import BlindStudy
 
 
-def table(study: Study, name: str = "languages", encodings: Sequence[str] | None = None) -> dict[str, Any]:
+def table(study: BlindStudy, name: str = "languages", encodings: Sequence[str] | None = None) -> dict[str, Any]:
     """All cells, our predictor and the rivals on the decided ones, as JSON values.
 
     Raises `LengthwiseError` if a result file is missing, was changed, or is of another study.
