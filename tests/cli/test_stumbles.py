@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -152,31 +151,6 @@ def test_control_c_says_that_the_same_command_goes_on(terminal: Terminal, monkey
     monkeypatch.setattr("lengthwise.experiments.sweep.sweep", interrupt)
     answer = terminal(*RUN)
     assert answer.err.strip() == "interrupted; give the same command again to go on"
-
-
-class _FakeRun:
-    def __init__(self, log: list[Any], settings: dict[str, Any]) -> None:
-        self.written, self.settings = log, settings
-
-    def log(self, values: dict[str, float]) -> None:
-        self.written.append(values)
-
-    def finish(self) -> None:
-        self.written.append("finished")
-
-
-def test_progress_goes_to_a_service_on_request(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    written: list[Any] = []
-    fake = types.ModuleType("wandb")
-    fake.init = lambda **settings: _FakeRun(written, settings)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "wandb", fake)
-    words = ["--set", "training.steps=10", "--set", "training.probe_every=10", "--seeds", "1", "--out", tmp_path]
-    assert terminal(*RUN, *words, "--log-to", "wandb").code == 0
-    assert any("loss" in values for values in written[:-1])
-    assert any("in distribution" in values for values in written[:-1])
-    assert written[-1] == "finished"
 
 
 @pytest.mark.parametrize("service", ["wandb", "tensorboard"])
