@@ -41,19 +41,23 @@ def default_experiment(
 
     One layer where ids are coupled, three otherwise: what takes one hop of attention under coupled ids takes several
     under plain ones. A scheme given by name gets as many ids as the longest test needs; one given as an object is
-    taken as it is. Raises `LengthwiseError` if the task has no instances of these lengths.
+    taken as it is. An encoding that is local sees differences of near ids alone: ids are then blocks without a jump,
+    and scores do not grow with the length. Raises `LengthwiseError` if the task has no instances of these lengths.
     """
     require(max_length >= 1, f"max_length must be at least 1, got {max_length}; give the longest training length")
     tests = tuple(test_lengths) if test_lengths is not None else default_tests(task, max_length)
+    encoding = ENCODINGS.build(encoding)
     if isinstance(scheme, str):
         scheme = roomy_scheme(task, scheme, max(*tests, max_length))
+        if encoding.local and isinstance(scheme, Coupled) and scheme.draw == "pose":
+            scheme = dataclasses.replace(scheme, draw="contiguous")
     coupled = scheme.uses_places
     tokens = _tokens(task, max_length)
     return Experiment(
         task,
         scheme,
-        ENCODINGS.build(encoding),
-        ModelConfig(layers=1 if coupled else 3, heads=4, width=128, log_length=max(8, tokens)),
+        encoding,
+        ModelConfig(layers=1 if coupled else 3, log_length=None if encoding.local else max(8, tokens)),
         TrainingConfig(max_length=max_length, steps=steps, lr=2e-3 if coupled else 1e-3, stop_when_fitted=not coupled),
         EvaluationConfig(lengths=tests),
     )
@@ -149,6 +153,8 @@ def default_recipe(task: Task, preset: str = "quick") -> Recipe:
     coupled = coupled_name(task)
     named = {"coupled": "coupled ids, given", "predictive-coupling": "coupled ids, predicted"}
     systems = [] if coupled is None else [(named[coupled], coupled, "learned")]
+    if coupled == "coupled":
+        systems.append(("coupled ids, given, local bias", coupled, "local-bias"))
     systems += [
         ("no positions", "sequential", "nope"),
         ("learned positions, random start", "random-start", "learned"),

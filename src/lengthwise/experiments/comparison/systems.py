@@ -45,7 +45,7 @@ STANDARD = (
     System("sequential", "alibi"),
     System("sequential", "fire"),
 )
-"""What is compared without ``--systems``, after the coupled system where the task states places."""
+"""What is compared without ``--systems``, after the coupled systems where the task states places."""
 
 
 def coupled_system(task: Task) -> System | None:
@@ -70,9 +70,12 @@ def places_follow_from_layout(task: Task) -> bool:
 
 
 def standard_systems(task: Task) -> tuple[System, ...]:
-    """The coupled system, if the task has one, and `STANDARD`."""
+    """The coupled system, if the task has one, the same with a local bias where ids are given, and `STANDARD`."""
     coupled = coupled_system(task)
-    return ((coupled,) if coupled is not None else ()) + STANDARD
+    if coupled is None:
+        return STANDARD
+    local = (System("coupled", "local-bias"),) if coupled.scheme == "coupled" else ()
+    return (*local, coupled, *STANDARD)
 
 
 def sensible_systems(task: Task) -> tuple[System, ...]:

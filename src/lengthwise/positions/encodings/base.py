@@ -27,6 +27,8 @@ class EncodingSpec(ABC):
     translation_invariant: ClassVar[bool] = True
     """Whether attention stays the same when one number is added to all ids."""
 
+    local: ClassVar[bool] = False
+    """Whether attention reaches near ids alone, so that log-length scaling has nothing to make up for."""
     extends_rope: ClassVar[bool] = False
     """Whether a model trained with RoPE can take the encoding over without training, to read longer contexts."""
 

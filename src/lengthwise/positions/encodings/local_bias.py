@@ -19,6 +19,7 @@ class LocalBias(EncodingSpec):
     """A learned bias per signed distance of near ids; far ids get no attention. Shared by the layers."""
 
     summary = "attention to near ids alone, with a learned bias per signed distance"
+    local = True
 
     window: AtLeast0 = 4
     """The largest distance of ids that attention bridges; at least the task's span (``lengthwise show``)."""
