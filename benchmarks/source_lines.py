@@ -1,9 +1,9 @@
 """How long the source is, package by package, against the commit before the redesign, feature by feature.
 
 A line counts for a feature if what it belongs to did not exist at that commit: a whole file or folder, or one function,
-class or constant of a file whose other parts did. `FEATURES` says which. Everything else is compared: code that was
-moved, split or renamed, and whatever was added to it. So changed lines inside old functions count as old, which makes
-the compared part longer than it should be, never shorter.
+class or constant of a file whose other parts did (``(docstring)``: those of its classes). `FEATURES` says which.
+Everything else is compared: code that was moved, split or renamed, and whatever was added to it. So changed lines
+inside old functions count as old, which makes the compared part longer than it should be, never shorter.
 
     python benchmarks/source_lines.py [COMMIT]      # default: the working tree
 """
@@ -24,18 +24,27 @@ FEATURES = {
     "import lengthwise as lw, own components": """
         __init__.py::__getattr__ __init__.py::__dir__ __init__.py::_HOMES __init__.py::_MODULES
         __init__.py::__all__ api/ testing/ core/table.py
-        core/entry_points.py core/user_code.py core/user_file.py::load_object cli/check.py core/registry.py::_installed
+        core/entry_points.py core/user_code.py core/user_file.py::load_object tasks/base.py::solve
+        prediction/verdict.py::table cli/check.py core/registry.py::_installed
         core/registry.py::is_built_in core/registry.py::origin core/registry.py::alias core/registry.py::_name_by_file
         core/errors.py::OTHER_NAMES experiments/defaults.py cli/config_file.py experiments/run.py::_own_task
         prediction/shown_task/stored_task.py report/figures/drawing.py report/pictures.py""",
     "language models: audit, export, Hugging Face": """
         audit/ hf/ cli/audit.py cli/export.py report/audit_page.py report/figures/audit_figure.py
-        evaluation/prompt.py""",
+        evaluation/prompt.py influence/models/language_model.py::Numbering
+        influence/models/language_model.py::ids_of_windows influence/models/language_model.py::window_ids
+        influence/models/language_model.py::WindowIds influence/models/language_model.py::_without_id_head""",
     "longer contexts": """
         influence/lm/longer.py models/extension.py cli/lm.py::ExtendSettings cli/lm.py::extend
         cli/lm.py::_extension_table training/fine_tune.py""",
     "blind study": """
         experiments/blind/ cli/blind.py cli/blind_view.py report/blind/ experiments/recipes/huang_review.py""",
+    "studies fixed beforehand": """
+        experiments/recipes/alternation_depth.py experiments/recipes/fixed_beforehand.py
+        experiments/recipes/golowich_assignment.py experiments/recipes/golowich_parity.py
+        experiments/recipes/golowich_sparse_parity.py experiments/recipes/influence_far.py
+        experiments/recipes/positional_unions.py evaluation/parent_attention.py influence/lm/far_gain.py
+        influence/text/quoted.py""",
     "comparison of position systems, demo": """
         experiments/comparison/ cli/compare.py cli/compare_view.py workflows/compare.py report/comparison/ cli/demo.py
         workflows/demo.py experiments/recipes/demo.py experiments/recipes/addition_jumps.py""",
@@ -45,16 +54,22 @@ FEATURES = {
         core/files.py::guarded core/files.py::_check_guards core/files.py::remove_unfinished
         core/result_file.py::sealed core/result_file.py::check_seal core/result_file.py::_seal
         core/result_file.py::_unsealed cli/threads.py training/threads.py""",
+    "encodings as modules with arguments of their own (lengthwise.nn)": "nn/levels.py nn/__init__.py nn/coupled.py "
+    + " ".join(
+        f"nn/{name}.py::__init__ nn/{name}.py::(docstring)"
+        for name in ("alibi", "fire", "t5", "learned", "sinusoidal", "rope", "added", "relative_bias", "slots", "nope")
+    ),
     "more encodings, and those by content or by layer": """
-        nn/content.py nn/score_context.py nn/rope_scores.py nn/layer_encodings.py nn/coupled.py nn/__init__.py
+        nn/content.py nn/score_context.py nn/rope_scores.py nn/layer_encodings.py
         models/transformer.py::weights_by_content models/kernels/context.py::attend_by_content
-        positions/encodings/base.py::EncodingRegistry """
+        positions/encodings/base.py::EncodingRegistry positions/encodings/base.py::extends_rope
+        nn/base.py::has_scores nn/base.py::layer nn/base.py::rotates_keys_alike nn/base.py::rotate_keys """
     + " ".join(
         f"nn/{name}.py positions/encodings/{name}.py"
         for name in (
             "alibi_learned", "cope", "coupled_bias", "dynamic_bias", "dynamic_ntk", "forgetting", "kerple", "layers",
-            "learned_slow", "llama3", "longrope", "ntk", "path", "pi", "rerope", "rope_partial", "scalable_softmax",
-            "selective", "self_extend", "shaw", "transformer_xl", "xpos", "yarn",
+            "learned_slow", "llama3", "local_bias", "longrope", "ntk", "path", "pi", "rerope", "rope_partial",
+            "scalable_softmax", "selective", "self_extend", "shaw", "transformer_xl", "xpos", "yarn",
         )
     ),
     "more schemes": " ".join(
@@ -93,6 +108,8 @@ def definitions(text: str) -> Counter[str]:
         lines = (getattr(node, "end_lineno", None) or 0) - getattr(node, "lineno", 0) + 1
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found[node.name] += lines + len(node.decorator_list)
+            if isinstance(node, ast.ClassDef) and isinstance(first := node.body[0], ast.Expr):
+                found["(docstring)"] += (first.end_lineno or 0) - first.lineno + 1
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if isinstance(target, ast.Name):

@@ -29,7 +29,7 @@ from lengthwise.tasks.addition import Addition
 from lengthwise.training import trainer as training_loop
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import stacked_groups, training_groups
-from lengthwise.training.runs import Run, grid
+from lengthwise.training.runs import Run
 from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 
@@ -93,7 +93,7 @@ def test_gradients_are_clipped_by_each_runs_own_norm() -> None:
 
 
 def test_a_grid_gives_each_run_its_own_learning_rate_and_decay() -> None:
-    runs = grid([0, 1], [1e-3, 5e-3], [0.0, 0.3])
+    runs = [Run(seed, lr, decay) for lr in (1e-3, 5e-3) for decay in (0.0, 0.3) for seed in (0, 1)]
     assert len(runs) == 8
     trainer = stack([*runs])
     for step in range(3):

@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -48,46 +49,21 @@ def _options(
     del version
 
 
-def _add_commands() -> None:
-    from lengthwise.cli import (
-        agreement,
-        audit,
-        bench,
-        blind,
-        check,
-        check_certificates,
-        compare,
-        compile,  # noqa: F401  # adds itself to `crasp`
-        couple,
-        crasp,
-        decide,
-        demo,
-        export,
-        influence,
-        lm,
-        plan,
-        predict,
-        regularizer,
-        report,
-        run,
-        show,
-        verify,
-    )
-    from lengthwise.cli import list as list_command
+COMMANDS = (
+    "list", "show", "run", "plan", "compare", "report", "verify", "predict", "decide", "check-certificates", "couple",
+    "regularizer", "agreement", "bench", "influence", "check", "demo", "audit", "export",
+)  # fmt: skip
+"""In the order of the help; each is a function of the file of its name."""
+GROUPS = ("crasp", "lm", "blind")
 
-    for name, command in {
-        "list": list_command.list_, "show": show.show, "run": run.run, "plan": plan.plan, "compare": compare.compare,
-        "report": report.report,
-        "verify": verify.verify, "predict": predict.predict, "decide": decide.decide,
-        "check-certificates": check_certificates.check_certificates, "couple": couple.couple,
-        "regularizer": regularizer.regularizer, "agreement": agreement.agreement, "bench": bench.bench,
-        "influence": influence.influence, "check": check.check, "demo": demo.demo, "audit": audit.audit,
-        "export": export.export,
-    }.items():  # fmt: skip
-        app.command(name)(command)
-    app.add_typer(crasp.crasp, name="crasp")
-    app.add_typer(lm.lm, name="lm")
-    app.add_typer(blind.blind, name="blind")
+
+def _add_commands() -> None:
+    import_module("lengthwise.cli.compile")  # adds itself to `crasp`
+    for command in COMMANDS:
+        name = command.replace("-", "_")
+        app.command(command)(getattr(import_module(f"lengthwise.cli.{name}"), "list_" if name == "list" else name))
+    for group in GROUPS:
+        app.add_typer(getattr(import_module(f"lengthwise.cli.{group}"), group), name=group)
 
 
 _add_commands()

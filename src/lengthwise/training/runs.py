@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -57,11 +56,6 @@ class StackProgress:
             raise ValueError("a member is no run")
         if any(self.progress[member].step != self.step for member in self.members):
             raise ValueError("a member is at another step than its stack")
-
-
-def grid(seeds: Sequence[int], lrs: Sequence[float], weight_decays: Sequence[float | None] = (None,)) -> list[Run]:
-    """Every combination; runs with equal settings are neighbours, which trains fastest."""
-    return [Run(seed, lr, decay) for lr in lrs for decay in weight_decays for seed in seeds]
 
 
 @dataclass

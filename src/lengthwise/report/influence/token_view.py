@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pydantic
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.report.html import render_page
@@ -56,24 +57,28 @@ def colour_scale(passages: Sequence[Mapping[str, Any]]) -> float:
     return max(LEAST_SCALE, round(float(np.quantile(gains, 0.98)), 3)) if gains else LEAST_SCALE
 
 
+class _Target(pydantic.BaseModel):
+    at: int
+    long: float
+    short: float
+    influence: list[tuple[int, float]]
+
+
+class _Passage(pydantic.BaseModel):
+    document: str
+    tokens: list[str]
+    targets: list[_Target]
+
+
 def _checked(passage: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        tokens = [str(token) for token in passage["tokens"]]
-        targets = [
-            {
-                "at": int(target["at"]),
-                "long": float(target["long"]),
-                "short": float(target["short"]),
-                "influence": [[int(index), float(nats)] for index, nats in target["influence"]],
-            }
-            for target in passage["targets"]
-        ]
-        for target in targets:
-            if not all(0 <= index < target["at"] < len(tokens) for index, _ in target["influence"]):
-                raise ValueError("an index outside the passage")
-        return {"document": str(passage["document"]), "tokens": tokens, "targets": targets}
-    except (KeyError, TypeError, ValueError):
-        raise LengthwiseError("a passage of the result is damaged; delete the result and measure again") from None
+        read = _Passage.model_validate(passage)
+    except pydantic.ValidationError:
+        read = None
+    inside = read and all(0 <= i < t.at < len(read.tokens) for t in read.targets for i, _ in t.influence)
+    if read is None or not inside:
+        raise LengthwiseError("a passage of the result is damaged; delete the result and measure again")
+    return read.model_dump()
 
 
 def _tokens(passage: Mapping[str, Any]) -> list[dict[str, Any]]:
