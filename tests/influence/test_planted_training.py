@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
 from lengthwise.core.rng import stream
+from lengthwise.experiments.events import silent
 from lengthwise.experiments.recipes import influence_planted as recipe
 from lengthwise.influence.measure.planted_check import PlantedTraining, train_planted
 from lengthwise.influence.measure.scorer import Scorer
@@ -29,16 +32,20 @@ def test_training_learns_the_topic_and_the_masks():
     assert losses(text, training) == (long, short)
 
 
-@pytest.fixture(scope="module")
-def rows() -> dict[tuple[str, str], dict]:
-    result = recipe.influence_planted("quick", 0, lambda what, done, total: None)
-    return {(row["label"], row["reader"]): row for row in result["rows"]}
+STEPS = {"sum": 4000, "majority": 1500, "parity": 2000}
+"""Training steps, fewer than the recipe's where they suffice: about 8 ms of one core each."""
+
+
+def by_reader(label: Literal["sum", "majority", "parity"]) -> dict[str, dict]:
+    """The rows of one g*, which has to come out as the recipe expects."""
+    found = recipe.rows_of(label, STEPS[label], 200, 0, silent)
+    assert [row["as_expected"] for row in found] == [True, True]
+    return {row["reader"]: row for row in found}
 
 
 @pytest.mark.slow
-def test_greedy_finds_the_tokens_of_a_sum(rows):
-    for reader in ("exact", "trained"):
-        row = rows["sum", reader]
+def test_greedy_finds_the_tokens_of_a_sum() -> None:
+    for row in by_reader("sum").values():
         assert row["found"]["greedy"] >= 0.95
         assert row["R"]["3"] >= 0.95
         assert abs(row["null"]["3"]) <= 0.05
@@ -46,20 +53,21 @@ def test_greedy_finds_the_tokens_of_a_sum(rows):
 
 
 @pytest.mark.slow
-def test_greedy_fails_on_parity_and_does_not_need_all_of_a_majority(rows):
-    assert rows["parity", "exact"]["found"]["greedy"] <= 0.2
-    assert rows["parity", "exact"]["R"]["2"] <= 0.2
-    assert rows["parity", "trained"]["found"]["greedy"] < 0.95
-    assert rows["parity", "trained"]["R"]["1"] <= 0.2
-    for reader in ("exact", "trained"):
-        assert rows["majority", reader]["R"]["2"] >= 0.95
-        assert rows["majority", reader]["found"]["greedy"] < 0.95
-    assert rows["majority", "exact"]["found"]["greedy"] <= 0.2
+def test_greedy_does_not_need_all_of_a_majority() -> None:
+    rows = by_reader("majority")
+    for row in rows.values():
+        assert row["R"]["2"] >= 0.95
+        assert row["found"]["greedy"] < 0.95
+    assert rows["exact"]["found"]["greedy"] <= 0.2
 
 
 @pytest.mark.slow
-def test_every_row_is_as_expected(rows):
-    assert {key: row["as_expected"] for key, row in rows.items()} == dict.fromkeys(rows, True)
+def test_greedy_fails_on_parity() -> None:
+    rows = by_reader("parity")
+    assert rows["exact"]["found"]["greedy"] <= 0.2
+    assert rows["exact"]["R"]["2"] <= 0.2
+    assert rows["trained"]["found"]["greedy"] < 0.95
+    assert rows["trained"]["R"]["1"] <= 0.2
 
 
 @pytest.mark.parametrize(

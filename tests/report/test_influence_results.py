@@ -49,8 +49,8 @@ def test_every_cell_of_the_table_is_the_results(preset: str) -> None:
             cell = read.cells[ROWS[cells[0]]][k]
             assert cell.recovered is not None
             wanted = f"{cell.recovered:.2f}"
-            if cell.low is not None and cell.high is not None:
-                wanted += f" [{cell.low:.2f}, {cell.high:.2f}]"
+            if cell.interval is not None:
+                wanted += f" [{cell.interval[0]:.2f}, {cell.interval[1]:.2f}]"
             assert text == wanted, (preset, cells[0], k)
     assert found == len(ROWS)
 

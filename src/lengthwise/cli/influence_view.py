@@ -77,8 +77,8 @@ def _cell(cell: RecoveredCell | None, interval: bool) -> Text:
     if cell is None or cell.recovered is None:
         return Text("–")
     text = Text(f"{cell.recovered:.2f}")
-    if interval and cell.low is not None and cell.high is not None:
-        text.append(f" {_bare(cell.low)}–{_bare(cell.high)}", style="dim")
+    if interval and cell.interval is not None:
+        text.append(" " + "–".join(map(_bare, cell.interval)), style="dim")
     return text
 
 

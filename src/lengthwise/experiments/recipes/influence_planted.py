@@ -16,7 +16,8 @@ SUMMARY = "influential tokens on planted text: greedy finds S* of a sum, stops e
 FOUND, RECOVERED, NULL = 0.95, 0.95, 0.05
 """What is asked of greedy on a sum: share of targets with exactly S*, R_k at the true k, most |R_k| in the null."""
 
-KINDS: tuple[tuple[Literal["sum", "majority", "parity"], int], ...] = (("sum", 3), ("majority", 3), ("parity", 2))
+Label = Literal["sum", "majority", "parity"]
+KINDS: tuple[tuple[Label, int], ...] = (("sum", 3), ("majority", 3), ("parity", 2))
 """g* and its k. A transformer learns the parity of two bits in the time that there is, not that of three."""
 EXPECTED = {
     "sum": "finds S*",
@@ -38,23 +39,27 @@ def influence_planted(preset: Preset, seed: int, report: Report) -> dict[str, An
     ``found`` by rule: the share of targets whose first k tokens are S*. ``R`` and ``null`` by k: greedy's R_k, and
     what it gains where the block is that of a text on other topics. ``rules`` holds R_k of all rules with intervals.
     """
+    steps = _STEPS[preset]
+    rows = [row for label, _ in KINDS for row in rows_of(label, steps, _TARGETS[preset], seed, report)]
+    return {"steps": steps, "rows": rows}
+
+
+def rows_of(label: Label, steps: int, targets: int, seed: int, report: Report) -> list[dict[str, Any]]:
+    """The rows of one g*: exact inference, and a transformer trained for ``steps`` steps."""
     from lengthwise.influence.measure.config import MeasureConfig
     from lengthwise.influence.measure.planted_check import PlantedTraining, check_planted, train_planted
     from lengthwise.influence.models.exact_reader import ExactReader
     from lengthwise.influence.text.planted_text import PlantedText
 
-    training = PlantedTraining(steps=_STEPS[preset])
-    rows = []
-    for label, k in KINDS:
-        text = PlantedText(label=label, k=k)
-        readers = (
-            ("exact", ExactReader(text), _WITHOUT_WEIGHTS),
-            ("trained", train_planted(text, training, seed, report), MeasureConfig.rules),
-        )
-        for reader, model, rules in readers:
-            checked = check_planted(text, model, targets=_TARGETS[preset], seed=seed, rules=rules, on_progress=report)
-            rows.append(_row(label, reader, checked))
-    return {"steps": training.steps, "rows": rows}
+    text = PlantedText(label=label, k=dict(KINDS)[label])
+    readers = (
+        ("exact", ExactReader(text), _WITHOUT_WEIGHTS),
+        ("trained", train_planted(text, PlantedTraining(steps=steps), seed, report), MeasureConfig.rules),
+    )
+    return [
+        _row(label, reader, check_planted(text, model, targets=targets, seed=seed, rules=rules, on_progress=report))
+        for reader, model, rules in readers
+    ]
 
 
 def _row(label: str, reader: str, checked: dict[str, Any]) -> dict[str, Any]:

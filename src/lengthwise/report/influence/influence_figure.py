@@ -120,8 +120,8 @@ def draw_recovered(result: InfluenceResult, width: float = WIDE) -> Drawing:
                 gid=figure.tip_id([f"{label}, k = {k}: R = {cell.recovered:.2f}" for k, cell in found]),
             )  # fmt: skip
             for x, (_, cell) in zip(at, found, strict=True):
-                if cell.low is not None and cell.high is not None:
-                    plot.plot([x, x], [cell.low, cell.high], color=colour, lw=1, alpha=0.8)
+                if cell.interval is not None:
+                    plot.plot([x, x], cell.interval, color=colour, lw=1, alpha=0.8)
         plot.axhline(1, color=QUIET, lw=1, ls=(0, (4, 3)))
         plot.axhline(0, color=QUIET, lw=0.8)
         log_axis(plot, "x", [float(k) for k in result.ks], base=2)

@@ -129,7 +129,7 @@ def _link_text(link: Link) -> str:
     interval = "" if link.interval is None else f", 95 % {link.interval[0]:.2f} to {link.interval[1]:.2f}"
     return (
         f"over the {link.targets} targets that need the context, the share recovered with k = {link.k} has rank "
-        f"correlation {link.correlation:.2f}{interval} with the additional loss of the model trained at a shorter "
+        f"correlation {link.rank_correlation:.2f}{interval} with the additional loss of the model trained at a shorter "
         "context. A negative value means that sparse dependence extrapolates better."
     )
 
@@ -151,7 +151,7 @@ def _tables(result: InfluenceResult) -> list[dict[str, Any]]:
     tables = [{"title": "All targets", "rows": _rows(result.cells, result.ks)}]
     split = result.needing
     if split is not None:
-        share = "" if split.share is None else f", which hold {split.share:.0%} of the gain"
+        share = "" if split.share_of_gain is None else f", which hold {split.share_of_gain:.0%} of the gain"
         title = f"The {split.targets} targets that need the context (more than {split.threshold:g} nat{share})"
         tables.append({"title": title, "rows": _rows(split.cells, result.ks)})
     return tables

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pydantic
 from numpy import ndarray
 
 from lengthwise.core.errors import LengthwiseError
@@ -38,37 +38,67 @@ class Choice:
     losses: ndarray
 
 
-@dataclass(frozen=True)
-class RecoveredCell:
+class _Part(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(frozen=True, allow_inf_nan=False)
+
+
+class RecoveredCell(_Part):
     """The recovered fraction R_k of the long context's gain and the line of y on x, with intervals."""
 
-    recovered: float | None
-    low: float | None
-    high: float | None
-    slope: float | None
-    intercept: float | None
+    recovered: float | None = None
+    interval: tuple[float, float] | None = None
+    slope: float | None = None
+    intercept: float | None = None
     slope_interval: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True)
-class Split:
+Row = dict[int, RecoveredCell]
+"""By k."""
+
+
+class _Rows(_Part):
+    rules: dict[str, Row]
+    cross: Row | None = None
+    null: Row | None = None
+    beyond_null: Row | None = None
+
+    @property
+    def cells(self) -> dict[str, Row]:
+        """The rows of the rules, then those of the controls that were measured."""
+        controls = {"cross": self.cross, "null": self.null, "beyond_null": self.beyond_null}
+        return {**self.rules, **{name: row for name, row in controls.items() if row}}
+
+
+class Split(_Rows):
     """The targets whose loss the long context lowers by more than ``threshold`` nats."""
 
     threshold: float
     targets: int
-    share: float | None
-    """Share of the whole gain."""
-    cells: Mapping[str, Mapping[int, RecoveredCell]]
+    share_of_gain: float | None = None
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(_Part):
     """Spearman's correlation of the share x/y at k with the additional loss of the short-context model."""
 
     k: int
     targets: int
-    correlation: float
-    interval: tuple[float, float] | None
+    rank_correlation: float
+    interval: tuple[float, float] | None = None
+
+
+class _Overlap(_Part):
+    rules: tuple[str, str]
+    common: dict[int, float]
+
+
+class _Overlaps(_Part):
+    pairs: list[_Overlap]
+
+
+class _Summary(_Rows):
+    needs_context: Split | None = None
+    extrapolation: Link | None = None
+    overlap: _Overlaps | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +116,7 @@ class InfluenceResult:
     short: ndarray
     chosen: Mapping[str, Choice]
     """By selection rule; ``cross`` (chosen by the other model) and ``null`` are further keys where they exist."""
-    cells: Mapping[str, Mapping[int, RecoveredCell]]
+    cells: Mapping[str, Row]
     """By the same keys, then by k; ``beyond_null`` is greedy's gain minus that of the null."""
     needing: Split | None
     link: Link | None
@@ -103,7 +133,7 @@ class InfluenceResult:
             if values["format"] != FORMAT or values["kind"] != KIND:
                 raise LengthwiseError(f"{where} is of another format than {FORMAT}; run again")
             values = _renamed(values) if "selectors" in values["summary"] else values
-            config, targets, summary = values["config"], values["targets"], values["summary"]
+            config, targets, summary = values["config"], values["targets"], _summary(values["summary"])
             named = {name: [t["chosen"][name] for t in targets] for name in targets[0]["chosen"]}
             for control in ("cross", "null"):
                 if all(control in target for target in targets):
@@ -119,10 +149,10 @@ class InfluenceResult:
                 long=_losses([target["long"] for target in targets]),
                 short=_losses([target["short"] for target in targets]),
                 chosen={str(name): _choice(choices) for name, choices in named.items()},
-                cells=_cells(summary),
-                needing=_split(summary.get("needs_context")),
-                link=_link(summary.get("extrapolation")),
-                overlap=_overlap(summary.get("overlap")),
+                cells=summary.cells,
+                needing=summary.needs_context,
+                link=summary.extrapolation,
+                overlap=tuple((*p.rules, p.common) for p in summary.overlap.pairs) if summary.overlap else (),
                 passages=tuple(values.get("passages") or ()),
                 values=values,
             )
@@ -185,47 +215,8 @@ def _choice(choices: list[Mapping[str, Any]]) -> Choice:
     return Choice(orders, losses)
 
 
-def _cells(summary: Mapping[str, Any]) -> dict[str, dict[int, RecoveredCell]]:
-    more = {name: summary[name] for name in ("cross", "null", "beyond_null") if summary.get(name)}
-    rows = {**summary["rules"], **more}
-    return {str(name): {int(k): _cell(cell) for k, cell in row.items()} for name, row in rows.items()}
-
-
-def _split(values: Mapping[str, Any] | None) -> Split | None:
-    if not values or not values["targets"]:
-        return None
-    share = _number(values.get("share_of_gain"))
-    return Split(float(values["threshold"]), int(values["targets"]), share, _cells(values))
-
-
-def _link(values: Mapping[str, Any] | None) -> Link | None:
-    if not values or values.get("rank_correlation") is None:
-        return None
-    return Link(
-        int(values["k"]), int(values["targets"]), float(values["rank_correlation"]), _pair(values.get("interval"))
-    )
-
-
-def _overlap(values: Mapping[str, Any] | None) -> tuple[tuple[str, str, dict[int, float]], ...]:
-    rows = [(*pair["rules"], pair["common"]) for pair in values["pairs"]] if values else []
-    return tuple((str(a), str(b), {int(k): float(share) for k, share in common.items()}) for a, b, common in rows)
-
-
-def _pair(values: Any) -> tuple[float, float] | None:
-    if values is None:
-        return None
-    low, high = values
-    return float(low), float(high)
-
-
-def _cell(values: Mapping[str, Any]) -> RecoveredCell:
-    low, high = values.get("interval") or (None, None)
-    return RecoveredCell(
-        _number(values.get("recovered")), _number(low), _number(high),
-        _number(values.get("slope")), _number(values.get("intercept")),
-        _pair(values.get("slope_interval")),
-    )  # fmt: skip
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
+def _summary(values: Mapping[str, Any]) -> _Summary:
+    """Without the parts for which there were too few targets."""
+    split, link = values.get("needs_context") or {}, values.get("extrapolation") or {}
+    empty = {"needs_context": not split.get("targets"), "extrapolation": link.get("rank_correlation") is None}
+    return _Summary.model_validate({key: value for key, value in values.items() if not empty.get(key)})
