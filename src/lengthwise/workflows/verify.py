@@ -54,7 +54,7 @@ def verify(
 
     Training lengths, rungs, seeds and words are those of the blind study; a rung speaks when four of five seeds fit.
     ``target`` is a task or a regular language (see `parse_target`). ``budget`` is in seconds; what it does not suffice
-    for is reported as not run, and the same command with a larger one goes on from there. ``jobs`` encodings run at
+    for is reported as not run, and the same command with a larger one goes on from there. ``jobs`` rungs run at
     the same time (default: as many as there are cores). Raises `LengthwiseError` for other targets, an unknown
     encoding, or a language without long words.
     """
@@ -69,7 +69,7 @@ def verify(
         verdict = predict_task(task, position_systems([encoding])).verdicts[0]
         reasons.append(f"{encoding}: theory says {verdict.answer}: {verdict.why}")
         note(reasons[-1])
-    run_encodings(study, out / "work", encodings, budget=budget, jobs=jobs or cores(), note=note)
+    run_encodings(study, out / "work", encodings, budget=float(budget), jobs=jobs or cores(), note=note)
     (entry,) = study.entries()
     rows = [cell_row(study, "languages", entry, encoding) for encoding in encodings]
     measured = measured_reliability()

@@ -81,8 +81,8 @@ def run_cell(
             note(f"{entry.name} ({entry.expression}), {encoding}, rung {number}")
             result = run_rung(study, entry, encoding, number, work, on_step)
             write_cell(study, path, result, listed=listed)
-            shutil.rmtree(_work_folder(work, entry, encoding, number), ignore_errors=True)
-            note(f"{entry.name}, {encoding}, rung {number}: {_fits(result)}, {result['seconds']} s")
+            shutil.rmtree(work_folder(work, entry, encoding, number), ignore_errors=True)
+            note(f"{entry.name}, {encoding}, rung {number}: {fits(result)}, {result['seconds']} s")
         if result["speaks"]:
             break
 
@@ -109,7 +109,7 @@ def run_rung(
 
     started = time.perf_counter()
     trained = train_rung(
-        task, encoding, rung, study.seeds, _work_folder(work, entry, encoding, number), probe=probe, on_step=on_step
+        task, encoding, rung, study.seeds, work_folder(work, entry, encoding, number), probe=probe, on_step=on_step
     )
     fit_words = list(uniform_batches(task, f"fit {entry.name}", *TRAINED, FIT_WORDS, every=True))
     seeds = [_in_distribution(seed, measure(seed.model, scheme, fit_words, seed.seed) if seed.model else None)
@@ -135,13 +135,14 @@ def run_rung(
     }
 
 
-def _fits(result: dict[str, Any]) -> str:
+def fits(result: dict[str, Any]) -> str:
     """The fitted seeds of a result in words."""
     rates = ["diverged" if seed["fit"] is None else f"{seed['fit']:.4f}" for seed in result["seeds"]]
     return f"{result['fitted']} of {len(rates)} seeds fitted ({', '.join(rates)})"
 
 
-def _work_folder(work: Path, entry: StudyEntry, encoding: str, number: int) -> Path:
+def work_folder(work: Path, entry: StudyEntry, encoding: str, number: int) -> Path:
+    """Where the checkpoint of a rung at work is."""
     return work / f"{slug(entry.name)}-{encoding}-rung{number}"
 
 
