@@ -8,19 +8,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from math import comb
-from pathlib import Path
 from typing import Any
+
+from fixed_tables import fixed_beforehand
+from table_parts import RESULTS, markdown
 
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Score, result_files
 from lengthwise.report.result import Result, load
-
-RESULTS = Path(__file__).resolve().parents[1] / "results"
-
-
-def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    return "\n".join("| " + " | ".join(line) + " |" for line in (heads, ["---"] * len(heads), *rows))
 
 
 def runs(recipe: str, system: str, **wanted: object) -> list[Result]:
@@ -198,7 +193,24 @@ def parity_scratchpad() -> dict[str, str]:
         found = runs("parity-scratchpad", system, **wanted)
         cells = [seeds(found, n, digits=2) for n in lengths]
         rows.append((system, fitted(found), inside(found), *(c if set(c) - set("– ") else "–" for c in cells)))
-    return {"main": markdown(("system", "fitted", "in distribution", *(f"{n} bits" for n in lengths)), rows)}
+    shift = [run for run in load([RESULTS / "parity-scratchpad"]) if run.system == "scratchpad + absolute shift"]
+    settings = [
+        (run.experiment, run) for run in sorted(shift, key=lambda run: (run.experiment["training"]["steps"], run.seed))
+    ]
+    other = [
+        (
+            str(e["scheme"]["max_position"]),
+            str(e["model"]["width"]),
+            f"{e['training']['steps']:,}",
+            str(run.seed),
+            inside([run]),
+        )
+        for e, run in settings
+    ]
+    return {
+        "main": markdown(("system", "fitted", "in distribution", *(f"{n} bits" for n in lengths)), rows),
+        "absolute shift": markdown(("largest id", "width", "steps", "seed", "in distribution"), other),
+    }
 
 
 def automatic_coupling() -> dict[str, str]:
@@ -246,7 +258,27 @@ def sparse_parity() -> dict[str, str]:
             cells = [seeds(found, n, k=trained + 2, min_ones=more) for n in (50, 500)]
             rows.append((str(trained), "within 16" if place else "anywhere", f"{more} to {trained + 2}", *cells))
     beyond = markdown(("K_train", "marks", "ones", "50 bits", "500 bits"), rows)
-    return {"up to K_train": upto, "RoPE": rope, "more ones than in training": beyond}
+    return {"up to K_train": upto, "RoPE": rope, "more ones than in training": beyond, "500 bits": _stable()}
+
+
+def _stable() -> str:
+    """Seeds of the quick recipe at 500 bits, fair bits, with one setting changed."""
+    changes = {
+        "none": {"steps": 1500, "min_length": 5, "log_length": 50},
+        "strings of 20 to 50 bits (`training.min_length=20`)": {"steps": 1500, "min_length": 20},
+        "500 steps (`training.steps=500`)": {"steps": 500},
+        "no log-length scaling (`model.log_length=null`)": {"steps": 1500, "log_length": None},
+    }
+    rows = []
+    for title, wanted in changes.items():
+        log_length = wanted.get("log_length", 50)
+        found = [
+            run
+            for run in runs("sparse-parity", "K_train = 4", **wanted)
+            if run.experiment["model"]["log_length"] == log_length
+        ]
+        rows.append((title, *(seeds(found, 500, k=k) for k in (1, 2, 3, 4))))
+    return markdown(("change", "k = 1", "2", "3", "4"), rows)
 
 
 def planted_theory() -> dict[str, str]:
@@ -361,6 +393,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "planted-theory": planted_theory,
     "limit_transformers": limit_transformers,
     "influence-planted": influence_planted,
+    "fixed-beforehand": fixed_beforehand,
 }
 
 

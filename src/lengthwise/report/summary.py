@@ -17,7 +17,8 @@ from lengthwise.report.statistics import Estimate, estimate
 
 INTERVAL = (
     "median over the fitted seeds with a 95 % interval: over strings (Wilson) for one seed, "
-    "over seeds and strings (bootstrap) for several"
+    "over seeds and strings (bootstrap) for several; that of 3 seeds covers the true median 75 % of the time at most, "
+    "of 5 seeds 94 %"
 )
 
 
