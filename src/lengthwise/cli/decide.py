@@ -39,6 +39,7 @@ def decide(
     from lengthwise.crasp.decide.decision import Bounds
     from lengthwise.crasp.decide.decision import decide as decide_language
     from lengthwise.prediction.target import regular_language
+    from lengthwise.workflows.certificates import certified as certified_decision
 
     if end not in ENDS:
         raise UnknownNameError("end convention", end, ENDS)
@@ -53,7 +54,7 @@ def decide(
             )
             programs = _programs(decision) if program else {}
             if certificates is not None:
-                certified.append(_certified(text, decision))
+                certified.append(certified_decision(text, decision))
         except LengthwiseError as error:
             failed = True
             _report_failure(text, str(error), as_json)
@@ -83,12 +84,6 @@ def _report_failure(text: str, message: str, as_json: bool) -> None:
     if as_json:
         emit_json({"regex": text, "error": message}, indent=None)
     print(f"error: {shortened(text)}: {shortened(' '.join(message.split()))}", file=sys.stderr)
-
-
-def _certified(text: str, decision: Decision) -> dict[str, Any]:
-    from lengthwise.workflows.certificates import certified
-
-    return certified(text, decision)
 
 
 def _write_certificates(path: Path, languages: list[dict[str, Any]]) -> None:

@@ -56,11 +56,6 @@ def access_words(dfa: Dfa) -> dict[int, Word]:
     return words
 
 
-def equivalent(first: Dfa, second: Dfa) -> bool:
-    """Whether two automata over the same alphabet accept the same words."""
-    return first.alphabet == second.alphabet and minimize(first) == minimize(second)
-
-
 def trace_back(parents: Mapping[Node, tuple[Node, int] | None], node: Node) -> Word:
     """The symbols on the path from the root (whose parent is None) to ``node``; parents are (node, symbol)."""
     word: list[int] = []

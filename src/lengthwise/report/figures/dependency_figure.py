@@ -19,11 +19,6 @@ ACCENT = COLOURS[1]
 Point = tuple[float, float]
 
 
-def dependency_figure(shown: TokenSequence) -> str:
-    """The figure of `draw_dependencies` as SVG."""
-    return draw_dependencies(shown).svg()
-
-
 def draw_dependencies(shown: TokenSequence, width: float = WIDE) -> Drawing:
     """One or two panels; one scored token and its parents are highlighted, the other dependencies are faint."""
     focus = _focus(shown)
