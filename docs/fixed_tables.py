@@ -1,4 +1,4 @@
-"""Compute the tables of docs/results/fixed-beforehand.md from committed result files.
+"""Compute the tables of docs/results/fixed-beforehand.md: ``python docs/fixed_tables.py`` writes them into the page.
 
 A table is there as soon as one of its systems is finished; a system that is not finished has no row.
 """
@@ -6,8 +6,10 @@ A table is there as soon as one of its systems is finished; a system that is not
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -242,3 +244,23 @@ def fixed_beforehand() -> dict[str, str]:
     """The queue, and every table that has a row."""
     found = {title: (rows(), heads) for title, (rows, heads) in TABLES.items()}
     return {"queue": queue(), **{title: markdown(heads, rows) for title, (rows, heads) in found.items() if rows}}
+
+
+PAGE = Path(__file__).resolve().parent / "results" / "fixed-beforehand.md"
+RESULTS_BEGIN = "and a test compares them with this page.\n"
+"""The last words before the tables of results."""
+
+
+def updated(text: str) -> str:
+    """The page with its tables made anew from the files; all other words stay."""
+    tables = fixed_beforehand()
+    text = re.sub(r"^\| training \|.*?\n(?!\|)", lambda _: tables["queue"] + "\n", text, count=1, flags=re.M | re.S)
+    before, found, _ = text.partition(RESULTS_BEGIN)
+    assert found, f"{PAGE} has lost the words {RESULTS_BEGIN!r}"
+    shown = [f"\n### {title[0].upper()}{title[1:]}\n\n{table}\n" for title, table in tables.items() if title != "queue"]
+    return before + found + "".join(shown)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(updated(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    print(PAGE)

@@ -11,9 +11,15 @@ from statistics import mean
 
 import pytest
 
+from lengthwise.core.files import write_json
+from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.recipe import RECIPES
+from lengthwise.experiments.run_directory import run_directory
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
+import fixed_tables  # noqa: E402
 import tables  # noqa: E402
 
 COMPUTED = {name: page() for name, page in tables.PAGES.items()}
@@ -72,3 +78,43 @@ def test_pictures_of_the_pages_exist() -> None:
     for path in (ROOT / "docs").rglob("*.md"):
         for target in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{path}: {target}"
+
+
+def test_the_page_of_fixed_settings_is_what_its_command_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = _page("fixed-beforehand")
+    assert fixed_tables.updated(text) == text
+    made_up = {"queue": "| training | x |\n| --- | --- |", "depth": "| a |\n| --- |\n| 1 |"}
+    monkeypatch.setattr(fixed_tables, "fixed_beforehand", lambda: made_up)
+    changed = fixed_tables.updated(text)
+    assert changed.endswith("### Depth\n\n| a |\n| --- |\n| 1 |\n")
+    assert "| training | x |\n| --- | --- |\n\n## Results" in changed
+    assert fixed_tables.updated(changed) == changed
+
+
+def test_a_system_speaks_with_its_first_configuration_that_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made-up results of one system: nothing while a seed is missing; then the rule of choice, and the tables."""
+    monkeypatch.setattr(fixed_tables, "RESULTS", tmp_path)
+    (job,) = [job for job in RECIPES.make("alternation-depth", "standard").jobs if job.name == "d = 1, k = 3"]
+    first, second = (job.experiment, *job.fallbacks)[:2]
+    for count, (work, fitted) in enumerate(((first, 3), (second, 4))):
+        for place, seed in enumerate(job.seeds):
+            assert not list(fixed_tables.speaking("alternation-depth"))
+            _write(tmp_path, work, seed, fitted=place < fitted, right=50 + 10 * count + place)
+    (system,) = fixed_tables.speaking("alternation-depth")
+    assert (system.number, system.head[2]) == (2, "4 of 5")
+    ((*_, last),) = fixed_tables.depth()
+    assert last == "0.60 0.61 0.62 0.63 0.64"
+
+
+def _write(folder: Path, work: Experiment, seed: int, *, fitted: bool, right: int) -> None:
+    counts = {"n": 100, "correct": {"exact_match": right}, "tokens": 1, "tokens_total": 1}
+    values = {
+        "format": 1, "recipe": "alternation-depth", "system": "s", "experiment": work.to_json(), "seed": seed,
+        "fitted": fitted, "in_distribution": {"length": 50, "n": 100, "correct": {"exact_match": 99}},
+        "scores": [
+            {"length": high, "axes": {"low": low, "high": high}, **counts} for low, high in work.evaluation.bins
+        ],
+    }  # fmt: skip
+    write_json(run_directory(folder, "alternation-depth", work, seed) / "result.json", values)
