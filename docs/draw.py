@@ -81,6 +81,15 @@ def ppc_length() -> str:
     return against_length(systems, lambda n: {"chains": 4, "depth": n // 4}, 8, "lines in the prompt")
 
 
+def addition_length() -> str:
+    """Addition, trained on up to 30 digits: exact match against digits."""
+    systems = {
+        "local bias": runs("addition", "local bias, up to 30"),
+        "learned table": runs("addition", "coupled, up to 30"),
+    }
+    return against_length(systems, lambda n: {}, 30, "digits of each number")
+
+
 def parity_length() -> str:
     """Parity with a scratchpad: exact match against bits."""
     name = "parity-scratchpad"
@@ -277,6 +286,7 @@ def fragments() -> str:
 PICTURES: tuple[Callable[[], str], ...] = (
     huang_seeds,
     ppc_length,
+    addition_length,
     parity_length,
     coupling_seeds,
     arcs,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from math import comb
+from statistics import median
 from typing import Any
 
 from fixed_tables import fixed_beforehand
@@ -384,7 +385,21 @@ def influence_planted() -> dict[str, str]:
     return {"main": markdown(("g\\*", "k", "model", *rules, "greedy's R_1 R_2 R_3", "null at k"), rows)}
 
 
+def arithmetic() -> dict[str, str]:
+    """Addition under a local bias of coupled ids: every seed by number of digits, and their median."""
+    found = {}
+    for longest in (30, 10):
+        results = runs("addition", f"local bias, up to {longest}")
+        lengths = [each.length for each in results[0].scores]
+        rows = [(str(each.seed), inside([each]), *(seeds([each], n) for n in lengths)) for each in results]
+        shares = [[each.scores[i].rate() or 0.0 for each in results] for i in range(len(lengths))]
+        rows.append(("median", fitted(results) + " fitted", *(f"{median(values):.3f}" for values in shares)))
+        found[f"local-{longest}"] = markdown(("seed", "in distribution", *map(str, lengths)), rows)
+    return found
+
+
 PAGES: dict[str, Callable[[], dict[str, str]]] = {
+    "arithmetic": arithmetic,
     "huang": huang,
     "variable-assignment": variable_assignment,
     "parity-scratchpad": parity_scratchpad,
