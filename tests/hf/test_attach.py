@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from tiny import PAD, SEPARATOR, SHAPES, VOCAB, logits_under, padded, restarting, slow_greedy, tiny
+from transformers import AutoModelForCausalLM
 from transformers.modeling_outputs import CausalLMOutput
 
 from lengthwise.hf import Restart, attach, detach
@@ -158,6 +161,24 @@ def test_a_copy_of_the_model_has_its_own_rule():
     assert generated(other, padded([PROMPTS[0]])) == [expected]
     detach(model)
     assert generated(other, padded([PROMPTS[0]])) == [expected]
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_an_attached_model_is_saved_as_the_stock_model_that_it_is(kind: str, tmp_path: Path):
+    model = attach(tiny(kind), restarting)
+    model.save_pretrained(tmp_path)
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path).eval()
+    assert generated(loaded, padded(PROMPTS)) == generated(tiny(kind), padded(PROMPTS))
+    assert generated(attach(loaded, restarting), padded(PROMPTS)) == generated(model, padded(PROMPTS))
+
+
+def test_two_attached_models_of_different_classes_keep_their_signatures():
+    models = [attach(tiny(kind), restarting) for kind in SHAPES]
+    for model in models:
+        for name in ("generate", "prepare_inputs_for_generation"):
+            own, right = getattr(model, name), getattr(type(model), name)
+            assert own.__wrapped__ is right
+            assert [*inspect.signature(own).parameters] == [*inspect.signature(right).parameters][1:]
 
 
 def test_generation_continues_a_cache():

@@ -92,6 +92,8 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         ruled(lambda tokens: torch.arange(tokens.shape[1]).flip(0).expand(tokens.shape)),
         "more tokens follow",
     ),
+    "no rows": (lambda: attached()(torch.zeros(0, 5, dtype=torch.long)), "has no tokens to number"),
+    "no tokens": (lambda: attached()(torch.zeros(2, 0, dtype=torch.long)), "has no tokens to number"),
     "not finite": (ruled(lambda tokens: tokens / 0.0), "not finite"),
     "a jump at the fifth token": (
         ruled(lambda tokens: plain_ids(tokens) + (tokens.shape[1] > 4)),

@@ -14,6 +14,7 @@ from tiny import PAD, SEPARATOR, restarting, slow_greedy, tiny
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.hf import Abacus, CoupledPlaces, IdRule, Interpolated, Restart, SchemeIds, attach
+from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 
 ADDITION = TASKS.build("addition", base=2)
@@ -58,6 +59,26 @@ def test_models_generate_under_every_rule(name: str, kind: str):
             tokens, attention_mask=(tokens != PAD).long(), max_new_tokens=steps, do_sample=False, use_cache=cached
         )
         assert found[:, width:].tolist() == expected
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMES))
+def test_every_scheme_is_a_rule_or_one_line(name: str):
+    """Ids at test follow from the prefix, and generation under them is that of full passes."""
+    scheme = SCHEMES.build(name)
+    if scheme.predicted:
+        with pytest.raises(LengthwiseError, match="LengthwiseForCausalLM"):
+            CoupledPlaces(ADDITION, name)
+        return
+    rule = CoupledPlaces(ADDITION, name) if scheme.uses_places else SchemeIds(name, tokens=40)
+    (model, plain), row = (tiny("llama", vocab=len(ADDITION.vocab)) for _ in range(2)), prompt(3)
+    expected = slow_greedy(plain, row, lambda rows: ids_of(rule, rows), 5)
+    attach(model, rule)
+    for cached in (True, False):
+        found = model.generate(torch.tensor([row]), max_new_tokens=5, do_sample=False, use_cache=cached)
+        assert found[0, len(row) :].tolist() == expected
+    whole = found
+    for end in range(len(row), whole.shape[1]):
+        assert torch.equal(ids_of(rule, whole[:, :end]), ids_of(rule, whole)[:, :end])
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -152,6 +173,7 @@ def test_training_draws_ids_for_each_row_by_its_own_length(name: str):
         (lambda: Abacus([1], offset=-1), "0 or more"),
         (lambda: Interpolated(0.0), "above 0"),
         (lambda: SchemeIds("randomized"), "tokens=…"),
+        (lambda: SchemeIds("randomized-float"), "tokens=…"),
         (lambda: SchemeIds("coupled"), "CoupledPlaces(task)"),
         (lambda: CoupledPlaces("addition", "pose"), "SchemeIds('pose')"),
         (lambda: CoupledPlaces("addition", "predictive-coupling"), "LengthwiseForCausalLM"),

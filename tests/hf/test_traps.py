@@ -43,7 +43,11 @@ def test_1_generation_adds_one_and_drops_the_mask(kind: str):
         found = model.generate(TOKENS, max_new_tokens=steps, do_sample=False, use_cache=cached, **given)
         return found[0, TOKENS.shape[1] :].tolist()
 
-    assert run(plain, False, position_ids=ids) != right, "the trap is gone"
+    try:
+        found = run(plain, False, position_ids=ids)
+    except RuntimeError:
+        found = None  # transformers 5.0 does not even make ids for the new tokens
+    assert found != right, "the trap is gone"
     model = attach(tiny(kind), Restart(SEPARATOR))
     assert run(model, True) == run(model, False) == right
 

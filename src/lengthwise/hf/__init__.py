@@ -95,6 +95,14 @@ def __getattr__(name: str) -> Any:
         raise LengthwiseError(
             f"lengthwise.hf.{name} needs the package {error.name}; run: pip install 'lengthwise[hf]'"
         ) from None
+    except ImportError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _EXTRA:
+            raise
+        raise LengthwiseError(
+            f"lengthwise.hf.{name} needs a newer version of the package {package} ({str(error).splitlines()[0]}); "
+            "run: pip install -U 'lengthwise[hf]'"
+        ) from None
     globals()[name] = value
     return value
 

@@ -35,10 +35,10 @@ def rule_ids(
 ) -> Num[Tensor, "B T"]:
     """Ids of all tokens by ``rule``; padding gets some id that no token sees.
 
-    With ``check``, ids that depend on later tokens or on other rows are refused.
+    With ``check``, ids that depend on later tokens or on other rows are refused. Raises `LengthwiseError` for a batch
+    without tokens.
     """
-    if tokens.numel() == 0:
-        return torch.zeros_like(tokens)
+    require(tokens.numel() > 0, f"a batch of shape {list(tokens.shape)} has no tokens to number; give rows with tokens")
     lengths = mask.sum(dim=1)
     order = torch.argsort((~mask).byte(), dim=1, stable=True)
     rows = tokens.gather(1, order)

@@ -44,3 +44,12 @@ def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     ):
         if setting(name) is not None:
             raise LengthwiseError(f"{what} can't follow a rule of position ids; leave out {name}, or detach(model)")
+    cache = kwargs.get("past_key_values")
+    tokens = args[0] if args else kwargs.get("input_ids", kwargs.get("inputs"))
+    if cache is not None and tokens is not None:
+        before = int(cache.get_seq_length())
+        require(
+            before == 0 or before < tokens.shape[1],
+            f"the cache holds {before} tokens and {tokens.shape[1]} were given; pass all tokens to generate, those in "
+            "the cache included",
+        )
