@@ -1,6 +1,6 @@
 """Every kind of file that is read, cut short at each KiB and with single bits flipped: refused, or read as it was.
 
-Run: python tests/reliability/damage.py FLIPS [SEED]. Prints one JSON line with the counts, by kind of file.
+Run: python tests/reliability/damage.py FLIPS [SEED [KIND]]. Prints one JSON line with the counts, by kind of file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import random
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,26 @@ import torch
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
-from lengthwise.core.result_file import StudyResult, sealed
+from lengthwise.core.result_file import StudyResult, sealed, write_sealed
+from lengthwise.crasp import library
 from lengthwise.crasp.decide.decision import decide
+from lengthwise.experiments.blind.cells import read_cell, write_cell
+from lengthwise.experiments.blind.study import read_study, write_study
+from lengthwise.experiments.comparison.plan import Plan, read_plan
+from lengthwise.experiments.comparison.stages import read_tuning, tuning_file
+from lengthwise.experiments.comparison.systems import chosen_systems
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_directory import claim_run_dir, finished
 from lengthwise.influence.lm.config import LMConfig
-from lengthwise.influence.lm.files import load_lm, new_transformer, save_lm
-from lengthwise.influence.text.tokenizer import train_bpe
+from lengthwise.influence.lm.files import load_lm, read_config
+from lengthwise.influence.lm.train import train_lm
+from lengthwise.influence.text.documents import Corpus, Document
 from lengthwise.languages.automata.construction import language
 from lengthwise.languages.automata.dfa_file import dfa_to_json, read_dfa
+from lengthwise.models.compile.pipeline import compile_program
+from lengthwise.models.theory.theory_files import load_theory, save_theory
+from lengthwise.tasks import TASKS
 from lengthwise.training import checkpoint
 from lengthwise.workflows.certificates import certified, check_certificates, write_certificates
 
@@ -77,16 +87,58 @@ def a_study(folder: Path) -> dict[Path, Read]:
 
 
 def a_language_model(folder: Path) -> dict[Path, Read]:
-    config = LMConfig(context=8, vocabulary=280, layers=1, heads=2, width=16, steps=1)
-    text = "the cat and the hat and the bat sat on that mat"
-    tokenizer = train_bpe([text] * 20, config.vocabulary)
-    save_lm(folder, new_transformer(config, tokenizer.vocab_size), tokenizer, config, {"name": "text"})
+    config = LMConfig(context=8, vocabulary=280, layers=1, heads=2, width=16, steps=1, batch_tokens=16)
+    text = "the cat and the hat and the bat sat on that mat\n"
+    corpus = Corpus("cats", (Document("a", text * 20), Document("b", text * 20)), (Document("c", text * 5),))
+    train_lm(config, corpus, folder)
+
+    def model() -> Any:
+        own, tokenizer = load_lm(folder)
+        return tokenizer.encode(text), _weights(own.transformer.state_dict()), read_config(folder)
+
+    again = {folder / "result.json": lambda: train_lm(config, corpus, folder)}
+    return again | {folder / name: model for name in ("config.json", "model.safetensors", "tokenizer.json")}
+
+
+def an_unfinished_language_model(folder: Path) -> dict[Path, Read]:
+    a_language_model(folder)
+    (folder / checkpoint.PREVIOUS).unlink(missing_ok=True)
+
+    def newest() -> Any:
+        found = checkpoint.read(folder)
+        return found and (_weights(found[0]), found[1])
+
+    return {folder / checkpoint.FILE: newest}
+
+
+def a_comparison(folder: Path) -> dict[Path, Read]:
+    task = TASKS.build("copy")
+    plan = Plan(TASKS.describe(task), chosen_systems(task, ["rope"]), 3, (3, 6), 2, 400)
+    plan.write(folder)
+    path = tuning_file(folder, plan.systems[0])
+    write_sealed(path, {"system": "rope", "in_distribution": [0.5, 0.75], "chosen": 1})
+    return {
+        folder / "plan.json": lambda: read_plan(folder),
+        path: lambda: read_tuning(folder, plan, plan.systems[0]),
+    }
+
+
+def a_compiled_program(folder: Path) -> dict[Path, Read]:
+    path = folder / "compiled.safetensors"
+    save_theory(compile_program(library.get("majority")).required(), path)
 
     def read() -> Any:
-        model, own = load_lm(folder)
-        return own.encode(text), _weights(model.transformer.state_dict())
+        model = load_theory(path)
+        return model.symbols, model.outputs, _weights(model.state_dict())
 
-    return {folder / name: read for name in ("model.safetensors", "tokenizer.json")}
+    return {path: read}
+
+
+def a_cell_of_a_user_s_study(folder: Path) -> dict[Path, Read]:
+    study = write_study(folder, {"title": "one"})
+    path = folder / "cells" / "x-nope-rung1.json"
+    write_cell(study, path, {"seeds": [{"fit": n / 7, "seed": n} for n in range(5)], "speaks": True}, listed=False)
+    return {path: lambda: read_cell(study, path), folder / "preregistration.json": lambda: read_study(folder)}
 
 
 def an_automaton(folder: Path) -> dict[Path, Read]:
@@ -104,22 +156,28 @@ def certificates(folder: Path) -> dict[Path, Read]:
     return {path: lambda: {c.source: {c.answer} for c in check_certificates(path)} and None}
 
 
-def damaged(sound: bytes, flips: int, moves: random.Random) -> list[bytes]:
-    """The file cut at each KiB, and with one bit flipped at random places."""
-    found = [sound[:size] for size in range(0, len(sound), 1024)]
+def damaged(sound: bytes, flips: int, moves: random.Random) -> Iterator[bytes]:
+    """The file cut at each KiB (one larger than 1,000 KiB: at 1,000 places), and with one bit flipped anywhere."""
+    for size in range(0, len(sound), max(1024, len(sound) // 1000)):
+        yield sound[:size]
     for _ in range(flips):
         copy = bytearray(sound)
         copy[moves.randrange(len(copy))] ^= 1 << moves.randrange(8)
-        found.append(bytes(copy))
-    return found
+        yield bytes(copy)
 
 
-def main(flips: int, seed: int = 0) -> dict[str, Any]:
-    """Damage every kind of file; returns the counts and all faults."""
+MAKERS: tuple[Callable[[Path], dict[Path, Read]], ...] = (
+    a_run, a_study, a_language_model, an_unfinished_language_model, an_automaton, certificates, a_comparison,
+    a_compiled_program, a_cell_of_a_user_s_study,
+)  # fmt: skip
+
+
+def main(flips: int, seed: int = 0, only: str = "") -> dict[str, Any]:
+    """Damage every kind of file, or those of one function; returns the counts and all faults."""
     warnings.simplefilter("ignore", checkpoint.CheckpointWarning)
     moves, faults = random.Random(seed), []
     counts: dict[str, dict[str, int]] = {}
-    for make in (a_run, a_study, a_language_model, an_automaton, certificates):
+    for make in (make for make in MAKERS if only in ("", make.__name__)):
         with tempfile.TemporaryDirectory() as name:
             for path, read in make(Path(name)).items():
                 sound, expected = path.read_bytes(), read()
@@ -139,4 +197,4 @@ def main(flips: int, seed: int = 0) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)))
+    print(json.dumps(main(int(sys.argv[1]), int((sys.argv[2:] or ["0"])[0]), (sys.argv[3:] or [""])[0])))

@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.tensor_digest import digest_of
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.tasks import TASKS
@@ -107,9 +108,7 @@ def rewritten(path: Path, change: Any, *, digest: bool) -> None:
     values = json.loads(metadata["about"])
     change(values)
     text = json.dumps(values)
-    save_file(
-        tensors, path, {"about": text, "digest": checkpoint._digest(tensors, text) if digest else metadata["digest"]}
-    )
+    save_file(tensors, path, {"about": text, "digest": digest_of(tensors, text) if digest else metadata["digest"]})
 
 
 CHANGES = {

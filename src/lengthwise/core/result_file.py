@@ -15,6 +15,7 @@ from pydantic import Field
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.files import read_json, write_json
 
 FORMAT = 1
 """The version of result files."""
@@ -193,6 +194,18 @@ def check_seal(values: Any, where: str) -> None:
     else:
         sound = values["digest"] == _seal(_unsealed(values))
         require(sound, f"{where} is damaged (its content does not fit its digest); delete it and run again")
+
+
+def write_sealed(path: Path, values: dict[str, Any]) -> None:
+    """Write a JSON object with its digest, whole or not at all."""
+    write_json(path, sealed(values))
+
+
+def read_sealed(path: Path, what: str) -> Any:
+    """Read what `write_sealed` wrote, or an older file without a digest; raises `LengthwiseError` if it is damaged."""
+    values = read_json(path, what=what)
+    check_seal(values, f"{what} {path}")
+    return _unsealed(values) if isinstance(values, dict) else values
 
 
 def _unsealed(values: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import LOCK, read_json, write_json
-from lengthwise.core.result_file import RunResult, StudyResult
+from lengthwise.core.result_file import RunResult, StudyResult, read_sealed, write_sealed
 from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 from lengthwise.experiments.recipe import Study, Work
 
@@ -78,7 +78,7 @@ def claim_run_dir(folder: Path, experiment: Experiment, seed: int) -> None:
     """Make the run directory, or check that it belongs to this configuration and seed."""
     path = folder / CONFIG
     if path.exists():
-        found = read_json(path, what="run configuration")
+        found = read_sealed(path, "run configuration")
         same = isinstance(found, dict) and (found.get("format"), found.get("seed")) == (RESULT_FORMAT, seed)
         if not same or not experiment.equals(found.get("experiment")):
             raise LengthwiseError(f"{folder} holds a run of another configuration; choose another --out")
@@ -87,4 +87,4 @@ def claim_run_dir(folder: Path, experiment: Experiment, seed: int) -> None:
         raise LengthwiseError(f"{folder} is a file, not a folder for a run; choose another --out")
     if folder.exists() and any(not file.name.endswith((".tmp", LOCK)) for file in folder.iterdir()):
         raise LengthwiseError(f"{folder} is not empty and not a run directory; choose another --out")
-    write_json(path, {"format": RESULT_FORMAT, "experiment": experiment.to_json(), "seed": seed})
+    write_sealed(path, {"format": RESULT_FORMAT, "experiment": experiment.to_json(), "seed": seed})

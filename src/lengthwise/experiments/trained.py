@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.files import read_json
+from lengthwise.core.result_file import read_sealed
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.models.build import build_model
 from lengthwise.models.transformer import Transformer
@@ -17,7 +17,7 @@ def load_trained(folder: Path) -> tuple[Experiment, Transformer]:
 
     Raises `LengthwiseError` when the folder is not a run directory, or holds no checkpoint.
     """
-    values = read_json(folder / "config.json", what="run configuration")
+    values = read_sealed(folder / "config.json", "run configuration")
     try:
         experiment, seed = Experiment.from_json(values["experiment"]), int(values["seed"])
     except (KeyError, TypeError, ValueError):

@@ -6,7 +6,6 @@ change a file. The checkpoint before the newest is kept and takes its place wher
 
 from __future__ import annotations
 
-import hashlib
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.core.files import replacing
+from lengthwise.models.tensor_digest import digest_of
 from lengthwise.training.adamw import StackedAdamW
 from lengthwise.training.runs import Progress, Run, StackProgress
 
@@ -68,7 +68,7 @@ def save_tensors(
         raise TrainingDivergedError(f"training diverged: weights are not finite at step {step}; lower training.lr")
     with replacing(path) as temporary:
         try:
-            save_file(held, temporary, metadata={"about": about, "digest": _digest(held, about)})
+            save_file(held, temporary, metadata={"about": about, "digest": digest_of(held, about)})
         except SafetensorError as error:
             # It wraps the system's error as text; `replacing` knows what to say about those.
             raise OSError(str(error)) from None
@@ -153,7 +153,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         # The digests of older formats cover no text.
-        sound = metadata["digest"] == _digest(tensors, metadata.get("about", ""))
+        sound = metadata["digest"] == digest_of(tensors, metadata.get("about", ""))
     except (SafetensorError, KeyError, ValueError, RuntimeError, OSError):
         raise damage(path) from None
     if not sound:
@@ -203,12 +203,3 @@ def _of_old_format(
             found[COUNTS + name] = torch.tensor(float(progress.step))
             found |= {AVERAGES + name: tensors[f"average.{index}"], SQUARES + name: tensors[f"square.{index}"]}
     return found, progress
-
-
-def _digest(tensors: Mapping[str, Tensor], text: str = "") -> str:
-    """A fingerprint of names, bytes and text: safetensors itself would read a flipped bit without a word."""
-    total = hashlib.blake2b(text.encode(), digest_size=16)
-    for name in sorted(tensors):
-        total.update(name.encode())
-        total.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy().tobytes())
-    return total.hexdigest()

@@ -10,6 +10,7 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
+from lengthwise.core.result_file import read_sealed, sealed
 from lengthwise.experiments.blind.study import BlindStudy
 
 INDEX = "files.json"
@@ -34,15 +35,19 @@ def read_cell(study: BlindStudy, path: Path) -> dict[str, Any] | None:
     """The result in a file, or None if there is none; raises `LengthwiseError` for that of another study."""
     if not path.exists():
         return None
-    values = read_json(path, what="result file")
+    values = read_sealed(path, "result file")
     if not isinstance(values, dict) or values.get("preregistration") != study.sha256:
         raise LengthwiseError(f"{path} does not carry the SHA-256 of this study's preregistration; restore the file")
     return values
 
 
 def write_cell(study: BlindStudy, path: Path, values: Mapping[str, Any], *, listed: bool = True) -> None:
-    """Write a result file whole and, if ``listed``, enter it in the index, which one process at a time may do."""
-    write_json(path, {"preregistration": study.sha256, **values}, dense=True)
+    """Write a result file whole and, if ``listed``, enter it in the index, which one process at a time may do.
+
+    The index has the SHA-256 of what is listed; any other file carries its own digest.
+    """
+    held = {"preregistration": study.sha256, **values}
+    write_json(path, held if listed else sealed(held), dense=True)
     if listed:
         list_cells(study, [path])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from lengthwise.core.config import config, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.files import read_json, write_json
+from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.comparison.systems import System
 from lengthwise.experiments.defaults import default_experiment
@@ -102,7 +102,7 @@ class Plan:
 
     def write(self, folder: Path) -> None:
         """Write ``plan.json``."""
-        write_json(folder / FILE, fields_of(self))
+        write_sealed(folder / FILE, fields_of(self))
 
     def asks_the_same(self, other: Plan) -> bool:
         """Whether the two differ in nothing but the number of steps, which follows from the budget and the machine."""
@@ -114,7 +114,7 @@ def read_plan(folder: Path) -> Plan | None:
     path = folder / FILE
     if not path.exists():
         return None
-    values = read_json(path, what="plan of a comparison")
+    values = read_sealed(path, "plan of a comparison")
     if not isinstance(values, dict):
         raise LengthwiseError(f"plan of a comparison {path} is damaged; delete the folder and start again")
     return from_fields(Plan, values, where=f"plan {path}")

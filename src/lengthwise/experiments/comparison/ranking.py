@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.files import read_json
 from lengthwise.core.result_file import RunResult
 from lengthwise.experiments.comparison.plan import REACH, Plan
-from lengthwise.experiments.comparison.stages import chosen_setting, results_of, tuning_file
+from lengthwise.experiments.comparison.stages import chosen_setting, read_tuning, results_of
 from lengthwise.experiments.comparison.systems import System
 from lengthwise.positions.schemes import SCHEMES
 
@@ -54,8 +53,7 @@ def _order(row: dict[str, Any]) -> tuple[bool, int, int, float]:
 def _row(folder: Path, plan: Plan, system: System) -> dict[str, Any]:
     results = results_of(folder, plan, system)
     setting = chosen_setting(folder, plan, system)
-    path = tuning_file(folder, system)
-    tuned = read_json(path, what="outcome of a tuning") if path.exists() else None
+    tuned = read_tuning(folder, plan, system)
     seeds = [_seed(result) for result in results]
     return {
         "system": system.name,

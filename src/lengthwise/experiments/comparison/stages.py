@@ -5,10 +5,10 @@ from __future__ import annotations
 import statistics
 import time
 from pathlib import Path
+from typing import Any
 
-from lengthwise.core.errors import TrainingDivergedError
-from lengthwise.core.files import read_json, write_json
-from lengthwise.core.result_file import RunResult
+from lengthwise.core.errors import TrainingDivergedError, require
+from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
 from lengthwise.experiments.comparison.plan import ModelSetting, Plan, read_plan
 from lengthwise.experiments.comparison.systems import System
 from lengthwise.experiments.events import Event, Report
@@ -73,19 +73,28 @@ def tune(folder: Path, job: Job, tell: Tell) -> None:
                 break
         rates = [-1.0 if rate is None else rate for rate in found]
         chosen = rates.index(max(rates)) if max(rates) >= 0 else None
-        write_json(path, {"system": system.name, "in_distribution": found, "chosen": chosen})
+        write_sealed(path, {"system": system.name, "in_distribution": found, "chosen": chosen})
     setting = chosen_setting(folder, plan, system)
     if setting is not None:
         _measure(folder, plan.experiment(system, setting), job, tell)
 
 
-def chosen_setting(folder: Path, plan: Plan, system: System) -> ModelSetting | None:
-    """The setting that tuning chose; None where it has not ended or every training diverged."""
+def read_tuning(folder: Path, plan: Plan, system: System) -> dict[str, Any] | None:
+    """What `tune` wrote, or None; raises `LengthwiseError` if it is damaged."""
     path = tuning_file(folder, system)
     if not path.exists():
         return None
-    index = read_json(path, what="outcome of a tuning")["chosen"]
-    return None if index is None else plan.grid[index]
+    values = read_sealed(path, "outcome of a tuning")
+    whole = isinstance(values, dict) and values.keys() >= {"in_distribution", "chosen"}
+    whole = whole and (values["chosen"] is None or values["chosen"] in range(len(plan.grid)))
+    require(whole, f"outcome of a tuning {path} is damaged; delete it and run again")
+    return values
+
+
+def chosen_setting(folder: Path, plan: Plan, system: System) -> ModelSetting | None:
+    """The setting that tuning chose; None where it has not ended or every training diverged."""
+    tuned = read_tuning(folder, plan, system)
+    return None if tuned is None or tuned["chosen"] is None else plan.grid[tuned["chosen"]]
 
 
 def train_others(folder: Path, job: Job, tell: Tell) -> None:

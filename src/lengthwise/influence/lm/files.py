@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.config import fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.files import read_json, write_json
+from lengthwise.core.files import read_json
+from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.influence.lm.config import LMConfig
 from lengthwise.influence.text.tokenizer import OwnTokenizer, load_tokenizer, save_tokenizer, tokenizer_digest
 
@@ -42,7 +43,7 @@ def claim_lm_dir(folder: Path, config: LMConfig, corpus: dict[str, Any]) -> None
     """
     path, mine = folder / CONFIG, description(config, corpus)
     if path.exists():
-        found = read_json(path, what="model configuration")
+        found = read_sealed(path, "model configuration")
         require(
             isinstance(found, dict) and found.get("kind") == "lm",
             f"{folder} is not the folder of a language model; choose another --out",
@@ -53,7 +54,7 @@ def claim_lm_dir(folder: Path, config: LMConfig, corpus: dict[str, Any]) -> None
     require(not folder.exists() or folder.is_dir(), f"{folder} is a file, not a folder; choose another --out")
     if folder.exists() and any(not file.name.endswith(".tmp") for file in folder.iterdir()):
         raise LengthwiseError(f"{folder} is not empty and not the folder of a language model; choose another --out")
-    write_json(path, mine)
+    write_sealed(path, mine)
 
 
 def save_lm(
@@ -62,7 +63,7 @@ def save_lm(
     """Write the three files atomically; raises `LengthwiseError` if the weights are not finite."""
     from lengthwise.training import checkpoint
 
-    write_json(folder / CONFIG, description(config, corpus))
+    write_sealed(folder / CONFIG, description(config, corpus))
     save_tokenizer(tokenizer, folder)
     about = TOKENIZER + tokenizer_digest(tokenizer)
     checkpoint.save_tensors(folder / MODEL, transformer.state_dict(), about, step=config.steps)
@@ -70,7 +71,7 @@ def save_lm(
 
 def read_config(folder: Path) -> tuple[LMConfig, dict[str, Any]]:
     """Configuration and corpus of the model in a folder; raises `LengthwiseError` if there is none."""
-    values = read_json(folder / CONFIG, what="language model")
+    values = read_sealed(folder / CONFIG, "language model")
     require(
         isinstance(values, dict) and values.get("kind") == "lm" and values.get("format") == LM_FORMAT,
         f"{folder} holds no language model of this format; train one with `lengthwise lm train`",

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import replacing
+from lengthwise.models.tensor_digest import digest_of
 from lengthwise.models.theory.finite import FiniteTransformer
 from lengthwise.models.theory.limit import LimitTransformer, TheoryTransformer
 from lengthwise.models.theory.limit_parts import LimitHead, LimitLayer, LimitMlp
@@ -39,7 +40,8 @@ def save_theory(model: TheoryTransformer, path: Path, *, source: str = "") -> No
     tensors = {name: value.contiguous() for name, value in model.state_dict().items()}
     with replacing(path) as temporary:
         try:
-            save_file(tensors, temporary, metadata={"lengthwise": json.dumps(description)})
+            text = json.dumps(description)
+            save_file(tensors, temporary, metadata={"lengthwise": text, "digest": digest_of(tensors, text)})
         except SafetensorError as error:
             # It wraps the system's error as text; `replacing` knows what to say about those.
             raise OSError(str(error)) from None
@@ -52,9 +54,13 @@ def load_theory(path: Path) -> LimitTransformer | FiniteTransformer:
         raise LengthwiseError(f"no model file at {path}; check the path")
     try:
         with safe_open(path, framework="pt") as file:
-            description = json.loads((file.metadata() or {})["lengthwise"])
+            metadata = dict(file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if description["format"] != FORMAT:
+        text = metadata.pop("lengthwise")
+        # Older files have no digest.
+        sound = not metadata or metadata == {"digest": digest_of(tensors, text)}
+        description = json.loads(text)
+        if not sound or description["format"] != FORMAT:
             raise damaged
         return _build(description, tensors)
     except (SafetensorError, KeyError, TypeError, ValueError, IndexError, OSError):
