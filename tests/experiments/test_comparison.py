@@ -143,7 +143,7 @@ def test_a_task_file_from_nothing_to_a_table(tmp_path: Path):
     assert len(comparison_table(written).rows) == 2
     # A point of the grid that fits ends the search, so one or two of them were tried, never with long lengths in view.
     tried = json.loads(tuning_file(out, System("sequential", "nope")).read_text(encoding="utf-8"))
-    assert set(tried) == {"system", "in_distribution", "chosen"}
+    assert set(tried) == {"system", "in_distribution", "chosen", "digest"}
     assert tried["in_distribution"][tried["chosen"]] == max(tried["in_distribution"])
 
     before = {path: path.stat().st_mtime_ns for path in out.rglob("result.json")}

@@ -32,6 +32,7 @@ from lengthwise.influence.lm.config import LMConfig
 from lengthwise.influence.lm.train import train_lm
 from lengthwise.influence.text.corpus import load_corpus
 from lengthwise.tasks.language import Language
+from lengthwise.workflows.influence import Request, run_influence
 
 TINY = Experiment.from_json(
     {
@@ -44,6 +45,7 @@ TINY = Experiment.from_json(
     }
 )
 STACKED = TINY.edited(["training.stacked=true"])
+TEXT = Path(__file__).resolve().parent
 CLOCK = ("seconds", "time", "machine", "digest")
 
 
@@ -64,10 +66,16 @@ def piece(out: Path) -> None:
         pass
 
 
-def influence(out: Path) -> None:
-    text = Path(__file__).parent
+def lm(out: Path) -> None:
     config = LMConfig(context=16, vocabulary=280, layers=1, heads=2, width=16, steps=20, batch_tokens=64, probe_every=4)
-    train_lm(config, load_corpus(text, None), out / "lm", lambda *_: None)
+    train_lm(config, load_corpus(TEXT, None), out / "lm", lambda *_: None)
+
+
+def influence(out: Path) -> None:
+    lm(out)
+    os.chdir(out)
+    settings = {"context": 12, "recent": 6, "ks": [1, 2], "targets": 4, "rules": ["greedy", "last-k"]}
+    run_influence(Request("lm", text=TEXT, settings=settings), Path(), lambda *_: None)
 
 
 def blind(out: Path) -> None:
@@ -78,7 +86,7 @@ def blind(out: Path) -> None:
 
 
 KINDS: dict[str, Callable[[Path], None]] = {
-    "run": one, "stack": stack, "jobs": jobs, "cluster": piece, "influence": influence, "blind": blind,
+    "run": one, "stack": stack, "jobs": jobs, "cluster": piece, "lm": lm, "influence": influence, "blind": blind,
 }  # fmt: skip
 
 

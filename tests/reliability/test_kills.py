@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-KILLS = {"run": 60, "stack": 50, "cluster": 30, "influence": 30, "blind": 20, "jobs": 10}
+KILLS = {"run": 60, "stack": 50, "cluster": 30, "lm": 20, "influence": 10, "blind": 20, "jobs": 10}
 """200 in all."""
 
 

@@ -14,6 +14,7 @@ from lengthwise.core.errors import require
 if TYPE_CHECKING:
     from lengthwise.experiments.blind.run import CellRunner
     from lengthwise.experiments.cluster.drive import Scheduler
+    from lengthwise.experiments.comparison.run import StageRunner
     from lengthwise.experiments.sweep import Runner
 
 Ray = Annotated[
@@ -58,6 +59,16 @@ class ClusterSettings:
         from lengthwise.experiments.cluster.runners import sweep_on
 
         return sweep_on(scheduler)
+
+    def stages(self) -> StageRunner | None:
+        """What runs the stages of a comparison on a Ray cluster; None without one."""
+        if self.ray is None:
+            return None
+        from lengthwise.experiments.cluster.on_ray import ClusterOptions, RayScheduler
+        from lengthwise.experiments.cluster.runners import stages_on
+
+        options = ClusterOptions(self.ray, self.cpus, self.gpus)
+        return stages_on(lambda: RayScheduler(options))
 
     def cells(self, logs: Path) -> CellRunner | None:
         """What runs the cells of a blind study on the cluster; None without one."""

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lengthwise.cli.cluster import ClusterSettings, CpusPerJob, GpusPerJob, Ray
 from lengthwise.cli.console import emit_json, err, out
 from lengthwise.cli.options import AsJson, options_of
 from lengthwise.cli.threads import Jobs, Threads, number_of_jobs
@@ -29,6 +30,9 @@ class CompareSettings:
     max_length: Annotated[int, typer.Option("--max-length", help="The longest training length.")] = 6
     threads: Threads = None
     jobs: Jobs = "1"
+    ray: Ray = None
+    cpus_per_job: CpusPerJob = 1
+    gpus_per_job: GpusPerJob = 0.0
     folder: Annotated[Path | None, typer.Option("--out", help="Default: runs/compare/TASK.")] = None
     as_json: AsJson = False
 
@@ -52,7 +56,10 @@ def compare(given: CompareSettings) -> None:
     folder = given.folder or Path("runs") / "compare" / folder_name(task)
     names = [name.strip() for name in (given.systems or "").split(",") if name.strip()]
     observe = ComparisonProgress(err())
-    done = run(task, folder, systems=names, budget=budget, max_length=given.max_length, observe=observe)
+    runner = ClusterSettings(given.ray, None, given.cpus_per_job, given.gpus_per_job).stages()
+    done = run(
+        task, folder, systems=names, budget=budget, max_length=given.max_length, observe=observe, runner=runner
+    )  # fmt: skip
     if given.as_json:
         emit_json(done.values)
         return

@@ -11,7 +11,7 @@ from lengthwise.core.config import fields_of
 from lengthwise.core.files import write_json, write_text
 from lengthwise.experiments.comparison.plan import MAX_LENGTH, REACH, Plan
 from lengthwise.experiments.comparison.ranking import differ_in_every_seed, ranked
-from lengthwise.experiments.comparison.run import DEFAULT_BUDGET, Budget, run_comparison
+from lengthwise.experiments.comparison.run import DEFAULT_BUDGET, Budget, StageRunner, run_comparison
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.workers import Tell
 from lengthwise.prediction.predict import predict_task
@@ -50,13 +50,14 @@ def compare(
     budget: Budget = DEFAULT_BUDGET,
     max_length: int = MAX_LENGTH,
     observe: Tell = lambda event: None,
+    runner: StageRunner | None = None,
 ) -> ComparisonRun:
     """Train and rank the systems; writes ``comparison.json``, ``comparison.svg`` and ``comparison.html``.
 
     Raises `LengthwiseError` as `run_comparison` does.
     """
     plan = run_comparison(
-        task, folder, systems=systems, budget=budget, max_length=max_length, observe=observe
+        task, folder, systems=systems, budget=budget, max_length=max_length, observe=observe, runner=runner
     )  # fmt: skip
     return gathered(task, plan, folder, budget)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.config import digest, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.files import write_json, write_text
+from lengthwise.core.files import locked, remove_unfinished, write_json, write_text
 from lengthwise.core.result_file import sealed
 from lengthwise.experiments.events import Report
 
@@ -77,8 +77,11 @@ def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, di
         "format": 1, **values, "seed": config.seed, "seconds": round(time.perf_counter() - started, 2),
         **provenance(_device(models.model)),
     }  # fmt: skip
-    write_json(path, sealed(result), dense=True)
-    write_pages(path, result)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.parent):
+        remove_unfinished(path.parent)
+        write_json(path, sealed(result), dense=True)
+        write_pages(path, result)
     return path, result
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import UnknownNameError, require
-from lengthwise.core.files import write_json, write_text
+from lengthwise.core.files import locked, write_json, write_text
 from lengthwise.experiments.blind.comparison.scoring import cell_row
 from lengthwise.experiments.blind.frozen import frozen_study, measured_reliability
 from lengthwise.experiments.blind.ladder import ENCODINGS
@@ -69,7 +69,10 @@ def verify(
         verdict = predict_task(task, position_systems([encoding])).verdicts[0]
         reasons.append(f"{encoding}: theory says {verdict.answer}: {verdict.why}")
         note(reasons[-1])
-    run_encodings(study, out / "work", encodings, budget=float(budget), jobs=jobs or cores(), note=note)
+    work = out / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    with locked(work):
+        run_encodings(study, work, encodings, budget=float(budget), jobs=jobs or cores(), note=note)
     (entry,) = study.entries()
     rows = [cell_row(study, "languages", entry, encoding) for encoding in encodings]
     measured = measured_reliability()

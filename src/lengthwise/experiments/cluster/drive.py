@@ -39,17 +39,21 @@ class Scheduler(ABC):
 
 
 def drive(
-    pieces: Sequence[Piece], scheduler: Scheduler, watch: Callable[[Piece, dict[str, Any]], None]
+    pieces: Sequence[Piece],
+    scheduler: Scheduler,
+    watch: Callable[[Piece, dict[str, Any]], None],
+    check: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Piece, Outcome]]:
     """Run all pieces; yields how each ended. A piece that needs too much memory is cut in two.
 
-    ``watch`` is called with what the tasks tell. Raises `LengthwiseError` for the first piece that failed; all state
-    stays, and the same call goes on.
+    ``watch`` is called with what the tasks tell, and ``check`` often; what it raises ends all tasks. Raises
+    `LengthwiseError` for the first piece that failed; all state stays, and the same call goes on.
     """
     running: dict[Any, Piece] = {}
     waiting: list[tuple[float, Piece]] = [(0.0, piece) for piece in pieces]
     try:
         while running or waiting:
+            check()
             now = time.monotonic()
             due, waiting = [p for at, p in waiting if at <= now], [(at, p) for at, p in waiting if at > now]
             running |= {scheduler.start(piece): piece for piece in due}

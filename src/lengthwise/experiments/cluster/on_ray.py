@@ -50,6 +50,13 @@ class RayScheduler(Scheduler):
         resources = {"num_cpus": options.cpus_per_job, "num_gpus": options.gpus_per_job}
         self._task = self._ray.remote(**settings, **resources)(run_values)
 
+    @property
+    def slots(self) -> int:
+        """How many tasks the nodes of now have room for; at least one."""
+        there = self._ray.cluster_resources()
+        needs = (("CPU", self._options.cpus_per_job), ("GPU", self._options.gpus_per_job))
+        return max(1, min(int(there.get(name, 0) / wanted) for name, wanted in needs if wanted))
+
     def start(self, piece: Piece) -> Any:
         cpus, patience = self._options.cpus_per_job, self.patience
         return self._task.remote(piece.to_json(), cpus, patience, self._driver, os.getcwd())

@@ -6,9 +6,14 @@ from typing import Any
 
 from lengthwise.experiments.cluster.cell_piece import CellPiece
 from lengthwise.experiments.cluster.piece import Piece
+from lengthwise.experiments.cluster.stage_piece import StagePiece
 from lengthwise.experiments.cluster.sweep_piece import SweepPiece
+
+KINDS: dict[str, type[SweepPiece | CellPiece | StagePiece]] = {
+    "sweep": SweepPiece, "cell": CellPiece, "stage": StagePiece,
+}  # fmt: skip
 
 
 def piece_of(values: dict[str, Any]) -> Piece:
     """The piece that a ``to_json`` wrote."""
-    return (SweepPiece if values["kind"] == "sweep" else CellPiece).of(values)
+    return KINDS[values["kind"]].of(values)

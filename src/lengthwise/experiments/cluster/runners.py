@@ -10,8 +10,12 @@ from lengthwise.experiments.blind.run import CellRunner, Note
 from lengthwise.experiments.blind.study import BlindStudy, StudyEntry
 from lengthwise.experiments.cluster.cell_piece import CellPiece
 from lengthwise.experiments.cluster.drive import Scheduler, drive
+from lengthwise.experiments.cluster.on_ray import RayScheduler
 from lengthwise.experiments.cluster.piece import Piece
+from lengthwise.experiments.cluster.stage_piece import StagePiece
 from lengthwise.experiments.cluster.sweep_piece import SweepPiece
+from lengthwise.experiments.comparison.run import Clock, StageRunner
+from lengthwise.experiments.comparison.stages import FIRST_SEED, plan_in, results_of
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job
@@ -57,6 +61,36 @@ def _ends(piece: SweepPiece) -> list[Event]:
             rate, fitted = result.in_distribution.rate(), result.fitted
             found.append(Event(job.name, seed, "finished", number=rate, fitted=fitted, seconds=result.seconds))
     return found
+
+
+def stages_on(scheduler: Callable[[], RayScheduler]) -> StageRunner:
+    """A `StageRunner` with one task for each system."""
+
+    def run(stage: str, folder: Path, jobs: list[Job], clock: Clock) -> int:
+        last: dict[Path, dict[str, Any]] = {}
+
+        def watch(piece: Piece, state: dict[str, Any]) -> None:
+            event = Event(**state)
+            if last.get(piece.root) != state and not event.ended:
+                last[piece.root] = state
+                clock(event)
+
+        if not jobs:
+            return 1
+        made = scheduler()
+        slots = min(made.slots, len(jobs))
+        pieces = [StagePiece(folder.resolve(), stage, job) for job in jobs]
+        for piece, _ in drive(pieces, made, watch, clock.check):
+            assert isinstance(piece, StagePiece)
+            plan = plan_in(folder)
+            for result in results_of(folder, plan, plan.system(piece.job.name)) if stage != "time" else []:
+                if (result.seed == FIRST_SEED) == (stage == "tune"):
+                    rate, fitted = result.in_distribution.rate(), result.fitted
+                    clock(Event(piece.job.name, result.seed, "finished", number=rate, fitted=fitted,
+                                seconds=result.seconds))  # fmt: skip
+        return slots
+
+    return run
 
 
 def cells_on(scheduler: Callable[[], Scheduler]) -> CellRunner:

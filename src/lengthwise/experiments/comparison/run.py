@@ -12,15 +12,21 @@ from pathlib import Path
 
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.files import locked
+from lengthwise.experiments.cluster.reclaim import reclaim
 from lengthwise.experiments.comparison.plan import FEWEST_STEPS, MAX_LENGTH, Plan, default_tests, read_plan, steps_for
-from lengthwise.experiments.comparison.stages import results_of, time_steps, train_others, tune, tuning_file
-from lengthwise.experiments.comparison.systems import chosen_systems
+from lengthwise.experiments.comparison.stages import (
+    RUNS,
+    STAGES,
+    forget_times,
+    read_times,
+    results_of,
+    tuning_file,
+)
+from lengthwise.experiments.comparison.systems import System, chosen_systems
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Job
 from lengthwise.experiments.workers import Diverged, Tell, run_jobs
 from lengthwise.tasks import TASKS, Task
-
-Stage = Callable[[Path, Job, Tell], None]
 
 
 @dataclass(frozen=True)
@@ -41,16 +47,24 @@ DEFAULT_BUDGET = Budget()
 
 
 @dataclass(frozen=True)
-class _Clock:
-    """Passes events on until the time is up."""
+class Clock:
+    """Passes events on until the time is up; then it raises `OutOfTimeError`, by which a comparison stops."""
 
     ends: float
     observe: Tell
 
     def __call__(self, event: Event) -> None:
+        self.check()
+        self.observe(event)
+
+    def check(self) -> None:
+        """Raise `OutOfTimeError` if the time is up."""
         if time.monotonic() > self.ends:
             raise OutOfTimeError
-        self.observe(event)
+
+
+StageRunner = Callable[[str, Path, list[Job], Clock], int]
+"""Does a stage of `STAGES` for jobs, one of each system, in a folder; returns how many it does at the same time."""
 
 
 def run_comparison(
@@ -61,10 +75,12 @@ def run_comparison(
     budget: Budget = DEFAULT_BUDGET,
     max_length: int = MAX_LENGTH,
     observe: Tell = lambda event: None,
+    runner: StageRunner | None = None,
 ) -> Plan:
     """Train all systems on ``task`` and measure them, in ``folder``; returns the plan.
 
     What the budget cuts off is finished by the next call with the same arguments, which gets a budget of its own.
+    A ``runner`` computes somewhere else; without one, what an interrupted runner left comes back first.
     Raises `LengthwiseError` for an unknown system, a budget that is too small, or a folder with another comparison.
     """
     require(not folder.exists() or folder.is_dir(), f"--out {folder} is a file; choose a folder")
@@ -79,21 +95,24 @@ def run_comparison(
     )
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
-        clock = _Clock(started + budget.seconds, observe)
+        clock = Clock(started + budget.seconds, observe)
+        if runner is None:
+            reclaim(folder / RUNS)
+        way = runner or _processes(budget.jobs)
         try:
-            plan = _planned(wanted, folder, budget, clock)
+            plan = _planned(wanted, folder, budget, clock, way)
             for stage, is_done in (
-                (tune, lambda system: bool(results_of(folder, plan, system))),
-                (train_others, lambda system: len(results_of(folder, plan, system)) >= plan.seeds),
+                ("tune", lambda system: bool(results_of(folder, plan, system))),
+                ("train", lambda system: len(results_of(folder, plan, system)) >= plan.seeds),
             ):
-                pending = [system.name for system in plan.systems if not is_done(system)]
-                _run(stage, folder, plan, pending, budget.jobs, clock)
+                pending = [system for system in plan.systems if not is_done(system)]
+                way(stage, folder, _jobs(plan, pending), clock)
         except OutOfTimeError:
             plan = read_plan(folder) or wanted
     return plan
 
 
-def _planned(wanted: Plan, folder: Path, budget: Budget, clock: _Clock) -> Plan:
+def _planned(wanted: Plan, folder: Path, budget: Budget, clock: Clock, way: StageRunner) -> Plan:
     """The plan in the folder, or a new one whose number of steps fits the budget on this machine."""
     found = read_plan(folder)
     if found is not None and (folder / "tuning").exists():
@@ -103,28 +122,35 @@ def _planned(wanted: Plan, folder: Path, budget: Budget, clock: _Clock) -> Plan:
             )
         return found
     wanted.write(folder)
-    seconds: dict[str, tuple[float, ...]] = {}
-
-    def note(event: Event) -> None:
-        clock(event)
-        seconds[event.job] = (*seconds.get(event.job, ()), event.number)
-
-    _run(time_steps, folder, wanted, [system.name for system in wanted.systems], budget.jobs, note)
-    plan = dataclasses.replace(wanted, steps=steps_for(budget.seconds, budget.jobs, seconds, budget.seeds))
+    forget_times(folder)
+    jobs = way("time", folder, _jobs(wanted, wanted.systems), clock)
+    seconds = {system.name: read_times(folder, system) for system in wanted.systems}
+    plan = dataclasses.replace(wanted, steps=steps_for(budget.seconds, jobs, seconds, budget.seeds))
     plan.write(folder)
+    forget_times(folder)
     tuning_file(folder, plan.systems[0]).parent.mkdir(exist_ok=True)
     return plan
 
 
-def _run(stage: Stage, folder: Path, plan: Plan, names: Sequence[str], jobs: int, tell: Tell) -> None:
-    """One stage for these systems, several at a time in processes of their own."""
-    todo = [Job(name, plan.experiment(plan.system(name), plan.grid[0]), tuple(range(plan.seeds))) for name in names]
-    if jobs == 1:
-        for job in todo:
-            stage(folder, job, tell)
-        return
-    with closing(run_jobs(partial(stage, folder), todo, jobs)) as messages:
-        # To close it ends the processes that are still at work.
-        for message in messages:
-            if not isinstance(message, Diverged):
-                tell(message)
+def _jobs(plan: Plan, systems: Sequence[System]) -> list[Job]:
+    """One job of each system, with all seeds of the plan."""
+    first, seeds = plan.grid[0], tuple(range(plan.seeds))
+    return [Job(system.name, plan.experiment(system, first), seeds) for system in systems]
+
+
+def _processes(count: int) -> StageRunner:
+    """Does so many jobs at the same time, each in a process of its own; one alone in this process."""
+
+    def run(stage: str, folder: Path, jobs: list[Job], clock: Clock) -> int:
+        if count == 1:
+            for job in jobs:
+                STAGES[stage](folder, job, clock)
+            return 1
+        with closing(run_jobs(partial(STAGES[stage], folder), jobs, count)) as messages:
+            # To close it ends the processes that are still at work.
+            for message in messages:
+                if not isinstance(message, Diverged):
+                    clock(message)
+        return count
+
+    return run

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import TrainingDivergedError, require
+from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
 from lengthwise.experiments.comparison.plan import ModelSetting, Plan, read_plan
 from lengthwise.experiments.comparison.systems import System
@@ -33,11 +36,11 @@ def plan_in(folder: Path) -> Plan:
 
 
 def time_steps(folder: Path, job: Job, tell: Tell) -> None:
-    """Train each point of the grid for a few steps; tells the median seconds of one step, per point."""
+    """Train each point of the grid for a few steps; writes the median seconds of one step, per point."""
     from lengthwise.training.setup import TaskSetup
     from lengthwise.training.trainer import Trainer
 
-    plan = plan_in(folder)
+    plan, seconds = plan_in(folder), []
     for index, setting in enumerate(plan.grid):
         experiment = plan.experiment(plan.system(job.name), setting)
         setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
@@ -47,7 +50,24 @@ def time_steps(folder: Path, job: Job, tell: Tell) -> None:
             started = time.perf_counter()
             trainer.step(step)
             taken.append(time.perf_counter() - started)
-        tell(Event(job.name, FIRST_SEED, "time", index, len(plan.grid), statistics.median(taken[SKIPPED_STEPS:])))
+        seconds.append(statistics.median(taken[SKIPPED_STEPS:]))
+        tell(Event(job.name, FIRST_SEED, "time", index, len(plan.grid), seconds[-1]))
+    write_json(times_file(folder, plan.system(job.name)), seconds)
+
+
+def times_file(folder: Path, system: System) -> Path:
+    """Where `time_steps` writes, until there is a plan."""
+    return folder / "times" / f"{system.name}.json"
+
+
+def read_times(folder: Path, system: System) -> tuple[float, ...]:
+    """Seconds of one step, per point of the grid."""
+    return tuple(read_json(times_file(folder, system), what="times of steps"))
+
+
+def forget_times(folder: Path) -> None:
+    """Delete all that `time_steps` wrote."""
+    shutil.rmtree(folder / "times", ignore_errors=True)
 
 
 def tuning_file(folder: Path, system: System) -> Path:
@@ -110,6 +130,10 @@ def train_others(folder: Path, job: Job, tell: Tell) -> None:
         sweep(recipe, folder, observe=tell)
     except TrainingDivergedError:
         return
+
+
+STAGES: dict[str, Callable[[Path, Job, Tell], None]] = {"time": time_steps, "tune": tune, "train": train_others}
+"""What a comparison does for each system, in order; each stage ends for all systems before the next begins."""
 
 
 def results_of(folder: Path, plan: Plan, system: System) -> list[RunResult]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.config import fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.files import read_json
+from lengthwise.core.files import LOCK, read_json
 from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.influence.lm.config import LMConfig
 from lengthwise.influence.text.tokenizer import OwnTokenizer, load_tokenizer, save_tokenizer, tokenizer_digest
@@ -52,7 +52,7 @@ def claim_lm_dir(folder: Path, config: LMConfig, corpus: dict[str, Any]) -> None
             require(found.get(key) == mine[key], f"{folder} holds a model of another {words}; choose another --out")
         return
     require(not folder.exists() or folder.is_dir(), f"{folder} is a file, not a folder; choose another --out")
-    if folder.exists() and any(not file.name.endswith(".tmp") for file in folder.iterdir()):
+    if folder.exists() and any(not file.name.endswith((".tmp", LOCK)) for file in folder.iterdir()):
         raise LengthwiseError(f"{folder} is not empty and not the folder of a language model; choose another --out")
     write_sealed(path, mine)
 

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.errors import require
-from lengthwise.core.files import read_json, write_json
+from lengthwise.core.files import locked, read_json, write_json
 from lengthwise.core.result_file import check_seal, sealed
 from lengthwise.core.rng import stream
 from lengthwise.influence.lm import held_out_loss
@@ -33,6 +33,8 @@ Report = Callable[[str, int, int, float], None]
 """Called with what is done (``tokenize``, ``train`` or ``held-out``), how far, of how much, and a loss in nats per
 token (not a number where there is none)."""
 
+Watcher = Callable[[Int[ndarray, "N L+1"]], Watch]
+"""Makes of the held-out windows of the probes what each probe notes besides."""
 PROBED, MEASURED = 64, 1024
 """Windows of held-out text at each probe and at the end."""
 RESULT = "result.json"
@@ -47,7 +49,7 @@ def train_lm(
     about: Callable[[], Mapping[str, Any]] | None = None,
     *,
     probed: int = PROBED,
-    watch: Callable[[Int[ndarray, "N L+1"]], Watch] | None = None,
+    watch: Watcher | None = None,
 ) -> dict[str, Any]:
     """Train a model into ``folder`` and measure it; a finished one is returned, an interrupted one goes on.
 
@@ -55,18 +57,32 @@ def train_lm(
     at the first probe that notes ``fitted``.
 
     Returns what ``result.json`` holds: losses on held-out text, steps, seconds, and what ``about`` adds (where the
-    numbers come from). Raises `LengthwiseError` if the folder holds something else, the text is shorter than a
-    window, or training diverges.
+    numbers come from). Raises `LengthwiseError` if the folder holds something else or another process is at work in
+    it, the text is shorter than a window, or training diverges.
     """
-    described = corpus.describe()
-    claim_lm_dir(folder, config, described)
+    claim_lm_dir(folder, config, corpus.describe())
+    with locked(folder):
+        found = _finished(folder)
+        if found is None:
+            found = _train(config, corpus, folder, report or _silent, probed, watch)
+            found |= about() if about else {}
+            write_json(folder / RESULT, sealed(found))
+        return found
+
+
+def _finished(folder: Path) -> dict[str, Any] | None:
     if (folder / RESULT).exists() and (folder / MODEL).exists():
         result = read_json(folder / RESULT, what="result file")
         check_seal(result, f"result file {folder / RESULT}")
         whole = isinstance(result, dict) and result.get("format") == LM_FORMAT and set(REPORTED) <= set(result)
         require(whole, f"result file {folder / RESULT} is damaged; delete it and run again")
         return result
-    tell = report or _silent
+    return None
+
+
+def _train(
+    config: LMConfig, corpus: Corpus, folder: Path, tell: Report, probed: int, watch: Watcher | None
+) -> dict[str, Any]:
     tell("tokenize", 0, 1, float("nan"))
     tokenizer = _tokenizer(config, corpus, folder)
     train = _task(config, corpus.train, tokenizer, config.context, "training")
@@ -94,11 +110,9 @@ def train_lm(
         on_step=lambda step, loss: tell("train", step, config.steps, loss),
     )  # fmt: skip
     (state,) = trainer.run()
-    save_lm(folder, state.trained(), tokenizer, config, described)
+    save_lm(folder, state.trained(), tokenizer, config, corpus.describe())
     tokens = {"train": len(train.tokens), "held_out": len(held_out.tokens), "vocabulary": tokenizer.vocab_size}
-    result = _result(config, state, tokens, drawn(MEASURED, "final")) | dict(about() if about else {})
-    write_json(folder / RESULT, sealed(result))
-    return result
+    return _result(config, state, tokens, drawn(MEASURED, "final"))
 
 
 def _result(

@@ -1,0 +1,169 @@
+"""Comparisons and blind studies as pieces of work on a cluster, without Ray: results and resumption of local runs.
+
+The scheduler of these tests does each piece at once in this process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lengthwise.experiments.blind import run as blind_running
+from lengthwise.experiments.blind.cells import check_files, read_index
+from lengthwise.experiments.blind.ladder import Rung
+from lengthwise.experiments.blind.preregister import entry
+from lengthwise.experiments.blind.run import run_study
+from lengthwise.experiments.blind.study import write_study
+from lengthwise.experiments.cluster import reclaim
+from lengthwise.experiments.cluster.drive import Scheduler
+from lengthwise.experiments.cluster.piece import Outcome, Piece, run_piece
+from lengthwise.experiments.cluster.pieces import piece_of
+from lengthwise.experiments.cluster.runners import cells_on, stages_on
+from lengthwise.experiments.comparison import plan as planning
+from lengthwise.experiments.comparison import run as running
+from lengthwise.experiments.comparison import stages
+from lengthwise.experiments.comparison.plan import ModelSetting, Plan, read_plan
+from lengthwise.experiments.comparison.ranking import ranked
+from lengthwise.experiments.comparison.run import Budget, run_comparison
+from lengthwise.experiments.events import Event
+from lengthwise.experiments.run_directory import LEASES
+from lengthwise.tasks import TASKS
+from lengthwise.tasks.language import Language
+from lengthwise.training.trainer import Trainer
+
+PATIENCE = 0.2
+WANTED: dict[str, Any] = {"systems": ["nope", "rope"], "max_length": 2}
+
+
+class Inline(Scheduler):
+    """Runs a piece when it is started, from the plain values that would travel."""
+
+    patience, slots = PATIENCE, 2
+
+    def start(self, piece: Piece) -> Any:
+        return run_piece(piece_of(json.loads(json.dumps(piece.to_json()))), PATIENCE)
+
+    def done(self, handles: Sequence[Any], seconds: float) -> list[Any]:
+        return list(handles)
+
+    def outcome(self, handle: Any) -> Outcome:
+        return handle
+
+    def stop(self) -> None:
+        pass
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings of a few steps on the smallest models, the same number in every comparison."""
+    for module, name, value in (
+        (planning, "FEWEST_STEPS", 6), (planning, "MOST_STEPS", 6), (running, "FEWEST_STEPS", 6),
+        (stages, "TIMED_STEPS", 4), (reclaim, "PATIENCE", PATIENCE),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+    made, grid = Plan, (ModelSetting(1, 1e-2, 0.0), ModelSetting(1, 1e-3, 0.0))
+
+    def small(*values: Any) -> Plan:
+        return dataclasses.replace(made(*values), grid=grid, width=8, heads=1, batch_size=8, samples=2, fit_samples=4)
+
+    monkeypatch.setattr(running, "Plan", small)
+    monkeypatch.setattr(running, "steps_for", lambda *_: 6)
+
+
+def found(folder: Path) -> list[dict[str, Any]]:
+    """The ranking without what a clock says."""
+    plan = read_plan(folder)
+    assert plan is not None
+    rows = ranked(folder, plan)
+    return [{**row, "seeds": [{**seed, "seconds": 0} for seed in row["seeds"]]} for row in rows]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_comparison_on_a_cluster_is_that_of_one_process(tmp_path: Path) -> None:
+    task, budget, told = TASKS.build("parity"), Budget(600.0, 1, 2), []
+    run_comparison(task, tmp_path / "local", budget=budget, **WANTED)
+    runner = stages_on(Inline)
+    run_comparison(task, tmp_path / "cluster", budget=budget, runner=runner, observe=told.append, **WANTED)
+    assert found(tmp_path / "cluster") == found(tmp_path / "local")
+    ends = [(event.job, event.seed) for event in told if event.phase == "finished"]
+    assert sorted(ends) == [(name, seed) for name in ("nope", "sequential+rope") for seed in (0, 1)]
+    assert not (tmp_path / "cluster" / "runs" / LEASES).exists()
+    assert not (tmp_path / "cluster" / "times").exists()
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("then", ["cluster", "local"])
+def test_a_comparison_whose_task_died_is_gone_on_with(tmp_path: Path, monkeypatch, then: str) -> None:
+    task, budget, steps = TASKS.build("parity"), Budget(600.0, 1, 1), []
+    step = Trainer.step
+
+    def dies(self: Trainer, number: int):
+        if self.folder is not None:
+            steps.append(number)
+            if len(steps) == 9:
+                raise KeyboardInterrupt
+        return step(self, number)
+
+    monkeypatch.setattr(Trainer, "step", dies)
+    with pytest.raises(KeyboardInterrupt):
+        run_comparison(task, tmp_path / "died", budget=budget, runner=stages_on(Inline), **WANTED)
+    assert (tmp_path / "died" / "runs" / LEASES).exists()
+    runner = stages_on(Inline) if then == "cluster" else None
+    run_comparison(task, tmp_path / "died", budget=budget, runner=runner, **WANTED)
+    assert not (tmp_path / "died" / "runs" / LEASES).exists()
+    monkeypatch.setattr(Trainer, "step", step)
+    run_comparison(task, tmp_path / "local", budget=budget, **WANTED)
+    assert found(tmp_path / "died") == found(tmp_path / "local")
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_budget_ends_a_comparison_on_a_cluster(tmp_path: Path) -> None:
+    task, told = TASKS.build("parity"), []
+
+    def observe(event: Event) -> None:
+        told.append(event)
+
+    plan = run_comparison(
+        task, tmp_path, budget=Budget(1e-9, 1, 1), runner=stages_on(Inline), observe=observe, **WANTED
+    )  # fmt: skip
+    assert plan.seeds == 1
+    assert told == []
+    run_comparison(task, tmp_path, budget=Budget(600.0, 1, 1), runner=stages_on(Inline), **WANTED)
+    assert [len(row["seeds"]) for row in found(tmp_path)] == [1, 1]
+
+
+def test_a_blind_study_on_a_cluster_is_that_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ladder of two tiny rungs and two languages; the frozen study is not touched."""
+    for name, value in (("FIT_WORDS", 12), ("PROBE_WORDS", 6), ("SIZE", 6)):
+        monkeypatch.setattr(blind_running, name, value)
+    rungs = [Rung(layers=1, heads=1, width=8, lr=1e-2, steps=n, batch=4, norm="rms", weight_decay=0.1) for n in (4, 8)]
+    names = {"everything": "(a|b)*", "parity": "(b*ab*a)*b*"}
+    content = {
+        "title": "small", "ladder": [rung.to_json() for rung in rungs], "seeds": [0, 1], "encodings": ["nope"],
+        "languages": [entry(name, Language(language=text), ["nope"], expression=text) for name, text in names.items()],
+        "published": [],
+    }  # fmt: skip
+    studies = [write_study(tmp_path / name, json.loads(json.dumps(content))) for name in ("local", "cluster")]
+    run_study(studies[0], "languages", tmp_path / "work0")
+    notes: list[str] = []
+    run_study(studies[1], "languages", tmp_path / "work1", runner=cells_on(Inline), note=notes.append)
+    ours, theirs = ({name: read(study.folder / name) for name in read_index(study.folder)} for study in studies)
+    assert ours == theirs
+    assert len(ours) >= 2
+    check_files(studies[1])
+    assert not (tmp_path / "work1" / LEASES).exists()
+    assert notes[-1].startswith("[2/2] ")
+    before = {path: path.stat().st_mtime_ns for path in studies[1].folder.rglob("*.json")}
+    run_study(studies[1], "languages", tmp_path / "work1", runner=cells_on(Inline))
+    assert {path: path.stat().st_mtime_ns for path in studies[1].folder.rglob("*.json")} == before
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A cell without what a clock or a machine says."""
+    clock = ("seconds", "seconds_this_process", "time", "machine", "digest")
+    return {key: value for key, value in json.loads(path.read_text()).items() if key not in clock}
