@@ -38,7 +38,8 @@ FEATURES = {
         influence/lm/longer.py models/extension.py cli/lm.py::ExtendSettings cli/lm.py::extend
         cli/lm.py::_extension_table training/fine_tune.py""",
     "blind study": """
-        experiments/blind/ cli/blind.py cli/blind_view.py report/blind/ experiments/recipes/huang_review.py""",
+        experiments/blind/ cli/blind.py cli/blind_view.py report/blind/ experiments/recipes/huang_review.py
+        workflows/verify.py::reliability_line workflows/verify.py::_study""",
     "studies fixed beforehand": """
         experiments/recipes/alternation_depth.py experiments/recipes/fixed_beforehand.py
         experiments/recipes/golowich_assignment.py experiments/recipes/golowich_parity.py
@@ -84,8 +85,10 @@ FEATURES = {
         prediction/predict.py::predict_with_search prediction/predict.py::Found prediction/predict.py::_on_condition
         prediction/measured.py::conflict prediction/measured.py::_of prediction/measured.py::_contradicts
         evaluation/by_id.py""",
-    "reports of studies and of tasks": """
-        report/study_section.py report/task_section.py core/result_file.py::StudyResult""",
+    "reports of studies, of tasks, of controls and of many tests": """
+        report/study_section.py report/task_section.py core/result_file.py::StudyResult
+        report/figures/accuracy_figure.py::_draw_small report/summary.py::unfitted_cells cli/run_view.py::_control""",
+    "limits of work": "crasp/decide/potential.py::Work crasp/decide/potential.py::TooMuchWorkError",
 }  # fmt: skip
 
 

@@ -7,12 +7,10 @@ from hypothesis import strategies as st
 from pose_coverage import pose_coverage, pose_covers
 
 from lengthwise.core.batch import Batch, Column, Layout
-from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import Vocab
 from lengthwise.positions.structure import reach
 from lengthwise.sparsity.coupling.coupling_theory import (
-    check_local_coupling,
     pose_ids,
     super_tokens,
 )
@@ -53,25 +51,6 @@ def test_spans_by_a_second_way():
         ids, parents = rng.integers(20, size=(1, 8)), rng.integers(-1, 8, size=(1, 8, 3))
         gaps = [abs(ids[0, t - 1] - ids[0, p]) for t in range(1, 8) for p in parents[0, t] if p >= 0]
         assert span(ids, parents) == max(gaps, default=0)
-
-
-def test_local_coupling_of_addition_and_its_faults():
-    places = np.array([[2, 3, 4, 0, 2, 3, 4, 1, 2, 3, 4]])
-    parents = np.full((1, 11, 4), -1)
-    for j in range(3):
-        parents[0, 8 + j, :2] = j, 4 + j
-        if j:
-            parents[0, 8 + j, 2:] = j - 1, 3 + j
-    check = check_local_coupling(places, parents, window=1)
-    assert check.holds
-    assert (check.width, check.tokens, check.tokens_per_place, check.places) == (1, 3, 3, 4)
-    assert check_local_coupling(places, parents, window=0).violations == 2
-    assert not check_local_coupling(np.arange(1, 12)[None], parents, window=1).holds
-    bare = places.copy()
-    bare[0, 0] = 0
-    assert check_local_coupling(bare, parents, window=1).unplaced == 2
-    with pytest.raises(LengthwiseError, match="shape"):
-        check_local_coupling(places, parents[0], window=1)
 
 
 def test_super_tokens_are_the_ordered_tuples():

@@ -1,66 +1,13 @@
-"""Measures position ids: local coupling, super-tokens, and the ids of PoSE.
-
-Ids are ``[B, T]`` and parents ``[B, T, P]`` (positions, -1 pads), so all functions apply to any task.
-"""
+"""Super-tokens, the strings that coupled positions amount to, and the ids of PoSE."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
-
-
-@dataclass(frozen=True)
-class LocalCoupling:
-    """The result of `check_local_coupling` (after Golowich et al. 2025, Definition 4.1).
-
-    ``width`` is the largest distance between the places of two parents of one token. Of ``tokens`` with parents,
-    ``violations`` exceed the window; ``unplaced`` counts parents without a place. ``tokens_per_place`` (c) and
-    ``places`` (the number of places used) are maxima over sequences.
-    """
-
-    window: int
-    width: int
-    tokens: int
-    violations: int
-    unplaced: int
-    tokens_per_place: int
-    places: int
-
-    @property
-    def holds(self) -> bool:
-        """Whether the parents of every token have places inside the window."""
-        return self.violations == 0 and self.unplaced == 0
-
-
-def check_local_coupling(
-    places: Int[ndarray, "B T"], parents: Int[ndarray, "B T P"], window: int, scored: Bool[ndarray, " T"] | None = None
-) -> LocalCoupling:
-    """Check that the places of every token's parents lie within a window of width ``window``; place 0 is no place."""
-    good = places.ndim == 2 and parents.ndim == 3 and parents.shape[:2] == places.shape
-    require(good, f"places need shape [B, T] and parents [B, T, P], got {places.shape} and {parents.shape}")
-    real = (parents >= 0) if scored is None else (parents >= 0) & scored[None, :, None]
-    value = places[np.arange(len(places))[:, None, None], parents]
-    is_placed = real & (value > 0)
-    high = np.where(is_placed, value, np.iinfo(np.int64).min).max(axis=2, initial=np.iinfo(np.int64).min)
-    low = np.where(is_placed, value, np.iinfo(np.int64).max).min(axis=2, initial=np.iinfo(np.int64).max)
-    some = is_placed.any(axis=2)
-    width = np.where(some, high - np.where(some, low, high), 0)
-    counts = [np.unique(row[row > 0], return_counts=True)[1] for row in places]
-    return LocalCoupling(
-        window=window,
-        width=int(width.max(initial=0)),
-        tokens=int(real.any(axis=2).sum()),
-        violations=int((width > window).sum()),
-        unplaced=int((real & (value <= 0)).sum()),
-        tokens_per_place=max((int(c.max(initial=0)) for c in counts), default=0),
-        places=max((len(c) for c in counts), default=0),
-    )
 
 
 def super_tokens(tokens: Int[ndarray, "B T"], places: Int[ndarray, " T"], alphabet: int) -> Int[ndarray, "B M"]:
