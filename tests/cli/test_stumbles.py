@@ -67,6 +67,36 @@ def test_text_for_a_token_id_says_what_to_write(terminal: Terminal, tmp_path: Pa
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (
+            "class X(lw.Task):\n    def write(self, seq, layout, rng): ...",
+            "lacks the method answer; write `def answer(",
+        ),
+        (
+            "class X(PositionScheme):\n    def assign(self, p, k, r): ...",
+            "lacks the field max_position; write `max_pos",
+        ),
+        (
+            "class X(PositionScheme):\n    max_position: int = 9",
+            "lacks the method assign; write `def assign(self, places,",
+        ),
+        ("class X(EncodingSpec):\n    pass", "lacks the method build; write `def build(self, shape)`"),
+    ],
+)
+def test_what_a_class_of_a_file_lacks_is_said(terminal: Terminal, tmp_path: Path, body: str, says: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import lengthwise as lw\nfrom lengthwise.positions.encodings import EncodingSpec\n"
+        f"from lengthwise.positions.schemes import PositionScheme\n@lw.config\n{body}\n"
+    )
+    answer = terminal("check", f"{path}:X")
+    assert (answer.code, answer.out) == (2, "")
+    assert says in answer.err
+    assert answer.err.count("\n") == 1
+
+
 def test_the_list_has_every_line_once(terminal: Terminal) -> None:
     listed = terminal("list", "--json").json()
     for kind, entries in listed.items():

@@ -53,24 +53,26 @@ def compare(
     task: str | Task | dict[str, Any],
     systems: Sequence[str] = (),
     *,
-    budget: float = 600.0,
+    budget: float | str = 600.0,
     seeds: int = 3,
     jobs: int = 1,
     max_length: int = 6,
     out: str | Path = "runs/compare",
 ) -> Comparison:
-    """Train every sensible position system on a task within ``budget`` seconds, and rank them.
+    """Train every sensible position system on a task within ``budget`` (seconds, or ``"10m"``), and rank them.
 
     ``task`` is a name, a `Task` or ``"path/to/file.py:Class"``. ``systems`` are names such as ``"coupled"``,
     ``"rope"`` or ``"pose+rope"``; ``["all"]`` takes every sensible one. All systems get the same number of steps and
     the same grid of settings, chosen by the fit on lengths up to ``max_length``. Results go to a folder of ``out``,
     where the same call goes on. Raises `LengthwiseError` for unknown names and budgets that are too small.
     """
+    from lengthwise.cli.verify import read_budget
     from lengthwise.experiments.comparison.run import Budget
     from lengthwise.experiments.defaults import folder_name
     from lengthwise.workflows.compare import compare as run
 
     built = build_task(task)
     folder = Path(out) / folder_name(built)
-    done = run(built, folder, systems=systems, budget=Budget(float(budget), jobs, seeds), max_length=max_length)
+    seconds = read_budget(budget) if isinstance(budget, str) else float(budget)
+    done = run(built, folder, systems=systems, budget=Budget(seconds, jobs, seeds), max_length=max_length)
     return Comparison(done.values)

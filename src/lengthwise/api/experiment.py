@@ -11,6 +11,7 @@ from lengthwise.api.components import fields_into
 from lengthwise.api.components import scheme as build_scheme
 from lengthwise.api.components import task as build_task
 from lengthwise.api.result import Result
+from lengthwise.core.config import one_line_errors
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import Table, Tabular
 from lengthwise.evaluation.config import EvaluationConfig
@@ -52,13 +53,12 @@ class Experiment(Tabular):
                 f"Experiment has no setting {min(unknown)!r}; it has model, training, evaluation and name"
             )
         scheme = scheme if isinstance(scheme, str) else build_scheme(scheme)
-        self.configuration = _changed(
-            default_experiment(
+        with one_line_errors("Experiment"):
+            made = default_experiment(
                 build_task(task), scheme, build_encoding(encoding),
                 max_length=max_length, test_lengths=test_lengths, steps=steps,
-            ),
-            settings,
-        )  # fmt: skip
+            )  # fmt: skip
+            self.configuration = _changed(made, settings)
         self.name = str(
             settings.get("name") or f"{self.configuration.scheme.name} + {self.configuration.encoding.label}"
         )

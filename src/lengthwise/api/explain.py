@@ -104,14 +104,18 @@ class Decided(Tabular):
         return to_text(program_of(self.decision, FRAGMENT_OF.get(system, system), end))
 
 
-def decide(expression: str, alphabet: str | None = None) -> Decided:
-    """Decide for each fragment of C-RASP whether the language of a regular expression is in it.
+def decide(target: str, alphabet: str | None = None) -> Decided:
+    """Decide for each fragment of C-RASP whether a regular language is in it.
 
-    Raises `LengthwiseError` for an expression that can't be read.
+    ``target`` is what ``lengthwise decide`` takes: ``regex:EXPRESSION``, an expression with an operator, a published
+    language such as Tomita-4, or an automaton in ``FILE.json``. Raises `LengthwiseError` for other targets, and for an
+    expression that can't be read.
     """
     from lengthwise.crasp.decide.decision import decide as decide_language
+    from lengthwise.prediction.target import regular_language
 
-    return Decided(expression, decide_language(expression.removeprefix("regex:"), alphabet))
+    source, own_alphabet = regular_language(target)
+    return Decided(target, decide_language(source, alphabet or own_alphabet))
 
 
 class StructureResult(Tabular):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, dataclass_transform
 
 import pydantic
@@ -68,6 +70,15 @@ def from_fields(cls: type[T], values: dict[str, Any], *, where: str) -> T:
         raise LengthwiseError(_one_line(error, where)) from None
     except (TypeError, ValueError) as error:
         raise LengthwiseError(f"{where}: {error}") from None
+
+
+@contextmanager
+def one_line_errors(where: str) -> Iterator[None]:
+    """Turn what pydantic says of a value of the wrong type into one `LengthwiseError` line."""
+    try:
+        yield
+    except pydantic.ValidationError as error:
+        raise LengthwiseError(_one_line(error, where)) from None
 
 
 def _one_line(error: pydantic.ValidationError, where: str) -> str:

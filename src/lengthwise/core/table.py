@@ -49,7 +49,9 @@ class Table:
 
     def to_latex(self) -> str:
         """The table as a LaTeX ``tabular`` with the rules of the package booktabs."""
-        return self._formatted("latex_booktabs")
+        # A table without rows needs its columns, too.
+        columns = "{tabular}{" + "l" * len(self.columns) + "}"
+        return self._formatted("latex_booktabs").replace("{tabular}{}", columns, 1)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """The table as CSV; also written to ``path``, if given. Raises `LengthwiseError` if it can't be written."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,8 +29,25 @@ def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
         raise LengthwiseError(
             f"{target} lacks @config; write it above the class (from lengthwise.core.config import config)"
         )
+    _check_complete(found, base, target)
     found.name = target  # type: ignore[attr-defined]
     return found
+
+
+def _check_complete(cls: type[Any], base: type[Any], target: str) -> None:
+    """Raises `LengthwiseError` for a class without a method or a field that every ``base`` must have."""
+    methods = sorted(getattr(cls, "__abstractmethods__", ()))
+    if methods:
+        name = methods[0]
+        arguments = ", ".join(inspect.signature(getattr(cls, name)).parameters)
+        does = (inspect.getdoc(getattr(base, name, None)) or "").partition("\n")[0]
+        raise LengthwiseError(f"{target} lacks the method {name}; write `def {name}({arguments})`: {does}")
+    given = {field.name for field in dataclasses.fields(cls)} | set(dir(cls))
+    for name, kind in inspect.get_annotations(base).items():
+        if name not in given and not str(kind).startswith("ClassVar"):
+            raise LengthwiseError(
+                f"{target} lacks the field {name}; write `{name}: {kind}` with a default in the class"
+            )
 
 
 def load_object(target: str, *, kind: str, wanted: str, fits: Callable[[Any], bool]) -> Any:

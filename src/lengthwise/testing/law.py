@@ -27,4 +27,5 @@ def refused(words: str, error: type[Exception] = LengthwiseError, *, what: str =
         need(str(raised), f"{what or 'an error'} says nothing; say what is wrong")
         need(words in str(raised), f"{what or 'an error'} says {str(raised)!r}, which lacks {words!r}")
     else:
-        raise LawError(f"{what or 'a mistake'} is accepted; raise {error.__name__} with {words!r}")
+        with_words = repr(words) if words else "a message"
+        raise LawError(f"{what or 'a mistake'} is accepted; raise {error.__name__} with {with_words}")
