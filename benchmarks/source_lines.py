@@ -45,7 +45,7 @@ FEATURES = {
         experiments/recipes/golowich_assignment.py experiments/recipes/golowich_parity.py
         experiments/recipes/golowich_sparse_parity.py experiments/recipes/influence_far.py
         experiments/recipes/positional_unions.py evaluation/parent_attention.py influence/lm/far_gain.py
-        influence/text/quoted.py""",
+        influence/text/quoted.py experiments/run.py::_attention experiments/recipes/addition.py::local_job""",
     "comparison of position systems, demo": """
         experiments/comparison/ cli/compare.py cli/compare_view.py workflows/compare.py report/comparison/ cli/demo.py
         workflows/demo.py experiments/recipes/demo.py experiments/recipes/addition_jumps.py""",
