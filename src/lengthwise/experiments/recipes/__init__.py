@@ -2,8 +2,10 @@
 
 from lengthwise.experiments.recipes import addition as addition
 from lengthwise.experiments.recipes import addition_jumps as addition_jumps
+from lengthwise.experiments.recipes import addition_methods as addition_methods
 from lengthwise.experiments.recipes import alternation_depth as alternation_depth
 from lengthwise.experiments.recipes import automatic_coupling as automatic_coupling
+from lengthwise.experiments.recipes import coupled_arithmetic as coupled_arithmetic
 from lengthwise.experiments.recipes import demo as demo
 from lengthwise.experiments.recipes import golowich_assignment as golowich_assignment
 from lengthwise.experiments.recipes import golowich_parity as golowich_parity
