@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 
+import lengthwise.influence as influence_package
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.training import train_rung
 from lengthwise.experiments.cluster.lease import LeaseLostError
@@ -45,7 +46,7 @@ TINY = Experiment.from_json(
     }
 )
 STACKED = TINY.edited(["training.stacked=true"])
-TEXT = Path(__file__).resolve().parent
+TEXT = Path(influence_package.__file__).parent / "text"
 CLOCK = ("seconds", "time", "machine", "digest")
 
 
