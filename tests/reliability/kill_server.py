@@ -47,7 +47,7 @@ TINY = Experiment.from_json(
 )
 STACKED = TINY.edited(["training.stacked=true"])
 TEXT = Path(influence_package.__file__).parent / "text"
-CLOCK = ("seconds", "time", "machine", "digest")
+CLOCK = ("seconds", "speed", "time", "machine", "digest")
 
 
 def one(out: Path) -> None:
