@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import attention_reference
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.sparsity.heads.attention import (
@@ -10,6 +9,7 @@ from lengthwise.sparsity.heads.attention import (
     NonLocalHead,
     Output,
     TupleTypes,
+    attention_reference,
     subsequence_counts,
 )
 
@@ -114,3 +114,5 @@ def test_negative_weights_are_refused():
     types = TupleTypes.local(1, 0, 2)
     with pytest.raises(LengthwiseError, match="at least 0"):
         LocalHead(types, np.array([1.0, -1.0]), np.eye(2))
+    with pytest.raises(LengthwiseError, match="no 3-tuple fits"):
+        attention_reference(np.array([0]), 3, lambda *_: 1.0, lambda *_: np.ones(1))

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from theorem_check import planted_label
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
@@ -13,7 +12,7 @@ from lengthwise.sparsity.planted.planted_correlations import Planted
 
 def noisy_head(setting, rng):
     """Planted types vote right; the others have a little weight and any vote."""
-    planted = planted_label(setting)
+    planted = setting.planted_label()
     stray = rng.random(setting.types.size) * 10 ** rng.uniform(-4, -1)
     weights = np.where(planted >= 0, rng.uniform(0.5, 2, setting.types.size), stray)
     votes = rng.dirichlet(np.ones(setting.classes), size=setting.types.size)

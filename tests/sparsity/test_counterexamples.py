@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from counterexample_search import SEARCHES, counterexamples
-from toys import attention_reference
 
+from lengthwise.sparsity.heads.attention import attention_reference
+from lengthwise.sparsity.heads.counterexamples import SEARCHES, counterexamples
 from lengthwise.sparsity.heads.theorem import admissible
 
 

@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pose_coverage import pose_coverage, pose_covers
 
 from lengthwise.core.batch import Batch, Column, Layout
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import Vocab
 from lengthwise.positions.structure import reach
 from lengthwise.sparsity.coupling.coupling_theory import (
+    check_local_coupling,
+    dependency_spans,
+    pose_coverage,
+    pose_covers,
     pose_ids,
     super_tokens,
 )
@@ -28,29 +32,52 @@ def copy_structure(n):
     return places, parents
 
 
-def span(ids, parents, scored=None):
-    """The largest distance to a parent in ids."""
-    scored = np.arange(ids.shape[1]) > 0 if scored is None else scored
-    columns = tuple(Column(bool(one), False, (), ()) for one in scored)
-    batch = Batch(Vocab.of("a"), Layout(1), np.zeros_like(ids), ids[..., None], columns)
-    return reach(batch, parents, ids[..., None]).span
-
-
 @pytest.mark.parametrize("n", [3, 10, 50])
 def test_span_grows_with_positions_and_not_with_places(n):
     places, parents = copy_structure(n)
     positions = np.arange(2 * n + 1)[None]
-    assert span(positions, parents) == n
-    assert span(places, parents) == 1
-    assert span(positions, parents, np.zeros(2 * n + 1, dtype=bool)) == 0
+    assert dependency_spans(positions, parents).tolist() == [n]
+    assert dependency_spans(places, parents).tolist() == [1]
+    unscored = np.zeros(2 * n + 1, dtype=bool)
+    assert dependency_spans(positions, parents, unscored).tolist() == [0]
 
 
 def test_spans_by_a_second_way():
     rng = np.random.default_rng(0)
+    ids, parents = rng.integers(20, size=(5, 8)), rng.integers(-1, 8, size=(5, 8, 3))
+    expected = [
+        max([abs(ids[b, t - 1] - ids[b, p]) for t in range(1, 8) for p in parents[b, t] if p >= 0], default=0)
+        for b in range(5)
+    ]
+    assert dependency_spans(ids, parents).tolist() == expected
+
+
+def test_spans_are_those_that_show_prints():
+    rng = np.random.default_rng(1)
+    columns = tuple(Column(t > 0, False, (), ()) for t in range(8))
     for _ in range(20):
-        ids, parents = rng.integers(20, size=(1, 8)), rng.integers(-1, 8, size=(1, 8, 3))
-        gaps = [abs(ids[0, t - 1] - ids[0, p]) for t in range(1, 8) for p in parents[0, t] if p >= 0]
-        assert span(ids, parents) == max(gaps, default=0)
+        ids, parents = rng.integers(20, size=(3, 8)), rng.integers(-1, 8, size=(3, 8, 3))
+        batch = Batch(Vocab.of("a"), Layout(1), np.zeros_like(ids), ids[..., None], columns)
+        assert reach(batch, parents, ids[..., None]).span == dependency_spans(ids, parents).max()
+
+
+def test_local_coupling_of_addition_and_its_faults():
+    places = np.array([[2, 3, 4, 0, 2, 3, 4, 1, 2, 3, 4]])
+    parents = np.full((1, 11, 4), -1)
+    for j in range(3):
+        parents[0, 8 + j, :2] = j, 4 + j
+        if j:
+            parents[0, 8 + j, 2:] = j - 1, 3 + j
+    check = check_local_coupling(places, parents, window=1)
+    assert check.holds
+    assert (check.width, check.tokens, check.tokens_per_place, check.places) == (1, 3, 3, 4)
+    assert check_local_coupling(places, parents, window=0).violations == 2
+    assert not check_local_coupling(np.arange(1, 12)[None], parents, window=1).holds
+    bare = places.copy()
+    bare[0, 0] = 0
+    assert check_local_coupling(bare, parents, window=1).unplaced == 2
+    with pytest.raises(LengthwiseError, match="shape"):
+        check_local_coupling(places, parents[0], window=1)
 
 
 def test_super_tokens_are_the_ordered_tuples():
@@ -108,5 +135,5 @@ def test_sampled_coverage_is_near_the_exact_one():
     sampled = pose_coverage(3, 20, 100, 2, stream(0), samples=5000)
     assert abs(exact.share - sampled.share) < 0.03
     assert pose_coverage(3, 20, 100, 1).share < exact.share < pose_coverage(3, 20, 100, 3).share == 1
-    with pytest.raises(AssertionError, match="too many to list"):
+    with pytest.raises(LengthwiseError, match="too many to list"):
         pose_coverage(6, 50, 500, 2)

@@ -1,10 +1,9 @@
 import doctest
 from pathlib import Path
 
-from counterexample_search import counterexamples
-from pose_coverage import pose_coverage
-
 from lengthwise.core.rng import stream
+from lengthwise.sparsity.coupling.coupling_theory import pose_coverage
+from lengthwise.sparsity.heads.counterexamples import counterexamples
 
 PAGE = Path(__file__).parents[2] / "docs" / "sparsity.md"
 

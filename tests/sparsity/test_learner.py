@@ -2,12 +2,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from exact_learner import empirical_risk, exact_learner
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.sparsity.heads.attention import TupleTypes
-from lengthwise.sparsity.heads.learner import HeadClass, VersionSpace
+from lengthwise.sparsity.heads.learner import HeadClass, VersionSpace, empirical_risk, exact_learner
 from lengthwise.sparsity.heads.theorem import Setting, Strings, admissible
 from lengthwise.sparsity.planted.planted_correlations import Planted
 
@@ -90,6 +89,8 @@ def test_impossible_samples_are_named():
     strings = Strings(np.array([[0, 1], [1, 0]]), np.array([0, 1]))
     with pytest.raises(LengthwiseError, match="no head of the class"):
         VersionSpace.of(types, [strings], 2)
+    with pytest.raises(LengthwiseError, match="at least one group"):
+        empirical_risk(all_tables(types), [])
 
 
 def test_enough_planted_samples_settle_longer_strings():

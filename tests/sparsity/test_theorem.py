@@ -3,12 +3,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from theorem_check import Exactness, check_theorem_a, random_heads
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.sparsity.heads.attention import LocalHead
-from lengthwise.sparsity.heads.theorem import Setting, admissible
+from lengthwise.sparsity.heads.theorem import (
+    Exactness,
+    Setting,
+    admissible,
+    check_theorem_a,
+    random_heads,
+)
 from lengthwise.sparsity.planted.labels import Lookup, MajorityLabel, ParityLabel, SumMod
 from lengthwise.sparsity.planted.placements import FixedOffsets
 from lengthwise.sparsity.planted.planted_correlations import Planted
@@ -89,5 +94,5 @@ def test_limits_are_named():
         admissible(marked(2, 2, AND), 24)
     setting = marked(2, 1, ParityLabel())
     check = Exactness(admissible(setting, 4), setting.types, 2)
-    with pytest.raises(AssertionError, match="multiples of 1/8"):
+    with pytest.raises(LengthwiseError, match="multiples of 1/8"):
         check(np.full((1, 16), 0.3), np.zeros((1, 16, 2)))

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
-import numpy as np
-
-from lengthwise.sparsity.heads.attention import Output
-
 
 def copy(prompt):
     assert prompt[-1] == "="
@@ -78,16 +72,3 @@ def expected_parents(name, n):
     result = [{0, n + 1}, None]
     result += [{j, n + 1 + j, j - 1, n + j, eq + j - 1} for j in range(2, n)]
     return [*result, {n - 1, 2 * n, eq + n - 1}, set()]
-
-
-def attention_reference(tokens, k, weight, vote):
-    """The definition of a head for one string, over every k-subset of positions.
-
-    ``weight`` and ``vote`` take the tokens and the absolute positions of a tuple.
-    """
-    numerator, denominator = 0.0, 0.0
-    for positions in combinations(range(len(tokens)), k):
-        word = tuple(int(tokens[i]) for i in positions)
-        w = weight(word, positions)
-        numerator, denominator = numerator + w * vote(word, positions), denominator + w
-    return Output(np.asarray(numerator)[None], np.array([denominator]))

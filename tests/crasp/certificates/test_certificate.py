@@ -4,13 +4,12 @@ import time
 
 import pytest
 
-from crasp.witness import access_with_equal_counts, witness
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.crasp.certificates import checker_graphs
 from lengthwise.crasp.certificates.certificate import certificate, no_for
 from lengthwise.crasp.certificates.checker import CertificateError, check
-from lengthwise.crasp.certificates.explanation import explain
+from lengthwise.crasp.certificates.explanation import access_with_equal_counts, explain, witness
 from lengthwise.crasp.decide.decision import Bounds, decide
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
@@ -211,7 +210,7 @@ def test_witnesses_have_equal_counts_where_such_words_exist():
     pair = witness(reason, 300)
     assert 250 < len(pair.first) <= 301
     assert decision.dfa.accepts(pair.first) != decision.dfa.accepts(pair.second)
-    with pytest.raises(ValueError, match="has a loop"):
+    with pytest.raises(LengthwiseError, match="has a loop"):
         witness(made("(aa)*", "none", "eos")[1], 50)
 
 

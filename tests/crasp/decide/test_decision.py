@@ -3,13 +3,12 @@ import json
 import numpy as np
 import pytest
 
-from crasp.witness import witness
 from languages.oracles import all_arrays
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.crasp.certificates.certificate import certificate
 from lengthwise.crasp.certificates.checker import check
-from lengthwise.crasp.certificates.explanation import explanation
+from lengthwise.crasp.certificates.explanation import explanation, witness
 from lengthwise.crasp.decide.decision import FRAGMENTS, Bounds, decide
 from lengthwise.crasp.decide.extraction import program_of
 from lengthwise.crasp.run.interpreter import run

@@ -1,1 +1,1 @@
-"""Sparse functional attention heads, their learners, the setting of Theorem A, and the error bound."""
+"""Sparse functional attention heads, their learners, Theorem A with counterexamples, and the error bound."""

@@ -9,8 +9,10 @@ type occurs: `TupleTypes.counts`. Counting visits the C(λ, k-1) offset patterns
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -167,3 +169,23 @@ def subsequence_counts(tokens: Int[ndarray, "B T"], k: int, alphabet: int) -> Fl
         before = np.cumsum(ending, axis=1) - ending
         ending = (before[..., :, None] * is_token[..., None, :]).reshape(*tokens.shape, -1)
     return ending.sum(axis=1)
+
+
+def attention_reference(
+    tokens: Int[ndarray, " T"],
+    k: int,
+    weight: Callable[[tuple[int, ...], tuple[int, ...]], float],
+    vote: Callable[[tuple[int, ...], tuple[int, ...]], ndarray],
+) -> Output:
+    """The definition evaluated for one string, over every k-subset of positions; the oracle of the fast heads.
+
+    ``weight`` and ``vote`` take the tokens and the absolute positions of a tuple.
+    """
+    numerator: ndarray | float = 0.0
+    denominator = 0.0
+    for positions in combinations(range(len(tokens)), k):
+        word = tuple(int(tokens[i]) for i in positions)
+        w = weight(word, positions)
+        numerator, denominator = numerator + w * vote(word, positions), denominator + w
+    require(isinstance(numerator, ndarray), f"no {k}-tuple fits into length {len(tokens)}; use a longer string")
+    return Output(np.asarray(numerator)[None], np.array([denominator]))
