@@ -12,7 +12,7 @@ from terminal import TINY_OPTIONS, Terminal
 from lengthwise.experiments.comparison import plan as planning
 from lengthwise.experiments.comparison import run as running
 from lengthwise.experiments.comparison import stages
-from lengthwise.experiments.comparison.plan import Plan, Setting
+from lengthwise.experiments.comparison.plan import ModelSetting, Plan
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,7 +24,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "MOST_STEPS", 6)
     monkeypatch.setattr(running, "FEWEST_STEPS", 5)
     monkeypatch.setattr(stages, "TIMED_STEPS", 4)
-    grid = (Setting(1, 1e-2, 0.0),)
+    grid = (ModelSetting(1, 1e-2, 0.0),)
 
     def small(*values: Any) -> Plan:
         return dataclasses.replace(Plan(*values), grid=grid, width=8, heads=1, batch_size=8, samples=2, fit_samples=4)

@@ -133,5 +133,5 @@ def test_a_loss_that_is_not_finite_is_refused(value: float):
 def test_bad_rules():
     with pytest.raises(UnknownNameError, match="Did you mean 'greedy'"):
         SELECTION_RULES.build("gredy")
-    with pytest.raises(LengthwiseError, match="keep in"):
+    with pytest.raises(LengthwiseError, match="keep must be below 1"):
         SELECTION_RULES.build({"name": "surrogate", "keep": 1.0})

@@ -80,6 +80,7 @@ def test_a_file_with_a_bad_model_is_refused(tmp_path):
     save_theory(compile_program(library.get("D-2")).required(), path)
     with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))["__metadata__"]
+    del header["digest"]  # older files have none, and what is in them is checked
     tensors = load_file(path)
     tensors["layers.0.mlp.bias"][1] = float("nan")
     save_file(tensors, path, metadata=header)
