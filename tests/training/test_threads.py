@@ -87,3 +87,10 @@ def test_jobs_are_a_number_or_the_free_cores(monkeypatch: pytest.MonkeyPatch) ->
     assert threads.free_cores(0.0) == 1
     with pytest.raises(LengthwiseError, match=r"--jobs must be a number or auto, got 'two'"):
         number_of_jobs("two")
+
+
+def test_the_command_line_starts_without_the_configurations() -> None:
+    """`lengthwise --help` and every command begin with this module; pydantic would take a third of the start."""
+    program = "import sys; import lengthwise.training.threads; print('pydantic' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]

@@ -10,10 +10,13 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lengthwise.core.errors import require
-from lengthwise.models.config import ModelConfig
-from lengthwise.training.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from lengthwise.models.config import ModelConfig
+    from lengthwise.training.config import TrainingConfig
 
 THREADS, TOKENIZER_THREADS = "OMP_NUM_THREADS", "RAYON_NUM_THREADS"
 WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")
