@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from matplotlib.patches import FancyBboxPatch
-from tables import runs, score
+from tables import right_by_digits, runs, score
 
 from lengthwise.crasp.decide.decision import decide
 from lengthwise.experiments.agreement import CUT
@@ -85,9 +85,33 @@ def addition_length() -> str:
     """Addition, trained on up to 30 digits: exact match against digits."""
     systems = {
         "local bias": runs("addition", "local bias, up to 30"),
-        "learned table": runs("addition", "coupled, up to 30"),
+        "learned table, one seed": runs("addition", "coupled, up to 30"),
     }
     return against_length(systems, lambda n: {}, 30, "digits of each number")
+
+
+def huggingface_addition() -> str:
+    """A stock Llama on addition, trained on up to 8 digits: right sums against digits, one line for each seed."""
+    with page_style("huggingface addition"):
+        figure = new_figure(7, 3.4)
+        plot = figure.subplots()
+        for index, ids in enumerate(("coupled", "plain")):
+            shares = right_by_digits(f"llama-{ids}")
+            for seed in range(3):
+                values = [right[seed] / 100 for right in shares.values()]
+                plot.plot(list(shares), values, color=COLOURS[index], marker=MARKERS[index], ms=5, clip_on=False)
+            where = plot.get_yaxis_transform()
+            plot.text(1.03, values[-1], f"{ids} ids", color=COLOURS[index], fontsize=11, va="center", transform=where)
+        plot.axvspan(4, 8, color=QUIET, alpha=0.12, lw=0)
+        plot.set_xscale("log")
+        plot.set_xticks(list(shares), [str(n) for n in shares])
+        plot.minorticks_off()
+        plot.set_ylim(0, 1)
+        plot.set_xlabel("digits of each number (log scale; grey: trained)")
+        plot.set_ylabel("share of right sums")
+        return to_svg(
+            figure, "A stock Llama adds numbers four times as long as those it was trained on, under coupled ids"
+        )
 
 
 def parity_length() -> str:
@@ -287,6 +311,7 @@ PICTURES: tuple[Callable[[], str], ...] = (
     huang_seeds,
     ppc_length,
     addition_length,
+    huggingface_addition,
     parity_length,
     coupling_seeds,
     arcs,

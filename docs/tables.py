@@ -398,8 +398,31 @@ def arithmetic() -> dict[str, str]:
     return found
 
 
+def right_by_digits(name: str) -> dict[int, list[int]]:
+    """Right sums of 100 by number of digits, one for each seed, as `examples/huggingface_addition.py` printed them."""
+    found: dict[int, list[int]] = {}
+    for line in (RESULTS / "huggingface-addition" / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
+        _, _, _, digits, right, of = line.split("\t")[:6]
+        assert of == "100"
+        found.setdefault(int(digits), []).append(int(right))
+    return found
+
+
+def hugging_face() -> dict[str, str]:
+    """A stock Llama and GPT-2 on addition; right sums of 100 of each seed."""
+    rows = []
+    for label, name in (
+        ("Llama, coupled ids", "llama-coupled"),
+        ("Llama, plain ids", "llama-plain"),
+        ("GPT-2, coupled ids", "gpt-2-coupled"),
+    ):
+        rows.append((label, *(", ".join(map(str, values)) for values in right_by_digits(name).values())))
+    return {"example": markdown(("model", *map(str, right_by_digits("llama-coupled"))), rows)}
+
+
 PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "arithmetic": arithmetic,
+    "hugging-face": hugging_face,
     "huang": huang,
     "variable-assignment": variable_assignment,
     "parity-scratchpad": parity_scratchpad,
