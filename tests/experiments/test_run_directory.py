@@ -6,6 +6,7 @@ import dataclasses
 import json
 import random
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,20 @@ from lengthwise.core.config import changed_fields, config, digest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import result_files, sealed
+from lengthwise.core.user_code import MODULES
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
+from lengthwise.experiments.defaults import default_experiment
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe, Study
 from lengthwise.experiments.run_directory import finished, run_directory, run_name
 from lengthwise.experiments.sweep import sweep
 from lengthwise.report.result import contents
+from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
 
 RESULTS = Path(__file__).parents[2] / "results"
+EXAMPLE = (Path(__file__).parents[2] / "examples" / "my_task.py").read_text(encoding="utf-8")
 TINY = Experiment.from_json(
     {
         "task": {"name": "copy", "symbols": "repeats", "letters": 3},
@@ -192,3 +197,17 @@ def test_a_flipped_digit_is_noticed(two_seeds: Path, tmp_path: Path) -> None:
     del (values := json.loads(text))["digest"]
     write_json(path, values)
     assert finished(folder, TINY, 0) is not None, "files of before have no digest"
+
+
+def test_an_edited_task_of_ones_own_is_another_run(tmp_path: Path) -> None:
+    """The text of the file is part of the name; otherwise results of the task before would be taken for new ones."""
+    file = tmp_path / "my_task.py"
+    names = []
+    for text in (EXAMPLE, EXAMPLE, EXAMPLE.replace("not digits", "no digits")):
+        file.write_text(text)
+        for module in [name for name in sys.modules if name.startswith(MODULES)]:
+            del sys.modules[module]
+        task = TASKS.build(f"{file}:EverySecond")
+        names.append(run_name(default_experiment(task), 0))
+    assert names[0] == names[1] != names[2]
+    assert run_name(default_experiment(TASKS.build("copy")), 0) == run_name(default_experiment(TASKS.build("copy")), 0)

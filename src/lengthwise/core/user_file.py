@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import importlib.util
 import inspect
 import sys
@@ -15,6 +16,14 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.user_code import MODULES, line_in_file, summary
 
 T = TypeVar("T")
+
+_CODE: dict[str, str] = {}
+"""A digest of each file that was loaded, by the name of its module."""
+
+
+def code_of(component: object) -> str | None:
+    """A digest of the file that the class of ``component`` was loaded from; None for classes from elsewhere."""
+    return _CODE.get(type(component).__module__)
 
 
 def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
@@ -76,6 +85,7 @@ def _module(path: Path, shown: str, module_name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:
+        _CODE[module_name] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
         spec.loader.exec_module(module)
     except KeyboardInterrupt:
         del sys.modules[module_name]

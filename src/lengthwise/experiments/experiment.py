@@ -11,6 +11,7 @@ from lengthwise.core.config import apply_edits, changed_fields, config, digest, 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.registry import Registry
 from lengthwise.core.result_file import FORMAT
+from lengthwise.core.user_file import code_of
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
@@ -56,8 +57,9 @@ class Experiment:
         return self.from_json(apply_edits(self.to_json(), edits)) if edits else self
 
     def described(self) -> dict[str, Any]:
-        """What names a run: the fields that differ from their defaults."""
-        return {"experiment": changed_fields(self)}
+        """What names a run: the fields that differ from their defaults, and the text of the user's own files."""
+        code = {part: found for part in ("task", "scheme", "encoding") if (found := code_of(getattr(self, part)))}
+        return {"experiment": changed_fields(self), **({"code": code} if code else {})}
 
     def equals(self, described: Any) -> bool:
         """Whether plain JSON values, maybe of an older version with fewer fields, describe this experiment."""

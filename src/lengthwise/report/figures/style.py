@@ -27,6 +27,7 @@ def page_style(salt: str) -> Iterator[None]:
 
     settings: Any = {
         "svg.fonttype": "none",
+        "pdf.fonttype": 42,  # TrueType: some journals refuse matplotlib's Type 3
         "svg.hashsalt": salt,
         "text.parse_math": False,
         "font.family": "sans-serif",
