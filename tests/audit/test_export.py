@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from test_served import saved
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from lengthwise.audit.export import reader
 from lengthwise.audit.export.folders import export
+from lengthwise.audit.local_model import LocalModel
 from lengthwise.audit.outcomes import RIGHT, Reply, judged
 from lengthwise.audit.questions import AuditPlan, natural_questions
 from lengthwise.audit.run import budget_of
@@ -128,3 +133,40 @@ def test_the_command_and_its_mistakes(tmp_path: Path, capsys: pytest.CaptureFixt
         error = capsys.readouterr().err
         assert says in error
         assert error.count("\n") == 1
+
+
+def test_a_model_gets_the_same_counts_from_the_harness_and_from_the_audit(tmp_path: Path):
+    """A Llama from a folder that answers ``e`` to everything: right where the number of ones is even."""
+    import lm_eval
+    from lm_eval.models.huggingface import HFLM
+    from lm_eval.tasks import TaskManager
+
+    model = LocalModel(str(always_says(" e\n", saved(tmp_path / "model"))))
+    export("lm-eval", PLAN, tmp_path / "tasks")
+    manager = TaskManager(include_path=str(tmp_path / "tasks"), include_defaults=False)
+    wrapped = HFLM(pretrained=model.model, tokenizer=model.tokenizer, device="cpu", batch_size=4)
+    found = lm_eval.simple_evaluate(wrapped, tasks=["lengthwise_parity"], task_manager=manager, bootstrap_iters=0)
+    for length in PLAN.lengths:
+        asked = [question for question in natural_questions(PLAN) if question.level == length]
+        right = [judged(model.ask(each.prompt, budget_of(each)), each.expected) == RIGHT for each in asked]
+        assert found["results"][f"lengthwise_parity_{length}"]["exact_match,none"] == sum(right) / len(right)
+        assert 0 < sum(right) < len(right)
+
+
+def always_says(text: str, folder: Path) -> Path:
+    """Rewrite a model so that a prompt's last character, ``:``, is followed by ``text``, one character by the last."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    chain = tokenizer(":" + text)["input_ids"]
+    assert len(chain) == len(text) + 1
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.self_attn.o_proj.weight.zero_()
+            layer.mlp.down_proj.weight.zero_()
+        model.model.embed_tokens.weight.zero_()
+        model.lm_head.weight.zero_()
+        for place, (token, following) in enumerate(pairwise(chain)):
+            model.model.embed_tokens.weight[token, place] = 1.0
+            model.lm_head.weight[following, place] = 1.0
+    model.save_pretrained(folder)
+    return folder
