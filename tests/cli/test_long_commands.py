@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
-from typing import Any
 
 import pytest
 from terminal import TINY_OPTIONS, Terminal
 
-from lengthwise.experiments.comparison import plan as planning
-from lengthwise.experiments.comparison import run as running
-from lengthwise.experiments.comparison import stages
-from lengthwise.experiments.comparison.plan import ModelSetting, Plan
+from lengthwise.experiments.comparison.plan import ModelSetting
+from tiny_comparison import make_comparisons_tiny
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,16 +16,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainings of a few steps on the smallest models."""
-    monkeypatch.setattr(planning, "FEWEST_STEPS", 5)
-    monkeypatch.setattr(planning, "MOST_STEPS", 6)
-    monkeypatch.setattr(running, "FEWEST_STEPS", 5)
-    monkeypatch.setattr(stages, "TIMED_STEPS", 4)
-    grid = (ModelSetting(1, 1e-2, 0.0),)
-
-    def small(*values: Any) -> Plan:
-        return dataclasses.replace(Plan(*values), grid=grid, width=8, heads=1, batch_size=8, samples=2, fit_samples=4)
-
-    monkeypatch.setattr(running, "Plan", small)
+    make_comparisons_tiny(monkeypatch, (ModelSetting(1, 1e-2, 0.0),))
 
 
 def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, tiny: None, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,6 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments.comparison import plan as planning
-from lengthwise.experiments.comparison import run as running
-from lengthwise.experiments.comparison import stages
 from lengthwise.experiments.comparison.plan import GRID, ModelSetting, Plan, default_tests, read_plan, steps_for
 from lengthwise.experiments.comparison.ranking import differ_in_every_seed, ranked, reach
 from lengthwise.experiments.comparison.run import Budget, run_comparison
@@ -29,6 +26,7 @@ from lengthwise.experiments.run_directory import run_directory
 from lengthwise.report.comparison.table import comparison_table
 from lengthwise.tasks import TASKS
 from lengthwise.workflows.compare import compare
+from tiny_comparison import make_comparisons_tiny
 
 TINY = (ModelSetting(1, 1e-2, 0.0), ModelSetting(1, 1e-3, 0.0))
 
@@ -60,16 +58,7 @@ class Echo(Task):
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainings of a few steps on the smallest models."""
-    monkeypatch.setattr(planning, "FEWEST_STEPS", 5)
-    monkeypatch.setattr(planning, "MOST_STEPS", 6)
-    monkeypatch.setattr(running, "FEWEST_STEPS", 5)
-    monkeypatch.setattr(stages, "TIMED_STEPS", 4)
-    made = Plan
-
-    def small(*values: Any) -> Plan:
-        return dataclasses.replace(made(*values), grid=TINY, width=8, heads=1, batch_size=8, samples=2, fit_samples=4)
-
-    monkeypatch.setattr(running, "Plan", small)
+    make_comparisons_tiny(monkeypatch, TINY)
 
 
 def test_reach_ends_at_the_first_length_that_fails():
@@ -150,7 +139,7 @@ def test_a_task_file_from_nothing_to_a_table(tmp_path: Path):
     again = compare(task, out, systems=["nope", "rope"], budget=Budget(seconds=1e-6, seeds=2), max_length=2)
     assert [row["seeds"] for row in again.rows] == [row["seeds"] for row in found.rows]
     assert before == {path: path.stat().st_mtime_ns for path in out.rglob("result.json")}, "nothing runs twice"
-    with pytest.raises(LengthwiseError, match="holds a comparison of other systems, lengths or seeds"):
+    with pytest.raises(LengthwiseError, match="holds a comparison of another task, or of other systems"):
         run_comparison(task, out, systems=["nope"], budget=budget, max_length=2)
 
 

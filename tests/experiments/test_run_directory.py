@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -199,15 +200,23 @@ def test_a_flipped_digit_is_noticed(two_seeds: Path, tmp_path: Path) -> None:
     assert finished(folder, TINY, 0) is not None, "files of before have no digest"
 
 
-def test_an_edited_task_of_ones_own_is_another_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("imported", [False, True], ids=["FILE:Class", "imported"])
+def test_an_edited_task_of_ones_own_is_another_run(
+    imported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The text of the file is part of the name; otherwise results of the task before would be taken for new ones."""
-    file = tmp_path / "my_task.py"
+    file = tmp_path / "edited_task.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     names = []
     for text in (EXAMPLE, EXAMPLE, EXAMPLE.replace("not digits", "no digits")):
-        file.write_text(text)
-        for module in [name for name in sys.modules if name.startswith(MODULES)]:
+        file.write_text(text, encoding="utf-8")
+        for module in [name for name in sys.modules if name.startswith(MODULES) or name == file.stem]:
             del sys.modules[module]
-        task = TASKS.build(f"{file}:EverySecond")
-        names.append(run_name(default_experiment(task), 0))
+        task = import_module(file.stem).EverySecond() if imported else f"{file}:EverySecond"
+        names.append(run_name(default_experiment(TASKS.build(task)), 0))
     assert names[0] == names[1] != names[2]
-    assert run_name(default_experiment(TASKS.build("copy")), 0) == run_name(default_experiment(TASKS.build("copy")), 0)
+
+
+def test_no_code_is_in_the_name_of_a_run_of_a_task_of_this_package() -> None:
+    assert default_experiment(TASKS.build("copy")).described().keys() == {"experiment"}

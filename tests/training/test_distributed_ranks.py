@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 import torch
+from torchrun_processes import ended, losses, torchrun
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.experiment import Experiment
@@ -78,37 +77,16 @@ def test_what_ranks_can_t_share_is_one_line() -> None:
         Trainer(dropout, EXPERIMENT.training, (0,), ranks=Ranks(0, 2))
 
 
-def torchrun(count: int, out: Path, *more: str) -> subprocess.Popen[str]:
-    words = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "-m"]
-    sets = [f"--set={key}={json.dumps(value)}" for key, value in (
-        ("training.steps", 300), ("training.batch_size", 16), ("training.probe_every", 20), ("model.width", 16),
-        ("model.layers", 1), ("evaluation.lengths", [2]), ("evaluation.samples", 8), ("evaluation.fit_samples", 8),
-        ("evaluation.probe_samples", 6), ("training.max_length", 4), ("scheme.max_position", 24),
-    )]  # fmt: skip
-    words += ["lengthwise", "run", "addition", "--only", "coupled", "--seeds", "1", *sets, "--out", str(out), *more]
-    return subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True)
-
-
-def ended(process: subprocess.Popen[str]) -> None:
-    _, error = process.communicate(timeout=400)
-    assert process.returncode == 0, error
-
-
-def losses(out: Path) -> list[float]:
-    (log,) = out.glob("*/*/log.jsonl")
-    return [json.loads(line)["loss"] for line in log.read_text().splitlines()]
-
-
 @pytest.mark.slow
 def test_curves_of_one_two_and_four_ranks_agree_and_a_killed_rank_is_resumed(tmp_path: Path) -> None:
     for count in (1, 2, 4):
-        ended(torchrun(count, tmp_path / str(count)))
+        ended(torchrun(count, tmp_path / str(count), steps=300, layers=1))
     one = losses(tmp_path / "1")
     assert len(one) == 15
     for count in (2, 4):
         assert losses(tmp_path / str(count)) == pytest.approx(one, rel=2e-3)
     out = tmp_path / "killed"
-    process = torchrun(2, out)
+    process = torchrun(2, out, steps=300, layers=1)
     while not list(out.glob("*/*/checkpoint.safetensors")):
         assert process.poll() is None
         time.sleep(0.05)
@@ -117,5 +95,5 @@ def test_curves_of_one_two_and_four_ranks_agree_and_a_killed_rank_is_resumed(tmp
     process.communicate(timeout=200)
     assert process.returncode != 0
     assert not list(out.glob("*/*/result.json"))
-    ended(torchrun(4, out))
+    ended(torchrun(4, out, steps=300, layers=1))
     assert losses(out) == pytest.approx(one, rel=2e-3)

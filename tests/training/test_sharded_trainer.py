@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
+from torchrun_processes import ended, losses, torchrun
 
 from lengthwise.cli.main import main
 from lengthwise.core.errors import LengthwiseError
@@ -113,38 +112,17 @@ def test_what_can_t_be_spread_is_one_line(capsys: pytest.CaptureFixture[str], tm
     assert "--shard needs several ranks; start with `torchrun" in capsys.readouterr().err
 
 
-def torchrun(count: int, out: Path, *more: str) -> subprocess.Popen[str]:
-    words = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "-m"]
-    sets = [f"--set={key}={json.dumps(value)}" for key, value in (
-        ("training.steps", 200), ("training.batch_size", 16), ("training.probe_every", 20), ("model.width", 16),
-        ("model.layers", 2), ("evaluation.lengths", [2]), ("evaluation.samples", 8), ("evaluation.fit_samples", 8),
-        ("evaluation.probe_samples", 6), ("training.max_length", 4), ("scheme.max_position", 24),
-    )]  # fmt: skip
-    words += ["lengthwise", "run", "addition", "--only", "coupled", "--seed", "0", *sets, "--out", str(out), *more]
-    return subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True)
-
-
-def ended(process: subprocess.Popen[str]) -> None:
-    _, error = process.communicate(timeout=500)
-    assert process.returncode == 0, error
-
-
-def losses(out: Path) -> list[float]:
-    (log,) = out.glob("*/*/log.jsonl")
-    return [json.loads(line)["loss"] for line in log.read_text().splitlines()]
-
-
 @pytest.mark.slow
 def test_two_and_three_ranks_agree_with_one_process_and_a_killed_rank_is_resumed_by_fewer(tmp_path: Path) -> None:
     """Three ranks divide no axis of some matrices, which are then on one of them."""
-    ended(torchrun(1, tmp_path / "one"))
+    ended(torchrun(1, tmp_path / "one", steps=200, layers=2))
     one = losses(tmp_path / "one")
     assert len(one) == 10
     for count in (2, 3):
-        ended(torchrun(count, tmp_path / str(count), "--shard"))
+        ended(torchrun(count, tmp_path / str(count), "--shard", steps=200, layers=2))
         assert losses(tmp_path / str(count)) == pytest.approx(one, rel=2e-3)
     out = tmp_path / "killed"
-    process = torchrun(2, out, "--shard")
+    process = torchrun(2, out, "--shard", steps=200, layers=2)
     while not list(out.glob("*/*/checkpoint.safetensors")):
         assert process.poll() is None
         time.sleep(0.05)
@@ -152,5 +130,5 @@ def test_two_and_three_ranks_agree_with_one_process_and_a_killed_rank_is_resumed
     os.kill(int(children.stdout.split()[-1]), signal.SIGKILL)
     process.communicate(timeout=200)
     assert not list(out.glob("*/*/result.json"))
-    ended(torchrun(1, out))
+    ended(torchrun(1, out, steps=200, layers=2))
     assert losses(out) == pytest.approx(one, rel=2e-3)

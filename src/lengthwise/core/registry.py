@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from inspect import getsourcefile
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from lengthwise.core.config import fields_of, from_fields
 from lengthwise.core.entry_points import installed, load_installed
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.core.user_file import load_class
+from lengthwise.core.user_file import file_of, load_class
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -124,11 +123,7 @@ class Registry(Generic[T]):
         """Name a class that is not registered ``path/to/file.py:Class``, if a file holds it."""
         if getattr(cls, "name", None) is not None or "." in cls.__qualname__:
             return
-        try:
-            file = getsourcefile(cls)
-        except (TypeError, OSError):
-            return
-        if file is not None and Path(file).is_file():
-            path = Path(file).resolve()
+        path = file_of(cls)
+        if path is not None:
             found = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
             cls.name = f"{found}:{cls.__qualname__}"

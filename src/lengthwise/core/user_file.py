@@ -17,13 +17,26 @@ from lengthwise.core.user_code import MODULES, line_in_file, summary
 
 T = TypeVar("T")
 
-_CODE: dict[str, str] = {}
-"""A digest of each file that was loaded, by the name of its module."""
+_CODE: dict[type, str | None] = {}
+"""What `code_of` found, so that an edit during a run changes nothing."""
+
+
+def file_of(cls: type) -> Path | None:
+    """The file that holds a class; None for one that was typed into a session."""
+    try:
+        found = inspect.getsourcefile(cls)
+    except (TypeError, OSError):
+        return None
+    return Path(found).resolve() if found is not None and Path(found).is_file() else None
 
 
 def code_of(component: object) -> str | None:
-    """A digest of the file that the class of ``component`` was loaded from; None for classes from elsewhere."""
-    return _CODE.get(type(component).__module__)
+    """A digest of the user's file that holds the class of ``component``; None for this package and for no file."""
+    cls = type(component)
+    if cls not in _CODE:
+        path = None if cls.__module__.partition(".")[0] == "lengthwise" else file_of(cls)
+        _CODE[cls] = None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    return _CODE[cls]
 
 
 def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
@@ -85,7 +98,6 @@ def _module(path: Path, shown: str, module_name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:
-        _CODE[module_name] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
         spec.loader.exec_module(module)
     except KeyboardInterrupt:
         del sys.modules[module_name]

@@ -116,7 +116,7 @@ def measure(experiment: Experiment, state: RunState, *, recipe: str, system: str
 def _attention(
     evaluated: EvaluatedModel, cells: Sequence[tuple[int, Layout | None]], samples: int, seed: int
 ) -> dict[str, Any]:
-    """The attention that predictions pay to their parents at each length and layout, where it is asked for."""
+    """The attention that predictions pay to their parents at each length and layout, if the evaluation measures it."""
     from lengthwise.evaluation.parent_attention import parent_attention
 
     if not samples:

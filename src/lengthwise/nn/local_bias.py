@@ -21,7 +21,7 @@ class LocalBias(RelativeBias):
     The window w is one of *ids*, not of tokens: coupled ids bring what a token depends on into it, however far away
     that is. What a head computes then depends on the tokens in the window alone, so that nothing in it changes with the
     length. s = ``scale`` is how many times faster than its own entries a bias of the table moves under Adam: a learning
-    rate of 0.002 moves an entry by 2 in 1,000 steps, and a sharp head needs biases of about 10.
+    rate of 0.002 moves an entry by at most about 2 in 1,000 steps, and a sharp head needs biases of about 10.
 
     Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis of levels, whose biases are summed.
     Output: what to add to the attention logits, ``[B, heads, Q, T]``. The causal mask is not part of it. Raises

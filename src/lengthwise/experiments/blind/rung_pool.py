@@ -44,7 +44,7 @@ class RungJob:
 def run_rungs(study: BlindStudy, work: Path, encodings: Sequence[str], *, budget: float, jobs: int, note: Note) -> None:
     """Train rungs in ``jobs`` processes until every cell's ladder is climbed, or ``budget`` seconds have passed.
 
-    A rung that turns out not to be needed is stopped and leaves nothing. What time did not suffice for is resumed by
+    A rung that is not needed is stopped and leaves nothing. What time did not suffice for is resumed by
     the next call. Raises the first `LengthwiseError` of a process.
     """
     ends = time.monotonic() + budget

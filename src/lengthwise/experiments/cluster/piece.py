@@ -64,7 +64,7 @@ class Outcome:
 def run_piece(piece: Piece, patience: float, driver: str = "") -> Outcome:
     """Do the work of a piece under its lease. Only what the system did to the process is left to be tried again.
 
-    ``driver`` names the command that asked for it, whose attempts are counted; without a name they are not.
+    ``driver`` names the command that submitted it, whose attempts are counted; without a name they are not.
     """
     lease = acquire(piece.root, patience)
     if lease is None:

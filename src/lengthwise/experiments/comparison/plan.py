@@ -63,6 +63,8 @@ class Plan:
     batch_size: int = 64
     samples: int = 100
     fit_samples: int = 200
+    code: str | None = None
+    """A digest of the file of a task of the user's own."""
 
     @property
     def built_task(self) -> Task:

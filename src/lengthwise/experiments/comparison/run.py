@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.files import locked
+from lengthwise.core.user_file import code_of
 from lengthwise.experiments.cluster.reclaim import reclaim
 from lengthwise.experiments.comparison.plan import FEWEST_STEPS, MAX_LENGTH, Plan, default_tests, read_plan, steps_for
 from lengthwise.experiments.comparison.stages import (
@@ -92,6 +93,7 @@ def run_comparison(
         default_tests(task, max_length),
         budget.seeds,
         FEWEST_STEPS,
+        code=code_of(task),
     )
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
@@ -118,7 +120,8 @@ def _planned(wanted: Plan, folder: Path, budget: Budget, clock: Clock, way: Stag
     if found is not None and (folder / "tuning").exists():
         if not wanted.asks_the_same(found):
             raise LengthwiseError(
-                f"{folder} holds a comparison of other systems, lengths or seeds; choose another --out, or delete it"
+                f"{folder} holds a comparison of another task, or of other systems, lengths or seeds; "
+                "choose another --out, or delete it"
             )
         return found
     wanted.write(folder)

@@ -68,7 +68,7 @@ class Numbering(Protocol):
     """A `LanguageModel` whose position ids are not the positions, but follow from the tokens of a whole window.
 
     The ``positions`` of its other methods are then such ids. They are computed once for a window, so that a token has
-    the same id whichever others are masked.
+    the same id under every mask of the others.
     """
 
     def window_ids(self, tokens: Int[ndarray, "N Lbar"]) -> Num[ndarray, "N Lbar *levels"]:
