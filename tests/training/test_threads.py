@@ -15,12 +15,13 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.training import threads
 from lengthwise.training.config import TrainingConfig
 
-SMALL, LARGE = ModelConfig(layers=1, heads=4, width=128), ModelConfig(layers=4, heads=4, width=256)
+SMALL, LARGE = ModelConfig(layers=1, heads=1, width=64), ModelConfig(layers=4, heads=4, width=256)
 MAJORITY = TrainingConfig(max_length=50, batch_size=64)
 
 PROGRAM = """
 import os, sys
 from lengthwise.training import threads
+threads.others_running = lambda: {others}
 threads.own_process()
 {extra}
 import torch
@@ -28,11 +29,14 @@ print(torch.get_num_threads(), os.environ.get("GOMP_SPINCOUNT"), os.environ.get(
 """
 
 
-def told(extra: str = "", **environment: str) -> list[str]:
-    """Threads of torch, spins, and whether trainings choose, in a new process that our command line owns."""
+def told(extra: str = "", others: int = 0, **environment: str) -> list[str]:
+    """Threads of torch, spins, and whether trainings choose, in a new process that our command line owns.
+
+    So many threads of other processes compete with it.
+    """
     kept = {k: v for k, v in os.environ.items() if k not in (threads.THREADS, threads.AUTOMATIC, *threads.WAITING)}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(extra=extra)], env={**kept, **environment}, capture_output=True, text=True
+        [sys.executable, "-c", PROGRAM.format(extra=extra, others=others)], env={**kept, **environment}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
@@ -40,24 +44,42 @@ def told(extra: str = "", **environment: str) -> list[str]:
 
 def test_the_size_decides_and_never_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "cores", lambda: 2)
-    assert [threads.worthwhile(model, MAJORITY) for model in (SMALL, LARGE)] == [1, 2]
+    middle = ModelConfig(layers=1, heads=4, width=128)
+    assert [threads.worthwhile(model, MAJORITY) for model in (SMALL, middle, LARGE)] == [1, 2, 2]
     assert threads.worthwhile(ModelConfig(layers=48, width=4096), MAJORITY) == 2
     monkeypatch.setattr(threads, "cores", lambda: 64)
+    assert [threads.worthwhile(model, MAJORITY) for model in (SMALL, middle, LARGE)] == [1, 2, 8]
     assert threads.worthwhile(LARGE, MAJORITY, runs=4) == 33
+    monkeypatch.setattr(threads, "cores", lambda: 1)
+    assert threads.worthwhile(LARGE, MAJORITY) == 1
 
 
-def test_by_default_threads_start_with_one_spin_briefly_and_trainings_choose() -> None:
-    assert told() == ["1", str(threads.SPINS), "auto"]
+def test_by_default_threads_start_with_one_and_trainings_choose() -> None:
+    assert told() == ["1", str(threads.SPINS_IDLE), "auto"]
+
+
+def test_threads_wait_briefly_beside_other_busy_processes() -> None:
+    assert told(others=1) == ["1", str(threads.SPINS_BUSY), "auto"]
+    assert told(others=1, GOMP_SPINCOUNT="7") == ["1", "7", "auto"]
+
+
+def test_busy_processes_are_counted_where_this_one_needs_their_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = iter(["5/80", "4/80", "9/80"] * 3)
+    monkeypatch.setattr(threads.Path, "read_text", lambda _: f"1.0 1.0 1.0 {next(counts)} 77")
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: 8)
+    for free, others in ((8, 3), (6, 1), (2, 0)):
+        monkeypatch.setattr(threads, "cores", lambda free=free: free)
+        assert threads.others_running() == others
 
 
 @pytest.mark.parametrize(
     ("extra", "environment", "expected"),
     [
-        ("", {"OMP_NUM_THREADS": "2"}, ["2", str(threads.SPINS), "None"]),
-        ("threads.use_threads(2)", {}, ["2", str(threads.SPINS), "None"]),
-        ("threads.use_threads(2)", {"OMP_NUM_THREADS": "1"}, ["2", str(threads.SPINS), "None"]),
-        ("threads.use_one_thread_per_job()", {}, ["1", str(threads.SPINS), "None"]),
-        ("threads.use_one_thread_per_job()", {"OMP_NUM_THREADS": "2"}, ["2", str(threads.SPINS), "None"]),
+        ("", {"OMP_NUM_THREADS": "2"}, ["2", str(threads.SPINS_IDLE), "None"]),
+        ("threads.use_threads(2)", {}, ["2", str(threads.SPINS_IDLE), "None"]),
+        ("threads.use_threads(2)", {"OMP_NUM_THREADS": "1"}, ["2", str(threads.SPINS_IDLE), "None"]),
+        ("threads.use_one_thread_per_job()", {}, ["1", str(threads.SPINS_IDLE), "None"]),
+        ("threads.use_one_thread_per_job()", {"OMP_NUM_THREADS": "2"}, ["2", str(threads.SPINS_IDLE), "None"]),
         ("", {"GOMP_SPINCOUNT": "7"}, ["1", "7", "auto"]),
         ("", {"OMP_WAIT_POLICY": "ACTIVE"}, ["1", "None", "auto"]),
     ],

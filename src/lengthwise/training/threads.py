@@ -1,7 +1,7 @@
-"""Chooses the processor threads of a command: by the size of the model, and so that waiting threads take no core long.
+"""Chooses the processor threads of a command by the size of the model, and how they wait by the load of the machine.
 
 Threads of OpenMP spin while they wait for one another. Beside another busy process they then wait for a thread that has
-no core, and a training of a small model becomes many times slower. One thread never waits.
+no core, and a training of a small model becomes many times slower. So they spin long only where all cores are free.
 """
 
 from __future__ import annotations
@@ -20,13 +20,19 @@ if TYPE_CHECKING:
 
 THREADS, TOKENIZER_THREADS = "OMP_NUM_THREADS", "RAYON_NUM_THREADS"
 WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")
-"""Variables by which a user says how threads wait; `SPINS` is set only where none of them is."""
-SPINS = 2000
-"""How often a waiting thread looks before it sleeps: about twenty microseconds; measured in docs/operations.md."""
+"""Variables by which a user says how threads wait; ours is set only where none of them is."""
+SPINS_IDLE, SPINS_BUSY = 30_000, 500
+"""How often a waiting thread looks before it sleeps, with all cores free and beside other busy processes.
+
+A look takes about ten nanoseconds. Measured in docs/operations.md.
+"""
 AUTOMATIC = "LENGTHWISE_THREADS"
 """Set to ``auto`` by our command line where nobody chose a number: trainings then choose theirs by `worthwhile`."""
-WORTH = 1.2e9
-"""Uses of a weight in one step for each thread: 1-4-128 has half of it, 1-1-256 twice as many, 4-4-256 eight times."""
+WORTH_TWO, WORTH_MORE = 3e8, 1.2e9
+"""Uses of a weight in one step: from the first number on two threads pay, beyond them one for each second number.
+
+1-1-64 has 1.6e8, 1-4-128 has 6.3e8, 1-1-256 has 2.5e9, 4-4-256 has 1e10.
+"""
 
 
 def own_process() -> None:
@@ -37,7 +43,7 @@ def own_process() -> None:
     if "torch" in sys.modules:
         return
     if not any(name in os.environ for name in WAITING):
-        os.environ["GOMP_SPINCOUNT"] = str(SPINS)
+        os.environ["GOMP_SPINCOUNT"] = str(SPINS_IDLE if others_running() == 0 else SPINS_BUSY)
     if THREADS not in os.environ:
         os.environ[AUTOMATIC], os.environ[THREADS] = "auto", "1"
 
@@ -79,7 +85,8 @@ def worthwhile(model: ModelConfig, training: TrainingConfig, runs: int = 1) -> i
     A resumed run therefore has the threads it had before, and with them the same bits.
     """
     weights = model.layers * (4 + 2 * model.mlp_ratio) * model.width**2
-    return max(1, min(cores(), int(runs * training.batch_size * training.max_length * weights / WORTH)))
+    uses = runs * training.batch_size * training.max_length * weights
+    return min(cores(), max(2 if uses >= WORTH_TWO else 1, int(uses / WORTH_MORE)))
 
 
 def cores() -> int:
@@ -93,6 +100,22 @@ def cores() -> int:
         return max(1, min(count, int(quota) // int(period)))
     except (OSError, ValueError):  # no quota, or another kind of system
         return count
+
+
+def others_running() -> int:
+    """Threads of other processes beyond the cores that this process can do without; 0 where all of its cores are free.
+
+    The system counts what runs at this moment, so the least of three looks within two milliseconds is taken.
+    """
+    try:
+        looks = []
+        for _ in range(3):
+            looks.append(int(Path("/proc/loadavg").read_text().split()[3].split("/")[0]))
+            time.sleep(0.001)
+        running = min(looks) - 1  # without this one
+    except (OSError, ValueError, IndexError):  # not Linux
+        running = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
+    return max(0, running - ((os.cpu_count() or 1) - cores()))
 
 
 def free_cores(seconds: float = 0.3) -> int:
