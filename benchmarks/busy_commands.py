@@ -3,8 +3,8 @@
 Run: python benchmarks/busy_commands.py [--repeats 3] [--only WORK …]
 
 Every number is of a process of its own, alternating over settings: the least of --repeats, as whatever else runs only
-adds to it. Under load, torch's own default is measured once, for at most --limit seconds, and "> limit" is shown where that does not suffice. Prints one
-JSON object and a table for docs/operations.md.
+adds to it. Under load, torch's own default is measured once, for at most --limit seconds, and "> limit" is shown where
+that does not suffice. Prints one JSON object and a table for docs/operations.md.
 """
 
 from __future__ import annotations

@@ -35,9 +35,8 @@ def told(extra: str = "", others: int = 0, **environment: str) -> list[str]:
     So many threads of other processes compete with it.
     """
     kept = {k: v for k, v in os.environ.items() if k not in (threads.THREADS, threads.AUTOMATIC, *threads.WAITING)}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(extra=extra, others=others)], env={**kept, **environment}, capture_output=True, text=True
-    )
+    words = [sys.executable, "-c", PROGRAM.format(extra=extra, others=others)]
+    done = subprocess.run(words, env={**kept, **environment}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
