@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 from safetensors import SafetensorError
-from terminal import Answer, Terminal
+from terminal import TINY_OPTIONS, Answer, Terminal
+
+from lengthwise.cli.console import err, out
+
+ROOT = Path(__file__).parents[2]
 
 OWN = """
 from functools import cached_property
@@ -99,6 +103,30 @@ def test_paths_are_not_markup(terminal: Terminal, tmp_path: Path) -> None:
         assert str(path) in answer.err.replace("\n", "")
     weights = tmp_path / "[bold]w[/bold]"
     assert str(weights) in terminal("crasp", "compile", "D-2", "-o", weights, "--verify", 2).err.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (["report", ROOT / "results" / "planted-theory", "-o"], "d/x[/red].html"),
+        (["run", "addition", "--only", "coupled", "--seeds", "1", *TINY_OPTIONS, "--out"], "[red]x[/red]"),
+    ],
+    ids=["report", "run"],
+)
+def test_paths_of_longer_work_are_not_markup(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[object], path: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = terminal(*words, path)
+    assert answer.code == 0, answer
+    assert (tmp_path / path).exists()
+    assert path in answer.err.replace("\n", "")
+
+
+def test_there_are_two_consoles_and_both_read_no_markup() -> None:
+    made = {path: path.read_text().count("Console(") for path in (ROOT / "src").rglob("*.py")}
+    assert {path.name: count for path, count in made.items() if count} == {"console.py": 2}
+    assert (out()._markup, err()._markup) == (False, False)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Each test starts its own cluster, a head without cores and two workers, and take
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -63,13 +64,17 @@ LONG = Recipe("r", "", tuple(Job(name, experiment(800), (0, 1)).edited([f"traini
 DRIVER = """
 import json, sys
 from pathlib import Path
+from lengthwise.cli.console import err
+from lengthwise.cli.run_view import SweepProgress
 from lengthwise.experiments.cluster.on_ray import ClusterOptions, RayScheduler
 from lengthwise.experiments.cluster.runners import sweep_on
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.sweep import sweep
 jobs = tuple(Job.from_json(values) for values in json.loads(sys.argv[2]))
 options = ClusterOptions(sys.argv[1], patience=float(sys.argv[4]))
-sweep(Recipe("r", "", jobs), Path(sys.argv[3]), runner=sweep_on(lambda: RayScheduler(options)))
+recipe = Recipe("r", "", jobs)
+with SweepProgress(err(), recipe) as shown:
+    sweep(recipe, Path(sys.argv[3]), runner=sweep_on(lambda: RayScheduler(options)), observe=shown)
 """
 
 
@@ -129,9 +134,20 @@ def trained_steps(out: Path) -> list[int]:
     return [json.loads(line)["step"] for log in logs for line in log.read_text().splitlines()]
 
 
-def ended(process: subprocess.Popen[str], seconds: float = 400) -> None:
+def ended(process: subprocess.Popen[str], seconds: float = 400) -> str:
+    """What the process said on standard error."""
     _, error = process.communicate(timeout=seconds)
     assert process.returncode == 0, error
+    return error
+
+
+def assert_shows(said: str, recipe: Recipe) -> None:
+    """One display for the whole sweep: a line for each seed, and nothing but such lines and those of progress."""
+    line = r"(\w+), (?:seed (\d): (?:not )?fitted, in distribution .*|(?:seed \d|\d seeds), \w+ \d+ of \d+.*)"
+    found = [re.fullmatch(line, text) for text in said.splitlines()]
+    assert None not in found, said
+    seeds = [match.groups() for match in found if match is not None and match[2] is not None]
+    assert sorted(seeds) == sorted((job.name, str(seed)) for job in recipe.jobs for seed in job.seeds), said
 
 
 def test_a_killed_node_is_replaced_and_the_bits_stay(cluster: Any, tmp_path: Path) -> None:
@@ -141,7 +157,7 @@ def test_a_killed_node_is_replaced_and_the_bits_stay(cluster: Any, tmp_path: Pat
         wait_for_checkpoints(LONG, out)
         cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
         cluster.add_node(num_cpus=1)
-        ended(process)
+        assert_shows(ended(process), LONG)
     finally:
         process.kill()
     assert bits(LONG, out) == local(LONG, tmp_path / "local")
@@ -158,7 +174,7 @@ def test_a_killed_driver_and_two_at_once(cluster: Any, tmp_path: Path) -> None:
     both = [driver(cluster, LONG, out) for _ in range(2)]
     try:
         for process in both:
-            ended(process)
+            assert_shows(ended(process), LONG)
     finally:
         for process in both:
             process.kill()
@@ -175,7 +191,7 @@ def test_ctrl_c_leaves_a_sweep_that_the_same_command_continues(cluster: Any, tmp
     first.send_signal(signal.SIGINT)
     first.wait(60)
     assert not list((out / "r").glob("*/result.json"))
-    ended(driver(cluster, LONG, out))
+    assert_shows(ended(driver(cluster, LONG, out)), LONG)
     assert bits(LONG, out) == local(LONG, tmp_path / "local")
     assert len(trained_steps(out)) == 4 * 40
 

@@ -68,8 +68,10 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, value)
     made, grid = Plan, (ModelSetting(1, 1e-2, 0.0), ModelSetting(1, 1e-3, 0.0))
 
-    def small(*values: Any) -> Plan:
-        return dataclasses.replace(made(*values), grid=grid, width=8, heads=1, batch_size=8, samples=2, fit_samples=4)
+    def small(*values: Any, **named: Any) -> Plan:
+        return dataclasses.replace(
+            made(*values, **named), grid=grid, width=8, heads=1, batch_size=8, samples=2, fit_samples=4
+        )
 
     monkeypatch.setattr(running, "Plan", small)
     monkeypatch.setattr(running, "steps_for", lambda *_: 6)

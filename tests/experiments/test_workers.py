@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import signal
 import subprocess
 import sys
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.core.files import locked
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.experiment import Experiment
@@ -19,7 +22,7 @@ from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_directory import run_directory
 from lengthwise.experiments.sweep import sweep
-from lengthwise.experiments.workers import pieces
+from lengthwise.experiments.workers import _serve, pieces
 
 TINY = Experiment.from_json(
     {
@@ -107,3 +110,45 @@ def test_a_folder_in_use_is_refused_and_free_after_its_process_died(tmp_path: Pa
     with locked(folder):
         pass
     assert run_seed(TINY, 0, folder, recipe="r", system="a").seed == 0
+
+
+@pytest.mark.parametrize("error", [None, LengthwiseError("no"), TrainingDivergedError("no"), KeyboardInterrupt()])
+def test_a_worker_to_whom_nobody_listens_ends_without_a_word(error: BaseException | None) -> None:
+    """The parent was killed: what the worker reports then finds no reader, its last message neither."""
+
+    def worker(job: Job, tell: Any) -> None:
+        if error is not None:
+            raise error
+        tell(Event(job.name, 0, "train", 1, 4))
+        raise AssertionError("it goes on for nobody")
+
+    ours, theirs = Pipe(duplex=False)
+    ours.close()
+    _serve(worker, RECIPE.jobs[1].to_json(), theirs)
+    assert theirs.closed
+
+
+@pytest.mark.parametrize(
+    ("number", "to_all", "code", "says"), [(signal.SIGKILL, False, -9, ""), (signal.SIGINT, True, 130, "interrupted\n")]
+)
+def test_workers_of_a_parent_that_ends_end_too(number: int, to_all: bool, code: int, says: str) -> None:
+    """Killed alone, or by Ctrl-C, which reaches all: no process is left, and no traceback is shown."""
+    command = [sys.executable, str(Path(__file__).with_name("reporting_parent.py"))]
+    # A test runner in the background may ignore SIGINT, and children inherit that.
+    restore = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
+    parent = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=restore
+    )
+    try:
+        assert parent.stdout is not None
+        seen: set[str] = set()
+        while seen < {"0\n", "1\n"}:
+            seen.add(parent.stdout.readline())
+            assert "" not in seen, parent.communicate()
+        (os.killpg if to_all else os.kill)(parent.pid, number)
+        # The workers have the same standard error: it ends with the last of them.
+        _, error = parent.communicate(timeout=30)
+        assert (parent.returncode, error) == (code, says)
+    finally:
+        if parent.poll() is None:
+            os.killpg(parent.pid, signal.SIGKILL)

@@ -10,6 +10,8 @@ import typer
 
 from lengthwise.cli.console import emit_json, err, out, plain_table, progress_bars
 from lengthwise.cli.options import AsJson, options_of, whole_numbers
+from lengthwise.cli.threads import Threads
+from lengthwise.training.threads import use_all_cores, use_threads
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class AuditSettings:
     ] = None
     folder: Annotated[Path | None, typer.Option("--out", help="Default: runs/audit/MODEL-TASK.")] = None
     seed: Annotated[int, typer.Option("--seed", help="Of the problems.")] = 0
+    threads: Threads = None
     as_json: AsJson = False
 
 
@@ -47,6 +50,9 @@ def audit(given: AuditSettings) -> None:
 
     Length of the text, distance of what matters and number of words that matter are varied one at a time.
     """
+    use_threads(given.threads)
+    if given.endpoint is None:
+        use_all_cores()
     from lengthwise.audit.questions import AuditPlan
     from lengthwise.audit.run import RESULT, run_audit
     from lengthwise.core.files import write_text

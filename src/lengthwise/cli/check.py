@@ -8,7 +8,9 @@ import typer
 
 from lengthwise.cli.console import emit_json, out
 from lengthwise.cli.options import AsJson
+from lengthwise.cli.threads import Threads
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.training.threads import use_threads
 
 
 def check(
@@ -16,9 +18,11 @@ def check(
     kind: Annotated[
         str | None, typer.Option("--kind", help="task, scheme or encoding, where the name is not enough.")
     ] = None,
+    threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Hold a component to every law; exit code 1 if one is broken."""
+    use_threads(threads)
     from lengthwise.testing import checks
 
     kind, component = _component(target, kind)

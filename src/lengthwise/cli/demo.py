@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lengthwise.cli.console import err, out
+from lengthwise.cli.threads import Threads
+from lengthwise.training.threads import use_threads
 
 OPENING = (
     "Can a transformer that has practised on problems of 4 lines solve problems of 80 lines?",
@@ -21,16 +22,16 @@ def demo(
     folder: Annotated[Path, typer.Option("--out", help="Where run directories go.")] = Path("runs"),
     page: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Seeds at the same time, a process each.")] = 2,
+    threads: Threads = None,
 ) -> None:
     """Show what this package does: a verdict from theory, two kinds of positions trained and tested, and a picture.
 
     An interrupted demonstration goes on when it is started again.
     """
+    use_threads(threads)
     console = out()
     for line in (*OPENING, "", "1 of 3  What theory says of following a chain of names to its value"):
         console.print(line, soft_wrap=True)
-    # One thread in each process: these models are too small for two threads to help.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     from lengthwise.cli.run_view import SweepProgress, draw_summary
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.workflows.demo import STAGES, demo_recipe, theory, train

@@ -37,7 +37,7 @@ def plan(given: PlanSettings) -> None:
 
     The numbers are those of this machine under its present load.
     """
-    use_threads(given.threads or given.cpus_per_job)
+    use_threads(given.cpus_per_job if given.threads is None else given.threads)
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.experiments.cluster.plan import Machines
     from lengthwise.experiments.cluster.plan import plan as estimate

@@ -23,7 +23,7 @@ QUIET_SECONDS = 15.0
 
 
 class SweepProgress:
-    """A bar for all training steps and one for each seed at work, and a line for each seed that is done."""
+    """A bar for all training steps and one for each seed or stack at work, and a line for each seed that is done."""
 
     def __init__(self, console: Console, recipe: Recipe) -> None:
         self._console = console
@@ -53,12 +53,14 @@ class SweepProgress:
             if key not in self._bars:
                 self._bars[key] = self._progress.add_task("", total=None, note="")
             unit = {"train": f"loss {event.number:.3f}", "test": f"exact match {event.number:.3f}"}
-            what, note = f"{event.job}, seed {event.seed}, {event.phase}", unit.get(event.phase, "")
+            seeds = f"seed {event.seed}" if len(event.together) < 2 else f"{len(event.together)} seeds"
+            what, note = f"{event.job}, {seeds}, {event.phase}", unit.get(event.phase, "")
             self._progress.update(self._bars[key], description=what, completed=event.done, total=event.total, note=note)
             if not self._console.is_terminal and time.monotonic() - self._said >= QUIET_SECONDS:
                 self._say(f"{what} {event.done} of {event.total}{', ' if note else ''}{note}")
             if event.phase == "train":
-                self._count(key, event.done)
+                for seed in event.together or (event.seed,):
+                    self._count((event.job, seed), event.done)
             return
         self._count(key, job.steps // len(job.seeds))
         if key in self._bars:

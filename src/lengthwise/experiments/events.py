@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -36,6 +37,8 @@ class Event:
     fitted: bool | None = None
     """With the end of a training: whether it fitted."""
     seconds: float | None = None
+    together: Sequence[int] = ()
+    """The seeds that take the same steps as a stack, this one included; empty for a seed of its own."""
 
     @property
     def ended(self) -> bool:

@@ -184,7 +184,7 @@ def _configuration(recipe: str, job: Job, known: Known, out: Path, tell: Tell) -
     diverged = {seed: failure for seed in pending if (failure := divergence(folders[seed])) is not None}
     pending = [seed for seed in pending if seed not in diverged]
     if isinstance(job.work, Experiment) and job.work.training.stacked and len(pending) > 1:
-        report = _reporter(job, pending[0], tell)
+        report = _reporter(job, pending[0], tell, tuple(pending))
         # `_run` then finds them trained.
         diverged |= train_seeds(job.work, pending, out, recipe=recipe, report=report)
     for seed in job.seeds:
@@ -212,9 +212,9 @@ def _run(recipe: str, job: Job, seed: int, folder: Path, tell: Tell) -> AnyResul
     return run_seed(job.work, seed, folder, recipe=recipe, system=job.name, report=report)
 
 
-def _reporter(job: Job, seed: int, tell: Tell) -> Report:
+def _reporter(job: Job, seed: int, tell: Tell, together: tuple[int, ...] = ()) -> Report:
     def report(what: str, done: int, total: int, number: float = 0.0, /) -> None:
-        tell(Event(job.name, seed, what, done, total, number))
+        tell(Event(job.name, seed, what, done, total, number, together=together))
 
     return report
 

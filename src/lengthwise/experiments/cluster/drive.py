@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, require
@@ -43,9 +43,10 @@ def drive(
     scheduler: Scheduler,
     watch: Callable[[Piece, dict[str, Any]], None],
     check: Callable[[], None] = lambda: None,
-) -> Iterator[tuple[Piece, Outcome]]:
+) -> Generator[tuple[Piece, Outcome]]:
     """Run all pieces; yields how each ended. A piece that needs too much memory is cut in two.
 
+    Close the generator (`contextlib.closing`) where the loop over it can be interrupted: that ends all tasks at once.
     ``watch`` is called with what the tasks tell, and ``check`` often; what it raises ends all tasks. Raises
     `LengthwiseError` for the first piece that failed; all state stays, and the same call goes on.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,13 @@ def sweep_on(scheduler: Callable[[], Scheduler]) -> Runner:
 
         failures = []
         pieces = [SweepPiece(recipe, out.resolve(), job) for job in jobs]
-        for piece, outcome in drive(pieces, scheduler(), watch):
-            assert isinstance(piece, SweepPiece)
-            if outcome.status == "diverged":
-                failures.append(outcome.what)
-            for event in _ends(piece):
-                tell(event)
+        with closing(drive(pieces, scheduler(), watch)) as ended:
+            for piece, outcome in ended:
+                assert isinstance(piece, SweepPiece)
+                if outcome.status == "diverged":
+                    failures.append(outcome.what)
+                for event in _ends(piece):
+                    tell(event)
         return failures
 
     return run
@@ -80,17 +82,26 @@ def stages_on(scheduler: Callable[[], RayScheduler]) -> StageRunner:
         made = scheduler()
         slots = min(made.slots, len(jobs))
         pieces = [StagePiece(folder.resolve(), stage, job) for job in jobs]
-        for piece, _ in drive(pieces, made, watch, clock.check):
-            assert isinstance(piece, StagePiece)
-            plan = plan_in(folder)
-            for result in results_of(folder, plan, plan.system(piece.job.name)) if stage != "time" else []:
-                if (result.seed == FIRST_SEED) == (stage == "tune"):
-                    rate, fitted = result.in_distribution.rate(), result.fitted
-                    clock(Event(piece.job.name, result.seed, "finished", number=rate, fitted=fitted,
-                                seconds=result.seconds))  # fmt: skip
+        with closing(drive(pieces, made, watch, clock.check)) as ended:
+            for piece, _ in ended:
+                assert isinstance(piece, StagePiece)
+                for event in _stage_ends(stage, folder, piece):
+                    clock(event)
         return slots
 
     return run
+
+
+def _stage_ends(stage: str, folder: Path, piece: StagePiece) -> list[Event]:
+    """The ends of the seeds of a system that a stage trained."""
+    plan, found = plan_in(folder), []
+    for result in results_of(folder, plan, plan.system(piece.job.name)) if stage != "time" else []:
+        if (result.seed == FIRST_SEED) == (stage == "tune"):
+            rate, fitted = result.in_distribution.rate(), result.fitted
+            found.append(
+                Event(piece.job.name, result.seed, "finished", number=rate, fitted=fitted, seconds=result.seconds)
+            )
+    return found
 
 
 def cells_on(scheduler: Callable[[], Scheduler]) -> CellRunner:
@@ -105,8 +116,9 @@ def cells_on(scheduler: Callable[[], Scheduler]) -> CellRunner:
                 note(state["note"])
 
         pieces = [CellPiece(study.folder.resolve(), table, entry.name, name, work.resolve()) for entry, name in cells]
-        for count, (piece, _) in enumerate(drive(pieces, scheduler(), watch), start=1):
-            assert isinstance(piece, CellPiece)
-            note(f"[{count}/{len(cells)}] {piece.entry}, {piece.encoding}: finished")
+        with closing(drive(pieces, scheduler(), watch)) as ended:
+            for count, (piece, _) in enumerate(ended, start=1):
+                assert isinstance(piece, CellPiece)
+                note(f"[{count}/{len(cells)}] {piece.entry}, {piece.encoding}: finished")
 
     return run
