@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo docs wheel test test-slow check format clean
+.PHONY: install demo docs wheel test test-slow test-oldest check format clean
 
 install: $(STAMP)
 
@@ -22,6 +22,14 @@ test: install
 
 test-slow: install
 	$(BIN)/python -m pytest -n 2 -m slow
+
+# The tests for Hugging Face with the oldest transformers that is allowed; the others use the newest.
+OLDEST := build/oldest-transformers
+test-oldest: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(OLDEST) \
+	  transformers==5.0.0 tokenizers==0.22.2 huggingface_hub==1.33.0
+	PYTHONPATH=$(OLDEST) $(BIN)/python -c "import transformers; print('transformers', transformers.__version__)"
+	PYTHONPATH=$(OLDEST) $(BIN)/python -m pytest -n 2 tests/hf
 
 check: install
 	$(BIN)/ruff check .

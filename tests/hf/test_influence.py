@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -252,11 +253,109 @@ def test_refusals_are_one_line(call: Any, says: str):
     assert "\n" not in str(error.value)
 
 
-def test_the_command_says_what_to_do_with_an_exported_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    found = experiment("addition", "sequential")
-    made(found).save_pretrained(tmp_path / "model")
+def own_losses(model: Any, at: int) -> Loss:
+    """The loss of our transformer on problems of length 3 as the command draws them, with the ids of each problem."""
+    found = model.experiment
+    batch = found.task.batch(3, 5, stream(0, "influence", "problems", 3))
+    ids = found.scheme.for_evaluation().assign(batch.places, found.task.levels, stream(0, "influence", "ids"))
+    rows = {row[: batch.prompt_length + at].tobytes(): each for row, each in zip(batch.input_ids, ids, strict=True)}
+
+    @torch.no_grad()
+    def loss(tokens: np.ndarray, numbered: np.ndarray, visible: np.ndarray, target: int) -> float:
+        given = torch.from_numpy(rows[numbered.astype(batch.input_ids.dtype).tobytes()][None, : len(tokens)])
+        seen = torch.from_numpy(visible)[None]
+        return nats(model.transformer(torch.from_numpy(tokens)[None], given, visible=seen).logits, target)
+
+    return loss
+
+
+@pytest.mark.parametrize(
+    ("task", "scheme", "at"),
+    [
+        ("addition", "coupled", 1),
+        ("addition", "sequential", 0),
+        ("variable-assignment", "predictive-coupling", 0),
+        ("variable-assignment", "predictive-coupling", 2),
+    ],
+)
+def test_the_command_measures_an_exported_folder(
+    task: str, scheme: str, at: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    model = made(experiment(task, scheme))
+    model.save_pretrained(tmp_path / "model")
     capsys.readouterr()
-    assert main(["influence", "--model", str(tmp_path / "model"), "--out", str(tmp_path / "out")]) == 2
+    words = ["influence", "--model", str(tmp_path / "model"), "--out", str(tmp_path / "out"), "--threads", "1"]
+    words += ["--length", "3", "--answer-token", str(at), "--targets", "5", "-k", "1,2", "--json"]
+    assert main(words) == 0
+    folder = Path(json.loads(capsys.readouterr().out)["file"]).parent
+    assert {"report.html", "tokens.html"} <= {path.name for path in folder.iterdir()}
+    result = json.loads((folder / "result.json").read_text())
+    assert [len(passage["targets"]) for passage in result["passages"]] == [1, 1]
+    batch, loss = model.experiment.task.batch(3, 5, stream(0, "influence", "problems", 3)), own_losses(model, at)
+    end = batch.prompt_length + at
+    assert (result["config"]["context"], result["config"]["recent"]) == (end, 1)
+    for row, entry in zip(batch.input_ids.astype(np.int64), result["targets"], strict=True):
+        tokens, target, visible = row[:end], int(row[end]), np.ones(end, dtype=bool)
+        assert entry["long"] == pytest.approx(loss(tokens, tokens, visible, target), abs=1e-4)
+        visible[:-1] = False
+        assert entry["short"] == pytest.approx(loss(tokens, tokens, visible, target), abs=1e-4)
+        alone = []
+        for index in range(end - 1):
+            only = visible.copy()
+            only[index] = True
+            alone.append(loss(tokens, tokens, only, target))
+        first = entry["chosen"]["greedy"]
+        assert alone[first["order"][0]] == pytest.approx(min(alone), abs=1e-4)
+        assert first["losses"][0] == pytest.approx(min(alone), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--text", "book.txt"], "leave out --text"),
+        (["--chooser", "gpt2"], "leave out --chooser"),
+        (["--context", "9"], "leave out --context and give --length"),
+        (["--max-length", "9"], "leave out --max-length and give --length"),
+        (["--length", "0"], "no instances of length 0"),
+        (["--answer-token", "99"], "the answers have tokens 0 to"),
+        (["--targets", "0"], "at least 1, got 0"),
+        (["--length", "1", "-k", "30"], "lower k"),
+        (["--rule", "gready"], "greedy"),
+    ],
+)
+def test_what_an_exported_folder_cannot_be_measured_on_is_one_line(
+    words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    made(experiment("addition", "sequential")).save_pretrained(tmp_path / "model")
+    capsys.readouterr()
+    assert main(["influence", "--model", str(tmp_path / "model"), "--out", str(tmp_path / "out"), *words]) == 2
     error = capsys.readouterr().err
-    assert "language_model and task_windows" in error
+    assert says in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("damage", ["weights", "no weights", "configuration", "vocabulary"])
+def test_a_damaged_exported_folder_is_one_line(damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = tmp_path / "model"
+    made(experiment("addition", "sequential")).save_pretrained(folder)
+    weights, config = folder / "model.safetensors", folder / "config.json"
+    values = json.loads(config.read_text())
+    match damage:
+        case "weights":
+            weights.write_bytes(weights.read_bytes()[:-9])
+        case "no weights":
+            weights.unlink()
+        case "configuration":
+            config.write_text(json.dumps({**values, "experiment": 5}))
+        case _:
+            config.write_text(json.dumps({**values, "vocabulary": ["a"]}))
+    capsys.readouterr()
+    assert main(["influence", "--model", str(folder), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert str(folder) in error
+
+
+def test_length_is_for_exported_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["influence", "--length", "3", "--out", str(tmp_path / "out")]) == 2
+    assert "--length is for the exported model of a task" in capsys.readouterr().err

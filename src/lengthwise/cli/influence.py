@@ -49,6 +49,16 @@ class InfluenceSettings:
     max_length: Annotated[
         int | None, typer.Option("--max-length", help="Most tokens of a hub model that does not say so itself.")
     ] = None
+    length: Annotated[
+        int | None,
+        typer.Option(
+            "--length", help="Of the problems, for an exported model; default: the longest it was trained on."
+        ),
+    ] = None
+    answer_token: Annotated[
+        int | None,
+        typer.Option("--answer-token", help="Which token of the answer is the target, for an exported model; from 0."),
+    ] = None
     preset: Annotated[str, typer.Option("--preset", help="Which trained pair: quick or standard.")] = "quick"
     folder: Annotated[Path, typer.Option("--out", help="Where results and the trained pair go.")] = Path("runs")
     seed: Annotated[int, typer.Option("--seed", help="Of the targets, and of random choices.")] = 0
@@ -60,20 +70,25 @@ class InfluenceSettings:
 def influence(given: InfluenceSettings) -> None:
     """Measure how much of the gain of a long context a few of its tokens recover.
 
-    Everything before the last RECENT tokens is hidden; then the k tokens that help most are made visible again.
+    Everything before the last RECENT tokens is hidden; then the k tokens that help most are made visible again. An
+    exported model of a task (save_pretrained of LengthwiseForCausalLM) is measured on problems instead of text.
     """
     use_threads(given.threads)
     if given.model is not None:
         use_all_cores()
     from lengthwise.cli.influence_view import draw_influence, progress_bar
-    from lengthwise.workflows.influence import Request, run_influence, without_long_parts
+    from lengthwise.workflows.influence import run_influence, without_long_parts
+    from lengthwise.workflows.influence_request import Request
 
     ks = whole_numbers("-k", ",".join(given.ks) if given.ks else None)
     settings = {
         "context": given.context, "recent": given.recent, "ks": ks and sorted(set(ks)), "targets": given.targets,
         "rules": given.rules or None, "keep_first": given.keep_first, "seed": given.seed,
     }  # fmt: skip
-    request = Request(given.model, given.chooser, given.text, given.dataset, given.preset, given.max_length, settings)
+    request = Request(
+        given.model, given.chooser, given.text, given.dataset, given.preset, given.max_length, given.length,
+        given.answer_token, settings,
+    )  # fmt: skip
     with progress_bar(err()) as report:
         path, result = run_influence(request, given.folder, report)
     if given.as_json:

@@ -1,15 +1,22 @@
-"""The model of a run directory."""
+"""The model of a run directory, and of a folder that `LengthwiseForCausalLM.save_pretrained` wrote."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from lengthwise.core.errors import LengthwiseError
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.files import read_json
 from lengthwise.core.result_file import read_sealed
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.models.build import build_model
 from lengthwise.models.transformer import Transformer
 from lengthwise.training import checkpoint
+
+WEIGHTS, PREFIX = "model.safetensors", "transformer."
+"""The file with the weights, and how their names begin."""
 
 
 def load_trained(folder: Path) -> tuple[Experiment, Transformer]:
@@ -25,4 +32,29 @@ def load_trained(folder: Path) -> tuple[Experiment, Transformer]:
     model = build_model(experiment.task, experiment.scheme, experiment.encoding, experiment.model, seed=seed)
     if checkpoint.load_model(folder, model) is None:
         raise LengthwiseError(f"{folder} holds no checkpoint; run the recipe again")
+    return experiment, model.eval()
+
+
+def load_exported(folder: Path) -> tuple[Experiment, Transformer]:
+    """The experiment and the model of an exported folder, without the package `transformers`.
+
+    Raises `LengthwiseError` if the folder is damaged.
+    """
+    values = read_json(folder / "config.json", what="model configuration")
+    try:
+        experiment, seed, words = Experiment.from_json(values["experiment"]), int(values["seed"]), values["vocabulary"]
+    except (KeyError, TypeError, ValueError):
+        raise LengthwiseError(f"{folder / 'config.json'} holds no experiment; export the model again") from None
+    require(
+        list(experiment.task.vocab.tokens) == words,
+        f"the vocabulary of task {experiment.task.name!r} is not the one that {folder} was trained with; install the "
+        "version of lengthwise that trained it",
+    )
+    model = build_model(experiment.task, experiment.scheme, experiment.encoding, experiment.model, seed=seed)
+    try:
+        tensors = load_file(folder / WEIGHTS)
+        model.load_state_dict({name.removeprefix(PREFIX): value for name, value in tensors.items()})
+    except (OSError, SafetensorError, RuntimeError) as error:
+        first = (str(error).splitlines() or [""])[0]
+        raise LengthwiseError(f"{folder / WEIGHTS} can't be read ({first}); export the model again") from None
     return experiment, model.eval()

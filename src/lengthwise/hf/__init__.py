@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lengthwise.hf.rules.counting import Restart as Restart
     from lengthwise.hf.rules.from_scheme import SchemeIds as SchemeIds
     from lengthwise.hf.rules.places import CoupledPlaces as CoupledPlaces
+    from lengthwise.hf.score import right_answers as right_answers
 
 _HOMES = {
     "Abacus": "lengthwise.hf.rules.counting",
@@ -53,6 +54,7 @@ _HOMES = {
     "text_dataset": "lengthwise.hf.data",
     "language_model": "lengthwise.hf.influence",
     "task_windows": "lengthwise.hf.influence",
+    "right_answers": "lengthwise.hf.score",
     "attach": "lengthwise.hf.attach",
     "detach": "lengthwise.hf.attach",
 }
@@ -77,6 +79,7 @@ __all__ = [
     "from_run",
     "language_model",
     "model_card",
+    "right_answers",
     "save_with_card",
     "task_windows",
     "text_dataset",

@@ -26,6 +26,7 @@ from lengthwise.hf.own.modeling import LengthwiseForCausalLM
 from lengthwise.hf.padding import rule_ids
 from lengthwise.influence.models.huggingface import HuggingFaceModel
 from lengthwise.influence.models.language_model import LanguageModel, OwnModel
+from lengthwise.influence.text.problems import problem_windows
 from lengthwise.influence.text.windows import Windows
 from lengthwise.tasks import TASKS, Task
 
@@ -62,13 +63,7 @@ def task_windows(
     All have one layout, so that they have one number of tokens. Raises `LengthwiseError` if the length has no
     instances, or the answer is shorter.
     """
-    built = TASKS.build(task)
-    batch = built.batch(length, size, stream(seed, "hf", "windows", length))
-    end = batch.prompt_length + at
-    most = batch.tokens - batch.prompt_length - 1
-    require(0 <= at <= most, f"the answers have tokens 0 to {most} at length {length}, got at={at}; choose one of them")
-    names = tuple(f"{built.name} {number}" for number in range(size))
-    return Windows(batch.input_ids[:, : end + 1].astype(np.int64), np.arange(size), names, np.full(size, end))
+    return problem_windows(TASKS.build(task), length, size, at, stream(seed, "hf", "windows", length))[0]
 
 
 class _Attached(HuggingFaceModel):

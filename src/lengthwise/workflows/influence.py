@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import locked, remove_unfinished, write_json, write_text
 from lengthwise.core.result_file import sealed
 from lengthwise.experiments.events import Report
+from lengthwise.workflows.influence_request import Request
 
 if TYPE_CHECKING:
     from lengthwise.experiments.influence import Models
@@ -26,48 +26,23 @@ LONG_PARTS = ("targets", "passages")
 """Parts of a result that stay in the file when it is printed."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """The options of `lengthwise influence`. Without ``model``, the recipe's pair of ``preset`` is used or trained."""
-
-    model: str | None = None
-    chooser: str | None = None
-    text: Path | None = None
-    dataset: str | None = None
-    preset: str = "quick"
-    max_length: int | None = None
-    settings: dict[str, Any] | None = None
-    """Fields of `MeasureConfig`; what is missing or None has its default, which for our pair is the recipe's."""
-
-
 def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, dict[str, Any]]:
     """Measure, and write ``out/influence/<hash>/``; returns the result's file and its contents.
 
     Raises `LengthwiseError` for everything that a user can get wrong, before anything is trained or measured where
     that can be known.
     """
-    from lengthwise.experiments.influence import observe
     from lengthwise.experiments.provenance import provenance
-    from lengthwise.experiments.recipes.influence import CONTEXT, RECENT
-    from lengthwise.influence.measure.selection import SELECTION_RULES
-    from lengthwise.influence.text.corpus import load_corpus
+    from lengthwise.influence.models.loading import model_type
+    from lengthwise.workflows.task_influence import measure_task
 
-    own = {"context": CONTEXT, "recent": RECENT} if request.model is None else {}
-    config = measure_config(own | {key: value for key, value in (request.settings or {}).items() if value is not None})
     require(not out.exists() or out.is_dir(), f"--out {out} is a file; choose a folder")
     require(request.model is not None or request.chooser is None, "--chooser needs --model; the pair has its own")
-    longest = request.max_length
-    require(longest is None or longest >= 2, f"--max-length must be at least 2, got {longest}")
-    for rule in config.rules:
-        SELECTION_RULES.get(rule)
-    report("reading the text", 0, 1)
-    corpus = load_corpus(request.text, request.dataset)
     started = time.perf_counter()
-    if request.model is None:
-        models, documents = _pair(request, corpus, out, report)
+    if request.model is not None and model_type(Path(request.model)) == "lengthwise":
+        model, config, values = measure_task(request, measure_config, report)
     else:
-        models, documents = _named(request, corpus)
-    values = observe(models, documents, corpus.describe(), config, report)
+        model, config, values = _measure_text(request, out, report)
     named = {
         "model": request.model or request.preset, "chooser": request.chooser, "corpus": values["corpus"]["digest"],
         "config": fields_of(config),
@@ -75,7 +50,7 @@ def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, di
     path = out / "influence" / digest(named) / RESULT
     result = {
         "format": 1, **values, "seed": config.seed, "seconds": round(time.perf_counter() - started, 2),
-        **provenance(_device(models.model)),
+        **provenance(_device(model)),
     }  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     with locked(path.parent):
@@ -85,14 +60,41 @@ def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, di
     return path, result
 
 
+def _measure_text(request: Request, out: Path, report: Report) -> tuple[LanguageModel, MeasureConfig, dict[str, Any]]:
+    """The model, the settings and the result without provenance, of a model that reads text."""
+    from lengthwise.experiments.influence import observe
+    from lengthwise.experiments.recipes.influence import CONTEXT, RECENT
+    from lengthwise.influence.text.corpus import load_corpus
+
+    own = {"context": CONTEXT, "recent": RECENT} if request.model is None else {}
+    config = measure_config(own | {key: value for key, value in (request.settings or {}).items() if value is not None})
+    longest = request.max_length
+    require(longest is None or longest >= 2, f"--max-length must be at least 2, got {longest}")
+    for option, value in (("--length", request.length), ("--answer-token", request.answer_token)):
+        require(
+            value is None, f"{option} is for the exported model of a task; leave it out, or give its --model FOLDER"
+        )
+    report("reading the text", 0, 1)
+    corpus = load_corpus(request.text, request.dataset)
+    if request.model is None:
+        models, documents = _pair(request, corpus, out, report)
+    else:
+        models, documents = _named(request, corpus)
+    return models.model, config, observe(models, documents, corpus.describe(), config, report)
+
+
 def measure_config(settings: dict[str, Any]) -> MeasureConfig:
     """The settings with the given fields; the rules always include greedy. Raises `LengthwiseError`."""
     from lengthwise.influence.measure.config import MeasureConfig
+    from lengthwise.influence.measure.selection import SELECTION_RULES
 
     fields = dict(settings)
     if fields.get("rules"):
         fields["rules"] = list(dict.fromkeys(["greedy", *fields["rules"]]))
-    return from_fields(MeasureConfig, fields, where="measurement")
+    config = from_fields(MeasureConfig, fields, where="measurement")
+    for rule in config.rules:
+        SELECTION_RULES.get(rule)
+    return config
 
 
 def write_pages(path: Path, result: dict[str, Any]) -> tuple[Path, Path]:

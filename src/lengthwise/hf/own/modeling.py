@@ -95,6 +95,11 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
         `LengthwiseError` if ids are missing and don't follow from the tokens.
         """
         require("inputs_embeds" not in kwargs, "the model takes input_ids, not inputs_embeds; give input_ids")
+        require(
+            kwargs.get("position_ids") is None,
+            "this model reads place_ids [B, T, L] and no position_ids, so rows that a collator without padding joined "
+            "would run into each other; give place_ids, and pad with lengthwise.hf.collate()",
+        )
         before = 0 if past_key_values is None else past_key_values.length
         mask = None if attention_mask is None else attention_mask.bool()
         if place_ids is None:

@@ -34,9 +34,9 @@ def check_folder(source: str) -> None:
         f"folder {source} holds no model (config.json is missing); check --model",
     )
     require(
-        _model_type(path) != "lengthwise",
-        f"{source} holds the model of a task, which reads no text; measure it in Python with "
-        "lengthwise.hf.language_model and task_windows",
+        model_type(path) != "lengthwise",
+        f"{source} holds the model of a task, which reads no text; measure it alone: lengthwise influence --model "
+        f"{source}",
     )
 
 
@@ -66,8 +66,11 @@ def without_progress_bars() -> Iterator[None]:
         logging.enable_progress_bar()
 
 
-def _model_type(folder: Path) -> Any:
-    """What the configuration says, or None; a damaged file is reported by who loads it."""
+def model_type(folder: Path) -> Any:
+    """The type of model that ``config.json`` names, ``"lengthwise"`` for an exported one; None where it names none.
+
+    A damaged file is reported by who loads it.
+    """
     try:
         found = json.loads((folder / "config.json").read_text(encoding="utf-8", errors="replace"))
     except (OSError, ValueError, RecursionError):

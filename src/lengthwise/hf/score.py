@@ -1,0 +1,62 @@
+"""`right_answers`: how many problems of each length a model answers without a mistake, by greedy `generate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from lengthwise.core.batch import Batch
+from lengthwise.core.errors import require
+from lengthwise.core.rng import stream
+from lengthwise.hf.attach import stock
+from lengthwise.hf.own.modeling import LengthwiseForCausalLM
+from lengthwise.tasks import TASKS, Task
+
+NO_TOKEN = -1
+"""Stands for tokens that a model did not generate."""
+
+
+@torch.no_grad()
+def right_answers(
+    model: Any, task: str | Task | dict[str, Any], lengths: Iterable[int], *, size: int = 100, seed: int = 0
+) -> dict[int, int]:
+    """Right answers of ``size`` problems of ``task`` by length: attached, stock and own models, in evaluation mode.
+
+    An answer is right if every scored token of it is. The model has the task's vocabulary. Problems of a length have
+    one layout. Raises `LengthwiseError` for a length without instances, and for a task with several right answers.
+    """
+    built, inner = TASKS.build(task), stock(model)
+    was_training, found = inner.training, {}
+    inner.eval()
+    try:
+        for length in lengths:
+            batch = built.batch(length, size, stream(seed, "test", length))
+            require(batch.allowed is None, f"task {built.name!r} has several right answers; choose another task")
+            found[length] = int(_is_right(batch, _generated(model, inner, built, batch)).sum())
+    finally:
+        inner.train(was_training)
+    return found
+
+
+def _generated(model: Any, inner: Any, task: Task, batch: Batch) -> Tensor:
+    """The tokens [B, A] that the model generates in place of the answers."""
+    at, steps = batch.prompt_length, batch.tokens - batch.prompt_length
+    prompt = torch.from_numpy(batch.input_ids[:, :at]).to(inner.device)
+    given = {"attention_mask": torch.ones_like(prompt)}
+    if isinstance(inner, LengthwiseForCausalLM) and inner.experiment.scheme.predicted:
+        scheme = inner.experiment.scheme.for_evaluation()
+        ids = scheme.assign(batch.places, task.levels, stream(0, "prompt", "ids"))
+        given["place_ids"] = torch.from_numpy(ids[:, :at]).to(inner.device)
+    tokens = model.generate(input_ids=prompt, **given, max_new_tokens=steps, do_sample=False, num_beams=1)[:, at:]
+    return functional.pad(tokens, (0, steps - tokens.shape[1]), value=NO_TOKEN).cpu()
+
+
+def _is_right(batch: Batch, generated: Tensor) -> Tensor:
+    """For each row, whether every scored token of the answer was generated."""
+    at = batch.prompt_length
+    right = generated == torch.from_numpy(batch.input_ids[:, at:])
+    return (right | ~torch.from_numpy(batch.scored[at:])).all(dim=1)
