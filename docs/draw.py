@@ -170,8 +170,8 @@ def arcs() -> str:
         figure = new_figure(7, 3.9)
         top, bottom = figure.subplots(2, 1, height_ratios=[1, 1.15])
         for plot, points, title in (
-            (top, plain, f"plain ids: the farthest is {shown.reach(focus)} ids away"),
-            (bottom, coupled, f"coupled ids (a column): the farthest is {shown.reach(focus, places=True)} id away"),
+            (top, plain, f"plain ids: the farthest is {shown.reach(focus)} ids from the token that predicts it"),
+            (bottom, coupled, f"coupled ids (a column): the farthest is {shown.reach(focus, places=True)} id from it"),
         ):
             for parent in focus.parents:
                 bend = 0.42 if plot is top else 0.1

@@ -58,7 +58,7 @@ def answers(site: Path) -> dict[str, Any]:
     """What every command printed, by a name of ours; ``folder`` is where they ran."""
     file, recipe = site / "lengthwise_example" / "components.py", site / "lengthwise_example" / "recipe.py"
     own = ["--set", f"scheme={file}:Even", "--set", f"encoding={file}:HalfALiBi"]
-    first = ["--only", "learned positions, random start"]
+    first = ["--only", "random-start+learned"]
     commands: dict[str, list[str]] = {
         "list": ["list", "--json"],
         "show": ["show", "caesar", "--length", "3", "--scheme", "even", "--json"],

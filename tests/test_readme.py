@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,27 @@ def test_python_block_prints_sparsity_and_span(capsys: pytest.CaptureFixture[str
         ["5", "5", "12"], ["20", "5", "42"], ["100", "5", "202"], ["5", "5", "1"], ["20", "5", "1"], ["100", "5", "1"],
     ]  # fmt: skip
     assert rows[-1] == ["no"]
+
+
+def test_the_cpu_wheel_of_torch_is_a_command():
+    """Without an index of its own pip takes the wheel for GPUs, which is ten times as large."""
+    (block,) = re.findall(r"## Install\n.*?```sh\n(.*?)```", README, flags=re.S)
+    commands = [shlex.split(line, comments=True) for line in block.splitlines()]
+    assert ["pip", "install", "torch", "--index-url", "https://download.pytorch.org/whl/cpu"] in commands
+    assert ["pip", "install", "."] in commands
+
+
+@pytest.mark.parametrize("term", ["C-RASP", "NoPE", "APE", "PPC"])
+def test_terms_of_the_first_screen_are_explained_there(term: str):
+    first_screen = README[: README.index("## Two commands")]
+    assert re.search(rf"\*{term}\* (is|one with|means) ", " ".join(first_screen.split())) or re.search(
+        rf"{term} is \*", first_screen
+    )
+
+
+def test_the_first_screen_has_a_picture_a_command_and_its_output():
+    first_screen = README[: README.index("## Two commands")]
+    pictures = re.findall(r"!\[[^]]+\]\((\S+)\)", first_screen)
+    assert pictures
+    assert all((ROOT / picture).read_text(encoding="utf-8").startswith("<svg") for picture in pictures)
+    assert first_screen.index("![") < first_screen.index("## Install") < first_screen.index("```console\n$ lengthwise ")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -86,8 +88,8 @@ def test_an_experiment_runs_and_its_result_shows_every_seed(trained: lw.Result) 
     assert len(trained.runs) == 2
     assert len(trained.folders) == 2
     table = trained.accuracy().table()
-    assert table.columns[:2] == ("system", "length")
-    assert {row[1] for row in table.rows} == {4, 8}
+    assert table.columns[:3] == ("system", "settings", "length")
+    assert {row[2] for row in table.rows} == {4, 8}
     assert "copy" in str(trained.folders[0])
     assert trained.accuracy().plot().axes
     with pytest.raises(LengthwiseError, match="unknown metric 'exact'"):
@@ -129,6 +131,35 @@ def test_tables_go_to_papers(trained: lw.Result, tmp_path: Path) -> None:
     assert accuracy.to_markdown().startswith("| system")
     page = trained.save_report(tmp_path / "report.html")
     assert "<svg" in page.read_text()
+
+
+NOTEBOOK = """
+import lengthwise as lw
+lw.predict("addition"); lw.predict("regex:(ab)*")
+lw.decide("(aa)*").certificate("ape")
+task = lw.task("addition")
+lw.structure(task, "coupled", lengths=[5, 20, 100])
+lw.show(task, length=3, scheme="coupled")
+exp = lw.Experiment(task, scheme="coupled", encoding="learned", max_length=8)
+exp = small_copy()
+result = exp.run(seeds=2, out=out)
+result.accuracy().plot(); result.to_frame()
+model = lw.load(result)
+model.generate("c a b <sep>")
+lw.nn.FIRE(heads=4); lw.nn.Rotary(64); lw.nn.CoupledEmbedding(512, 64)
+"""
+"""What a researcher types; the experiment on addition takes minutes, so a small one takes its place."""
+
+
+def test_the_notebook_runs_line_by_line(trained: lw.Result) -> None:
+    """Every value that a notebook would show has a text, and more than a class and an address."""
+    known: dict[str, Any] = {"small_copy": small_copy, "out": trained.folders[0].parents[1]}
+    for line in NOTEBOOK.strip().splitlines():
+        for part in line.split("; "):
+            exec(compile(part, "notebook", "single"), known)
+    assert known["model"].generate("c a b <sep>") == "c a b"
+    for name in ("task", "exp", "result", "model"):
+        assert not re.search(r"object at 0x", repr(known[name])), name
 
 
 @pytest.mark.parametrize(

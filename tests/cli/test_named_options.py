@@ -47,6 +47,7 @@ SHOWN_BY = {
     "training/distributed/": "run",
     "workflows/bench/": "bench",
     "workflows/influence.py": "influence",
+    "workflows/task_influence.py": "influence",
     "workflows/verify.py": "verify",
 }
 """The commands that show the messages of a file or folder; the longest path counts. Else, `cli/x.py` is command x."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 from terminal import Terminal
 from test_startup import modules_after
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "my_task.py"
 TARGETS = ["addition", "variable-assignment", "parity", "copy", "sort", "majority", "sparse-parity", "regex:(aa)*"]
 
 
@@ -15,7 +17,7 @@ TARGETS = ["addition", "variable-assignment", "parity", "copy", "sort", "majorit
 def test_one_screen_without_overclaiming(terminal: Terminal, target: str) -> None:
     answer = terminal("predict", target)
     assert answer.code == 0
-    assert len(answer.out.splitlines()) <= 55
+    assert len(answer.out.splitlines()) <= 56
     assert all(len(line.rstrip()) <= 100 for line in answer.out.splitlines()[8:])
     assert "cannot learn" not in answer.out
     assert "never a no" in answer.out
@@ -65,6 +67,37 @@ def test_errors_are_one_line(terminal: Terminal, arguments: tuple[str, ...], mes
     assert message in answer.err
     assert answer.err.startswith("error: ")
     assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "command"),
+    [
+        ("addition", "lengthwise run addition --only coupled"),
+        ("variable-assignment", "lengthwise run variable-assignment --only 'scratchpad + PPC'"),
+        ("copy", "lengthwise run copy --only predictive-coupling+learned"),
+        ("parity", "lengthwise compare parity --budget 10m"),
+        (f"{EXAMPLE}:EverySecond", f"lengthwise run {EXAMPLE}:EverySecond --only predictive-coupling+learned"),
+        ("(ab)*", "lengthwise verify '(ab)*' --budget 30m"),
+        ("Tomita-4", "lengthwise verify Tomita-4 --budget 30m"),
+    ],
+)
+def test_a_verdict_ends_with_the_command_that_trains(terminal: Terminal, target: str, command: str) -> None:
+    answer = terminal("predict", target)
+    assert answer.out.splitlines()[-1] == f"to train it: {command}"
+    words = shlex.split(command)[1:]
+    if words[0] == "run":
+        (system,) = terminal(*words, "--print-config").json()["systems"]
+        scheme, encoding = (system["experiment"][part]["name"] for part in ("scheme", "encoding"))
+        verdicts = terminal("predict", target, "--json").json()["verdicts"]
+        answers = {(v["scheme"], v["encoding"]): v["answer"] for v in verdicts}
+        assert answers[scheme, encoding] == "yes"
+
+
+def test_nothing_trains_on_a_program(terminal: Terminal, tmp_path: Path) -> None:
+    path = tmp_path / "p.crasp"
+    path.write_text(terminal("crasp", "print", "majority").out)
+    assert "to train it" not in terminal("predict", path).out
+    assert terminal("predict", path, "--json").json()["to_train"] == ""
 
 
 @pytest.mark.parametrize("target", ["addition", "regex:(aa)*"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from made_up import experiment, result, score
 from made_up_influence import influence_result
+from matplotlib.colors import to_rgba
 from text_boxes import problems
 
 from lengthwise.positions.schemes import SCHEMES
@@ -19,7 +21,7 @@ from lengthwise.report.figures.accuracy_figure import draw_accuracy
 from lengthwise.report.figures.agreement_figure import draw_agreement
 from lengthwise.report.figures.dependency_figure import draw_dependencies
 from lengthwise.report.figures.drawing import Drawing
-from lengthwise.report.figures.style import NARROW, WIDE, page_style
+from lengthwise.report.figures.style import COLOURS, NARROW, WIDE, page_style
 from lengthwise.report.figures.svg import new_figure
 from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
 from lengthwise.report.influence.influence_result import InfluenceResult
@@ -32,6 +34,7 @@ from lengthwise.report.summary import summarize
 from lengthwise.tasks import TASKS
 
 RESULTS = Path(__file__).parents[2] / "results"
+ACCENT = to_rgba(COLOURS[1])
 LEAST = {WIDE: 7.7, NARROW: 6.7}
 """Points that are at least 9 CSS pixels where the page shows this version: at 844 and at 350 pixels of width."""
 
@@ -84,6 +87,23 @@ def test_many_panels_are_small_and_share_a_legend(width: float) -> None:
     assert figure.get_figheight() < 10 * width
     written = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
     assert written == [f"system {i} of many" for i in range(16)]
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("panels", [1, 8])
+def test_a_figure_says_which_seeds_it_does_not_draw(width: float, panels: int) -> None:
+    scores = [score(n, 100, axes={"k": k} if panels > 1 else None) for n in (8, 16) for k in range(panels)]
+    given = (("one of three", 0, True), ("one of three", 1, False), ("one of three", 2, False), ("whole", 0, True))
+    results = [result(name, seed, fitted=fitted, scores=scores) for name, seed, fitted in given]
+    lost = [result(f"system {i} that never fitted at all", fitted=False, scores=scores[:1]) for i in range(5)]
+    figure = accuracy([Result.of(values) for values in (*results, *lost)], width)
+    assert problems(figure.svg(), LEAST[width]) == []
+    written = " ".join("".join(ElementTree.fromstring(figure.svg()).itertext()).split())
+    assert "fitted: 1 of 3" in written
+    assert "fitted: 1 of 1" not in written
+    assert all(f"system {i} that never" in written for i in range(5))
+    assert ("so not drawn" in written) is (panels == 1)
+    assert ("fitted: 0 of 1" in written) is (panels == 8)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -140,6 +160,14 @@ def test_dependencies_fit(task: str) -> None:
     arcs = sum(len(token.parents) for token in shown.scored)
     boxes = len(shown.tokens)
     assert sum(len(plot.patches) for plot in figure.axes) == arcs * len(figure.axes), (arcs, boxes)
+    for plot in figure.axes:
+        (dashed,) = [text for text in plot.texts if (box := text.get_bbox_patch()) and box.get_linestyle() != "-"]
+        (focus,) = [text for text in plot.texts if (box := text.get_bbox_patch()) and box.get_facecolor() == ACCENT]
+        assert plot.texts.index(focus) == plot.texts.index(dashed) + 1, "the token before it predicts it"
+        away = int(re.findall(r"farthest parent: (\d+) ids? from the predicting token", plot.get_title(loc="left"))[0])
+        start = dashed.get_position()[0]
+        parents = shown.tokens[plot.texts.index(focus)].parents
+        assert away == max(abs(start - plot.texts[parent].get_position()[0]) for parent in parents)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

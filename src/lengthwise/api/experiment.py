@@ -21,6 +21,7 @@ from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.schemes import PositionScheme
+from lengthwise.positions.system import system_of
 from lengthwise.tasks import Task
 from lengthwise.training.config import TrainingConfig
 
@@ -59,9 +60,7 @@ class Experiment(Tabular):
                 max_length=max_length, test_lengths=test_lengths, steps=steps,
             )  # fmt: skip
             self.configuration = _changed(made, settings)
-        self.name = str(
-            settings.get("name") or f"{self.configuration.scheme.name} + {self.configuration.encoding.label}"
-        )
+        self.name = str(settings.get("name") or _name(self.configuration))
 
     @classmethod
     def of(cls, configuration: Configuration, name: str = "") -> Experiment:
@@ -106,7 +105,8 @@ class Experiment(Tabular):
 
 
 def _name(configuration: Configuration) -> str:
-    return f"{configuration.scheme.name} + {configuration.encoding.label}"
+    """The name that `run` and `compare` give to the system, too."""
+    return system_of(configuration.scheme, configuration.encoding).name
 
 
 def _changed(configuration: Configuration, settings: dict[str, Any]) -> Configuration:

@@ -73,7 +73,7 @@ class Decided(Tabular):
                 name = FRAGMENT_NAMES[fragment]
                 rows.append((name, end, found.verdict, found.window, found.period, found.basis, found.reason))
         columns = ("fragment", "end", "in it?", "window", "period", "basis", "argument")
-        return Table(columns, tuple(rows), caption=self.expression)
+        return Table(columns, tuple(rows), caption=self.expression, sentences=("argument",))
 
     def answer(self, system: str, end: str = "visible") -> str:
         """``yes``, ``no`` or ``unknown`` for a fragment or an encoding (``none``, ``nope``, ``ape``, …)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError
@@ -16,6 +16,7 @@ from lengthwise.report.summary import INTERVAL, SystemSummary, axes_text, summar
 if TYPE_CHECKING:
     from lengthwise.report.figures.drawing import Drawing
 
+OVER = "medians: in distribution over all seeds, at the longest test over the fitted ones"
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
 
 
@@ -26,25 +27,30 @@ class Accuracy(Tabular):
         self.systems, self.metric = tuple(systems), metric
 
     def table(self) -> Table:
-        """One row per system and length."""
-        rows = []
-        for system in self.systems:
-            for cell in sorted(system.cells, key=lambda cell: (cell.axes, cell.length)):
-                found = cell.estimate(self.metric)
-                if found is None:
-                    continue
-                each = ", ".join(
-                    f"{rate:.3f}" for score in cell.scores if (rate := score.rate(self.metric)) is not None
-                )
-                row = (system.name, cell.length, axes_text(cell.axes), found.median, found.low, found.high, each)
-                rows.append(row)
-        columns = ("system", "length", "layout", "median", "low", "high", "each seed")
+        """One row per system and length; one row without numbers for a system of which no seed fitted.
+
+        ``seeds`` counts all seeds and ``fitted`` those that the numbers are of.
+        """
+        rows = [row for system in self.systems for row in self._rows(system)]
+        columns = ("system", "settings", "length", "layout", "seeds", "fitted", "median", "low", "high", "each seed")
         unfitted = [
-            f"{system.name}: {missing} of {len(system.results)} seeds did not fit, and are left out"
+            f"{system.label}: {missing} of {len(system.results)} seeds did not fit, and are left out"
             for system in self.systems
             if (missing := len(system.results) - len(system.fitted))
         ]
         return Table(columns, tuple(rows), caption=f"{self.metric} by length", notes=(*unfitted, INTERVAL))
+
+    def _rows(self, system: SystemSummary) -> list[tuple[Any, ...]]:
+        name, seeds = (system.name, system.settings), (len(system.results), len(system.fitted))
+        rows = []
+        for cell in sorted(system.cells, key=lambda cell: (cell.axes, cell.length)):
+            found = cell.estimate(self.metric)
+            if found is not None:
+                rates = [score.rate(self.metric) for score in cell.scores]
+                each = ", ".join(f"{rate:.3f}" for rate in rates if rate is not None)
+                shown = (found.median, found.low, found.high, each)
+                rows.append((*name, cell.length, axes_text(cell.axes), *seeds, *shown))
+        return rows if system.fitted else [(*name, None, "", *seeds, None, None, None, "")]
 
     def plot(self) -> Drawing:
         """Accuracy against length, one line per system, as a matplotlib figure.
@@ -95,7 +101,10 @@ class Result(Tabular):
         return Accuracy(self.systems, metric)
 
     def table(self) -> Table:
-        """One row per system: seeds, how many fitted, accuracy in distribution and at the longest length."""
+        """One row per system: all seeds, how many fitted, accuracy in distribution and at the longest length.
+
+        Accuracy in distribution is over all seeds, that at the longest length over those that fitted.
+        """
         rows = []
         for system in self.systems:
             last = max(system.cells, key=lambda cell: cell.length, default=None)
@@ -103,15 +112,19 @@ class Result(Tabular):
             rows.append(
                 (
                     system.name,
+                    system.settings,
                     system.max_length,
-                    f"{len(system.fitted)} of {len(system.results)}",
+                    len(system.results),
+                    len(system.fitted),
                     system.in_distribution.median,
                     None if last is None else last.length,
                     None if found is None else found.median,
                 )
             )
-        columns = ("system", "trained to", "fitted seeds", "in distribution", "longest test", "accuracy there")
-        return Table(columns, tuple(rows))
+        columns = (
+            "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
+        )  # fmt: skip
+        return Table(columns, tuple(rows), notes=(OVER,))
 
     def save_report(self, path: str | Path = "report.html") -> Path:
         """Write the report page of these results; returns its path."""

@@ -16,6 +16,7 @@ _HUES = ("#4e9bd6", "#e0862a", "#3fa66b", "#d16ba5", "#9b7fd4", "#2aa7a0", "#e06
 _LABEL = 9
 _FEW = 40
 """Predicted tokens that are explained one by one; of more, only the first and the last few."""
+COUNTED = "away: from the token before, where the model predicts it, to the farthest token that it depends on"
 
 
 def draw_example(console: Console, shown: Example, *, everything: bool = False) -> None:
@@ -134,6 +135,8 @@ def _dependencies(console: Console, shown: Example, everything: bool) -> None:
         far = [shown.reach(token), *([shown.reach(token, places=True)] if with_places else [])]
         table.add_row(*cells, str(len(token.parents)), *[str(distance) if token.parents else "" for distance in far])
     console.print(table)
+    if any(token.parents for token in scored):
+        console.print(Text(COUNTED, style="dim"))
     console.print()
 
 

@@ -37,14 +37,17 @@ def predict(
 
     notes = err()
     prediction = predict_target(target, encoding or [], lambda line: notes.print(line, soft_wrap=True))
+    from lengthwise.workflows.next_command import training_command
+
+    command = training_command(target, prediction)
     if as_json:
-        emit_json(prediction.to_json())
+        emit_json({**prediction.to_json(), "to_train": command})
         return
-    draw(out(), prediction, certificates=certificate)
+    draw(out(), prediction, certificates=certificate, command=command)
 
 
-def draw(console: Console, prediction: Prediction, *, certificates: bool) -> None:
-    """One screen: dependencies, structure, verdicts, reasons, measurements, caveats."""
+def draw(console: Console, prediction: Prediction, *, certificates: bool, command: str) -> None:
+    """One screen: dependencies, structure, verdicts, reasons, measurements, caveats, and the command that trains."""
     from rich.text import Text
 
     from lengthwise.prediction.systems import CITED_LINK
@@ -101,6 +104,8 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
         console.print(Text(caveat, style="dim"))
     if linked := [v.system for v in prediction.verdicts if v.source.startswith("cited") and v.answer == "yes"]:
         console.print(Text(f"that a program is enough for {', '.join(linked)} is {CITED_LINK}", style="dim"))
+    if command:
+        console.print(Text.assemble(("to train it: ", "bold"), command), soft_wrap=True)
 
 
 def _same_reason(verdicts: tuple[Verdict, ...]) -> list[list[Verdict]]:

@@ -10,6 +10,7 @@ from rich.progress import TaskID
 from rich.text import Text
 
 from lengthwise.cli.console import plain_table, progress_bars
+from lengthwise.cli.training_clock import TrainingClock
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Recipe
 from lengthwise.experiments.sweep import Sweep
@@ -34,6 +35,7 @@ class SweepProgress:
         self._all = self._progress.add_task("all steps", total=steps, note="", visible=steps > 0)
         self._bars: dict[tuple[str, int], TaskID] = {}
         self._steps: dict[tuple[str, int], int] = {}
+        self._clock = TrainingClock(recipe)
         self._said = time.monotonic()
 
     def __enter__(self) -> SweepProgress:
@@ -49,6 +51,7 @@ class SweepProgress:
         """Show one event of the sweep."""
         key = (event.job, event.seed)
         job = self._jobs[event.job]
+        self._clock.observe(event)
         if not event.ended:
             if key not in self._bars:
                 self._bars[key] = self._progress.add_task("", total=None, note="")
@@ -57,10 +60,13 @@ class SweepProgress:
             what, note = f"{event.job}, {seeds}, {event.phase}", unit.get(event.phase, "")
             self._progress.update(self._bars[key], description=what, completed=event.done, total=event.total, note=note)
             if not self._console.is_terminal and time.monotonic() - self._said >= QUIET_SECONDS:
-                self._say(f"{what} {event.done} of {event.total}{', ' if note else ''}{note}")
+                parts = [f"{what} {event.done} of {event.total}", note, self._clock.left()]
+                self._say(", ".join(part for part in parts if part))
             if event.phase == "train":
                 for seed in event.together or (event.seed,):
                     self._count((event.job, seed), event.done)
+                if estimate := self._clock.in_all():
+                    self._say(estimate)
             return
         self._count(key, job.steps // len(job.seeds))
         if key in self._bars:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
 class Table:
     """Columns and rows, with a caption above and notes below.
 
-    Cells are strings, numbers or None (shown as a dash).
+    Cells are strings, numbers or None (shown as a dash). A column without a value in any row is not shown; CSV and
+    ``DataFrame`` keep it. Columns in ``sentences`` are too long for a printed table.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     caption: str = ""
     notes: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "\n".join(line for line in (self.caption, self.text(), *self.notes) if line)
@@ -48,10 +51,22 @@ class Table:
         return self._formatted("github")
 
     def to_latex(self) -> str:
-        """The table as a LaTeX ``tabular`` with the rules of the package booktabs."""
+        """The table as a LaTeX ``tabular`` with the rules of the package booktabs, numbers to the right.
+
+        Caption, notes and the columns ``sentences`` follow as comments, for the author to make use of.
+        """
+        columns = [index for index in self._filled() if self.columns[index] not in self.sentences]
         # A table without rows needs its columns, too.
-        columns = "{tabular}{" + "l" * len(self.columns) + "}"
-        return self._formatted("latex_booktabs").replace("{tabular}{}", columns, 1)
+        letters = "{tabular}{" + "l" * len(columns) + "}"
+        text = self._formatted("latex_booktabs", columns).replace("{tabular}{}", letters, 1)
+        said = [
+            f"{row[0]}, {name}: {row[index]}"
+            for index, name in enumerate(self.columns)
+            if name in self.sentences
+            for row in self.rows
+        ]
+        comments = [line for line in (self.caption, *self.notes, *said) if line]
+        return "\n".join([text, *(f"% {' '.join(line.split())}" for line in comments)])
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """The table as CSV; also written to ``path``, if given. Raises `LengthwiseError` if it can't be written."""
@@ -70,11 +85,25 @@ class Table:
             raise LengthwiseError("to_frame needs pandas; install it with: pip install 'lengthwise[pandas]'") from None
         return pandas.DataFrame(list(self.rows), columns=list(self.columns))
 
-    def _formatted(self, style: str) -> str:
+    def _filled(self) -> list[int]:
+        """The columns that have a value in some row; all of a table without rows."""
+        every = range(len(self.columns))
+        return [index for index in every if any(row[index] not in (None, "") for row in self.rows)] or list(every)
+
+    def _formatted(self, style: str, columns: Sequence[int] | None = None) -> str:
         from tabulate import tabulate
 
-        rows = [[_cell(value) for value in row] for row in self.rows]
-        return tabulate(rows, headers=list(self.columns), tablefmt=style, disable_numparse=True)
+        kept = self._filled() if columns is None else columns
+        sides = ["right" if _is_numeric([row[index] for row in self.rows]) else "left" for index in kept]
+        # In a terminal, a number under its heading's first letter is easier to find.
+        sides = ["left"] * len(kept) if style in ("simple", "github") else sides
+        return tabulate(
+            [[_cell(row[index]) for index in kept] for row in self.rows],
+            headers=[self.columns[index] for index in kept],
+            tablefmt=style,
+            disable_numparse=True,
+            colalign=sides if self.rows else None,
+        )
 
 
 class Tabular(ABC):
@@ -105,6 +134,12 @@ class Tabular(ABC):
     def to_markdown(self) -> str:
         """As `Table.to_markdown`."""
         return self.table().to_markdown()
+
+
+def _is_numeric(values: Iterable[Any]) -> bool:
+    """Whether there are numbers, and nothing but numbers and None."""
+    there = [value for value in values if value is not None]
+    return bool(there) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in there)
 
 
 def _cell(value: Any) -> str:

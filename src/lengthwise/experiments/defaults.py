@@ -18,6 +18,7 @@ from lengthwise.positions.schemes.coupled import Coupled, Draw
 from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.positions.structure import structure
+from lengthwise.positions.system import RANDOM_START, System
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
@@ -82,7 +83,7 @@ def roomy_scheme(task: Task, name: str, longest: int) -> PositionScheme:
     ``random-start`` is ``sequential`` with a random start in training (absolute shift).
     `draw_for` says how coupled ids are drawn.
     """
-    if name == "random-start":
+    if name == RANDOM_START:
         return dataclasses.replace(Sequential(random_start=True), max_position=_room(_tokens(task, longest)))
     scheme = SCHEMES.build(name)
     if isinstance(scheme, Coupled):
@@ -151,19 +152,18 @@ def default_recipe(task: Task, preset: str = "quick") -> Recipe:
     """
     steps, seeds = {"quick": (STEPS, 1), "standard": (3 * STEPS, 3), "full": (10 * STEPS, 5)}[preset]
     coupled = coupled_name(task)
-    named = {"coupled": "coupled ids, given", "predictive-coupling": "coupled ids, predicted"}
-    systems = [] if coupled is None else [(named[coupled], coupled, "learned")]
+    systems = [] if coupled is None else [System(coupled, "learned")]
     if coupled == "coupled":
-        systems.append(("coupled ids, given, local bias", coupled, "local-bias"))
+        systems.append(System(coupled, "local-bias"))
     systems += [
-        ("no positions", "sequential", "nope"),
-        ("learned positions, random start", "random-start", "learned"),
-        ("RoPE + PoSE", "pose", "rope"),
-        ("FIRE", "sequential", "fire"),
+        System("sequential", "nope"),
+        System(RANDOM_START, "learned"),
+        System("pose", "rope"),
+        System("sequential", "fire"),
     ]
     jobs = tuple(
-        Job(name, default_experiment(task, scheme, encoding, steps=steps), tuple(range(seeds)))
-        for name, scheme, encoding in systems
+        Job(each.name, default_experiment(task, each.scheme, each.encoding, steps=steps), tuple(range(seeds)))
+        for each in systems
     )
     return Recipe(folder_name(task), f"default systems on {task.name}", jobs)
 

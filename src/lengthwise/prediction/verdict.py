@@ -171,7 +171,8 @@ class Prediction(Tabular):
         )
         notes = (*structure, *self.searched, *(f"measured: {line}" for line in self.measured), *CAVEATS)
         columns = ("positions", "generalizes?", "basis", "why")
-        return Table(columns, rows, caption=f"{self.target}: {self.summary}", notes=notes)
+        caption = f"{self.target}: {self.summary}"
+        return Table(columns, rows, caption=caption, notes=notes, sentences=("why",))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""

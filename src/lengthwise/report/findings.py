@@ -58,13 +58,13 @@ def findings(systems: Sequence[SystemSummary]) -> list[Finding]:
     unfitted = [
         Group(words, names)
         for words, tested in ((UNFITTED, False), (CONTROL, True))
-        if (names := tuple(s.name for s in systems if not s.fitted and bool(s.unfitted_cells) == tested))
+        if (names := tuple(s.label for s in systems if not s.fitted and bool(s.unfitted_cells) == tested))
     ]
     for text, by_system in merged.items() or [("", {})]:
         groups = []
         above = float("inf")
         for least, words in LEVELS:
-            names = tuple(systems[i].name for i, (_, median) in by_system.items() if least <= median < above)
+            names = tuple(systems[i].label for i, (_, median) in by_system.items() if least <= median < above)
             groups += [Group(words, names)] if names else []
             above = least
         if unfitted and not result:

@@ -92,7 +92,7 @@ def _of_system(system: SystemSummary, k_train: int, k_test: Sequence[int]) -> li
     # A length below the largest k lacks some tests.
     lengths = sorted(length for length in {length for length, _ in counts} if all((length, k) in counts for k in ks))
     beyond = [length for length in lengths if length > system.max_length]
-    head = (system.name, k_train)
+    head = (system.label, k_train)
     tail = (ks, len(system.fitted), len(system.results))
     if not system.fitted or not lengths:
         return [RankCorrelation(*head, None, *tail, accuracy=(), value=None, note="not fitted")]
@@ -117,7 +117,7 @@ def _counts(system: SystemSummary) -> dict[tuple[int, int], Int[ndarray, "2 S"]]
     for (length, k), pair in found.items():
         require(
             pair.shape[1] == len(system.fitted),
-            f"{system.name}: length {length}, k {k} was measured for {pair.shape[1]} of {len(system.fitted)} seeds; "
+            f"{system.label}: length {length}, k {k} was measured for {pair.shape[1]} of {len(system.fitted)} seeds; "
             "run the missing ones again",
         )
     return dict(found)

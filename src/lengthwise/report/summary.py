@@ -48,11 +48,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class SystemSummary:
-    """The results of one system, with one configuration, for all seeds."""
+    """The results of one system, with one configuration, for all seeds.
+
+    ``name`` is the same alone and among others; ``settings`` says what tells it from others of its name, if any.
+    """
 
     recipe: str
     name: str
     results: tuple[Result, ...]
+    settings: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name, with the settings in brackets."""
+        return f"{self.name} ({self.settings})" if self.settings else self.name
 
     @property
     def experiment(self) -> dict[str, Any]:
@@ -103,7 +112,7 @@ class SystemSummary:
 def summarize(results: Iterable[Result]) -> list[SystemSummary]:
     """Group results by recipe, system and configuration.
 
-    If a system has several configurations, the settings that differ are added to its name.
+    Where a system has several configurations, ``settings`` has those that differ.
     """
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
@@ -111,11 +120,12 @@ def summarize(results: Iterable[Result]) -> list[SystemSummary]:
     names = Counter((recipe, system) for recipe, system, _ in groups)
     summaries = []
     for (recipe, system, _), members in groups.items():
-        name = system
+        settings = ""
         if names[recipe, system] > 1:
             rivals = [g[0].experiment for (r, s, _), g in groups.items() if (r, s) == (recipe, system)]
-            name = f"{system} ({_differences(members[0].experiment, rivals)})"
-        summaries.append(SystemSummary(recipe, name, tuple(sorted(members, key=lambda result: result.seed))))
+            settings = _differences(members[0].experiment, rivals)
+        in_order = tuple(sorted(members, key=lambda result: result.seed))
+        summaries.append(SystemSummary(recipe, system, in_order, settings))
     return summaries
 
 

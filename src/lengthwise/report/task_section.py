@@ -28,7 +28,8 @@ NOT_STORED = (
 )
 CAPTION = (
     "The dependencies of the example. Bold: predicted tokens. Filled: one of them; outlined: the tokens that it "
-    "depends on. Faint lines: all other dependencies."
+    "depends on. Dashed: the token before it, where the model predicts it and from where distances count. Faint lines: "
+    "all other dependencies."
 )
 
 

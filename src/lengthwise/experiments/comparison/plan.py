@@ -10,9 +10,9 @@ from lengthwise.core.config import config, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.comparison.systems import System
 from lengthwise.experiments.defaults import default_experiment
 from lengthwise.experiments.experiment import Experiment
+from lengthwise.positions.system import System
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 

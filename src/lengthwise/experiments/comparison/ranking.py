@@ -10,8 +10,8 @@ from typing import Any
 from lengthwise.core.result_file import RunResult
 from lengthwise.experiments.comparison.plan import REACH, Plan
 from lengthwise.experiments.comparison.stages import chosen_setting, read_tuning, results_of
-from lengthwise.experiments.comparison.systems import System
 from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.system import System
 
 
 def reach(rates: dict[int, float]) -> int:

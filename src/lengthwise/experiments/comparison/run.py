@@ -23,10 +23,11 @@ from lengthwise.experiments.comparison.stages import (
     results_of,
     tuning_file,
 )
-from lengthwise.experiments.comparison.systems import System, chosen_systems
+from lengthwise.experiments.comparison.systems import chosen_systems
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Job
 from lengthwise.experiments.workers import Diverged, Tell, run_jobs
+from lengthwise.positions.system import System
 from lengthwise.tasks import TASKS, Task
 
 

@@ -13,7 +13,6 @@ from lengthwise.core.errors import TrainingDivergedError, require
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
 from lengthwise.experiments.comparison.plan import ModelSetting, Plan, read_plan
-from lengthwise.experiments.comparison.systems import System
 from lengthwise.experiments.events import Event, Report
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
@@ -21,6 +20,7 @@ from lengthwise.experiments.run import in_distribution_score, run_seed, train
 from lengthwise.experiments.run_directory import claim_run_dir, finished, run_directory
 from lengthwise.experiments.sweep import sweep
 from lengthwise.experiments.workers import Tell
+from lengthwise.positions.system import System
 
 RUNS = "runs"
 """The folder of the run directories inside that of the comparison."""

@@ -6,34 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rng import stream
 from lengthwise.experiments.defaults import MAX_LENGTH, coupled_name, roomy_scheme
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.positions.system import RANDOM_START, System
 from lengthwise.tasks import Task
 
-RANDOM_START = "random-start"
-"""`Sequential` with a random start in training, as `roomy_scheme` knows it."""
 WITHOUT_TABLE = (RANDOM_START, "sequential", "randomized", "pose", "coupled", "predictive-coupling")
 """The schemes that ``all`` tries with encodings that have no table; ids of the others are made for tables."""
 NOT_COMPARED = ("own-rule", "layers")
 """Components that do nothing of their own with their default settings."""
 DRAWS_AT_TEST = 4
-
-
-@config
-class System:
-    """A position scheme and an encoding, both by name."""
-
-    scheme: str
-    encoding: str
-
-    @property
-    def name(self) -> str:
-        """``scheme+encoding``; without positions, ``nope`` alone."""
-        return "nope" if (self.scheme, self.encoding) == ("sequential", "nope") else f"{self.scheme}+{self.encoding}"
 
 
 STANDARD = (

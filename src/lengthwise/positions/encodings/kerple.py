@@ -25,6 +25,11 @@ class Kerple(EncodingSpec):
 
     form: Literal["log", "power"] = "log"
 
+    @property
+    def label(self) -> str:
+        """``kerple``, or ``kerple-power``."""
+        return self.name if self.form == "log" else f"{self.name}-{self.form}"
+
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """Two numbers per head."""
         from lengthwise import nn

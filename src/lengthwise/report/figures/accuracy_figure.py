@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from math import log
 from typing import TYPE_CHECKING
@@ -38,12 +39,15 @@ def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Draw
     columns = 1 if small or len(drawn) == 1 else 2
     rows = -(-len(drawn) // columns)
     size, letters = (7.5, 17) if small else (9.5, 30 if columns == 1 else 20)
-    names = [short_name(system.name, letters) for system in systems]
+    names = [_with_fitted(system, letters) for system in systems]
     lines = max(sum(names[index].count("\n") + 1.35 for index in panel.cells) for panel in drawn)
     height = max(2.6 if small else 3.9 / columns**0.5, lines * 1.25 * size / 72 * (HIGH - LOW) + MARGINS)
-    salt = f"accuracy {systems[0].recipe} {width}"
+    salt, missing = f"accuracy {systems[0].recipe} {width}", _not_drawn(systems, 46 if small else 100)
     with page_style(salt):
-        figure = new_figure(width, height * rows, salt, "Exact match against length, by system")
+        room = height * rows + 1.5 * size / 72 * len(missing)
+        figure = new_figure(width, room, salt, "Exact match against length, by system")
+        if missing:
+            figure.supxlabel("\n".join(missing), x=0.01, ha="left", fontsize=size, color=QUIET)
         grid = figure.subplots(rows, columns, squeeze=False)
         for plot in grid.flat[len(drawn) :]:
             plot.set_visible(False)
@@ -58,7 +62,7 @@ def _draw_small(drawn: Sequence[Panel], systems: Sequence[SystemSummary], width:
     from matplotlib.lines import Line2D
 
     columns, size, letters = (2, 7.5, 42) if width < 2 * NARROW else (4, 8.5, 60)
-    names = {index: short_name(systems[index].name, letters) for panel in drawn for index in panel.cells}
+    names = {index: _with_fitted(systems[index], letters) for index in drawn[0].systems}
     rows, lines = -(-len(drawn) // columns), sum(name.count("\n") + 1 for name in names.values()) / (columns // 2)
     salt = f"accuracy {systems[0].recipe} {width}"
     with page_style(salt):
@@ -71,9 +75,23 @@ def _draw_small(drawn: Sequence[Panel], systems: Sequence[SystemSummary], width:
         handles = []
         for index, name in sorted(names.items()):
             (colour, marker), style = look(drawn[0], index), line_style(drawn[0], index)
+            if not systems[index].fitted:
+                marker, style = "", "none"
             handles.append(Line2D([], [], color=colour, marker=marker, ms=4.5, lw=2, ls=style, label=name))
         figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         return figure
+
+
+def _with_fitted(system: SystemSummary, letters: int) -> str:
+    """The system on lines of ``letters`` characters, and how many seeds fitted where that is not all of them."""
+    name, fitted, seeds = short_name(system.label, letters), len(system.fitted), len(system.results)
+    return name if fitted == seeds else f"{name}\nfitted: {fitted} of {seeds}"
+
+
+def _not_drawn(systems: Sequence[SystemSummary], letters: int) -> list[str]:
+    """The lines that name the systems without a fitted seed; none if there is no such system."""
+    names = [short_name(system.label, 999) for system in systems if not system.fitted]
+    return textwrap.wrap(f"Not fitted in any seed, so not drawn: {'; '.join(names)}", letters) if names else []
 
 
 class _Panel:
@@ -130,7 +148,7 @@ class _Panel:
 
     def _system(self, index: int, cells: Sequence[Cell]) -> None:
         """The line of the medians, its interval, each seed, and the accuracy with the right ids given."""
-        name, (colour, marker) = short_name(self.systems[index].name, 999), look(self.panel, index)
+        name, (colour, marker) = short_name(self.systems[index].label, 999), look(self.panel, index)
         found = [(cell, estimate) for cell in cells if (estimate := cell.estimate())]
         at, medians = [cell.length for cell, _ in found], [estimate.median for _, estimate in found]
         low, high = [estimate.low for _, estimate in found], [estimate.high for _, estimate in found]

@@ -20,7 +20,10 @@ Point = tuple[float, float]
 
 
 def draw_dependencies(shown: TokenSequence, width: float = WIDE) -> Drawing:
-    """One or two panels; one scored token and its parents are highlighted, the other dependencies are faint."""
+    """One or two panels; one scored token and its parents are highlighted, the other dependencies are faint.
+
+    Distances count from the token before the scored one, which has a dashed outline: there the model predicts it.
+    """
     focus = _focus(shown)
     places = [token.places[0] for token in shown.tokens]
     rows = min(max(Counter(places).values()), 14)
@@ -32,7 +35,7 @@ def draw_dependencies(shown: TokenSequence, width: float = WIDE) -> Drawing:
         if any(places):
             top, bottom = figure.subplots(2, 1, height_ratios=[2.3, 0.42 * rows + 0.9])
             _draw(bottom, shown, _stacked(places), focus, arcs=False)
-            _title(bottom, "coupled ids: tokens that share a place share an id (a column)", shown, focus, places=True)
+            _title(bottom, "coupled ids: a column shares an id", shown, focus, places=True)
         else:
             top = figure.subplots()
         _draw(top, shown, plain, focus, arcs=True)
@@ -60,7 +63,7 @@ def _stacked(places: list[int]) -> list[Point]:
 def _title(plot: Plot, text: str, shown: TokenSequence, focus: int, *, places: bool) -> None:
     away = shown.reach(shown.tokens[focus], places=places)
     unit = "id" if away == 1 else "ids"
-    plot.set_title(f"{text} — farthest parent {away} {unit} away", fontsize=10, pad=12)
+    plot.set_title(f"{text}; farthest parent: {away} {unit} from the predicting token (dashed)", fontsize=10, pad=12)
 
 
 def _draw(plot: Plot, shown: TokenSequence, points: list[Point], focus: int, *, arcs: bool) -> None:
@@ -80,12 +83,14 @@ def _draw(plot: Plot, shown: TokenSequence, points: list[Point], focus: int, *, 
                 _line(plot, *ends, picked)
     picked = {focus, *shown.tokens[focus].parents}
     for token, (x, y) in zip(shown.tokens, points, strict=True):
-        edge = ACCENT if token.position in picked else LINE
+        predicting = token.position == focus - 1
+        edge = ACCENT if token.position in picked else INK if predicting else LINE
         face = ACCENT if token.position == focus else TINT if token.position in picked else PAPER
         ink = PAPER if token.position == focus else INK if token.scored or token.position in picked else QUIET
         plot.text(
             x, y, token.text.strip("<>"), ha="center", va="center", fontsize=10 if len(points) <= 40 else 8, color=ink,
-            bbox={"boxstyle": "round,pad=0.28", "fc": face, "ec": edge, "lw": 0.9},
+            bbox={"boxstyle": "round,pad=0.28", "fc": face, "ec": edge, "lw": 1.4 if predicting else 0.9,
+                  "ls": (0, (2, 1.5)) if predicting else "-"},
             fontweight="bold" if token.scored else "normal", zorder=4,
         )  # fmt: skip
     plot.set_xlim(-0.8, right + 0.8)
