@@ -36,7 +36,7 @@ FEATURES = {
         influence/models/language_model.py::WindowIds influence/models/language_model.py::_without_id_head""",
     "longer contexts": """
         influence/lm/longer.py models/extension.py cli/lm.py::ExtendSettings cli/lm.py::extend
-        cli/lm.py::_extension_table training/fine_tune.py""",
+        cli/lm.py::_extension_table training/further/fine_tune.py""",
     "blind study": """
         experiments/blind/ cli/blind.py cli/blind_view.py report/blind/ experiments/recipes/huang_review.py
         workflows/verify.py::reliability_line workflows/verify.py::_study""",
@@ -77,7 +77,9 @@ FEATURES = {
         f"positions/schemes/{name}.py"
         for name in ("abacus", "id_multiplier", "own_rule", "randomized_float", "rare_jump", "reset")
     ),
-    "looped layers": "models/looped.py",
+    "looped layers, self-improvement": """
+        models/looped.py training/further/self_improvement.py training/further/__init__.py
+        experiments/recipes/self_improvement.py""",
     "26 tasks": "tasks/arithmetic/ tasks/chomsky/ tasks/recall/ tasks/strings/",
     "evidence on them, rules of predicted ids, search": """
         prediction/predicted_ids/ prediction/search/places.py prediction/search/small_program.py

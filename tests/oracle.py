@@ -92,7 +92,7 @@ def _row(model: Transformer, tokens: Tensor, ids: Tensor) -> Tensor:
         added = model.encoding.embed(one(t))
         stream_.append(x if added is None else x + added[0, 0])
     start = [x.clone() for x in stream_]
-    for step in range(config.loops * config.layers):
+    for step in range(config.loops_for(len(tokens)) * config.layers):
         layer = step % config.layers
         if step > 0 and layer == 0:
             stream_ = [x + again for x, again in zip(stream_, start, strict=True)]

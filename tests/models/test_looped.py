@@ -11,8 +11,14 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.looped import adaptive_loops, with_loops
+from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
+from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.tasks import TASKS
+from lengthwise.training.config import TrainingConfig
+from lengthwise.training.setup import TaskSetup
+from lengthwise.training.trainer import Trainer
 from oracle import SMALL, rough_model, slow_logits, some_inputs
 
 SCHEME = Sequential(max_position=40)
@@ -39,10 +45,34 @@ def test_loops_equal_the_slow_model(encoding: str) -> None:
     assert len(model.attention(tokens, ids, slice(None))) == 6
 
 
+@pytest.mark.parametrize("encoding", ["local-bias", "cope"])
+def test_loops_grow_with_the_tokens(encoding: str) -> None:
+    model, tokens, ids = model_and_inputs(dataclasses.replace(SMALL, loops="tokens"), encoding)
+    length, some = tokens.shape[1], torch.tensor([1, 4])
+    whole = model(tokens, ids).logits
+    assert torch.allclose(whole, slow_logits(model, tokens, ids), atol=1e-4, rtol=1e-4)
+    assert torch.allclose(whole, with_loops(model, length)(tokens, ids).logits)
+    assert torch.allclose(model(tokens, ids, at=some).logits, whole[:, some], atol=1e-5)
+    assert len(model.attention(tokens, ids, slice(None))) == length * SMALL.layers
+    fast = TransformerStack([model])
+    assert torch.allclose(fast(tokens, ids, at=some).logits, whole[:, some], atol=1e-4, rtol=1e-4)
+    with pytest.raises(LengthwiseError, match="grows with the tokens can't use a cache; pass whole sequences"):
+        model(tokens, ids, cache=Cache(capacity=length))
+
+
+def test_loops_by_tokens_need_steps_of_one_length() -> None:
+    setup = TaskSetup(TASKS.build("copy"), SCHEME, ENCODINGS.build("nope"), dataclasses.replace(SMALL, loops="tokens"))
+    config = TrainingConfig(max_length=3, steps=1, warmup=0, batch_size=8)
+    with pytest.raises(LengthwiseError, match="one group of lengths in a step, got 4"):
+        Trainer(setup, config, [0]).run()
+    (state,) = Trainer(setup, dataclasses.replace(config, groups=1), [0]).run()
+    assert state.progress.done
+
+
 def test_parameters_do_not_grow_with_loops() -> None:
     looped, _, _ = model_and_inputs()
     assert looped.parameter_count == model_and_inputs(SMALL)[0].parameter_count
-    with pytest.raises(ValueError, match=r"loops\n.*greater than or equal to 1"):
+    with pytest.raises(ValueError, match=r"loops.*\n.*greater than or equal to 1"):
         ModelConfig(loops=0)
 
 

@@ -13,7 +13,7 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.fine_tune import fine_tune, recalibrate
+from lengthwise.training.further.fine_tune import fine_tune, recalibrate
 from lengthwise.training.setup import TaskSetup
 from oracle import some_inputs
 

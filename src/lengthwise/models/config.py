@@ -17,7 +17,8 @@ class ModelConfig:
     after* attention and MLP (Kim et al. 2025, Peri-LN): what is added keeps its direction and loses its size.
 
     ``loops`` runs the layers that many times in a row with the same weights; before every loop but the first the
-    embedded input is added again (input injection, Bansal et al. 2022).
+    embedded input is added again (input injection, Bansal et al. 2022). ``tokens`` runs them once for each token of the
+    sequence (Fan et al. 2024: the number of loops grows with the length).
 
     ``init`` ``small`` draws matrices from N(0, 0.02²), and the token table and the heads from N(0, ``table_std``²).
     ``fan_in`` draws the token table from N(0, 1) and matrices from N(0, 1/fan_in); those that write to the residual
@@ -38,11 +39,15 @@ class ModelConfig:
     table_std: NotNegative = 0.05
     id_head: Literal["classification", "pointer"] = "classification"
     """How position ids are predicted under predictive position coupling."""
-    loops: AtLeast1 = 1
+    loops: AtLeast1 | Literal["tokens"] = 1
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
             raise ValueError(f"width must be a multiple of heads, got {self.width} and {self.heads}")
+
+    def loops_for(self, tokens: int) -> int:
+        """How often the layers run on a sequence of so many tokens."""
+        return tokens if self.loops == "tokens" else self.loops
 
     @property
     def head_width(self) -> int:

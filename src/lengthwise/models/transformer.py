@@ -182,7 +182,7 @@ class Transformer(nn.Module):
 
         With a ``cache`` the call's tokens follow those that the cache holds, which it then holds too. Tokens that are
         not ``visible`` are no keys of later tokens, in every layer; each still sees itself. Raises `LengthwiseError`
-        when ``visible`` meets a cache or a pointing id head, which ignore it.
+        when ``visible`` meets a cache or a pointing id head, which ignore it, or loops by tokens meet a cache.
         """
         pointing = self.position_head is not None and self.position_head.points
         require(
@@ -190,10 +190,15 @@ class Transformer(nn.Module):
             "hidden tokens need a forward pass without a cache and a model without a pointing id head; "
             "leave out visible or the cache, or use id_head classification",
         )
+        require(
+            cache is None or self.config.loops != "tokens",
+            "a number of loops that grows with the tokens can't use a cache; pass whole sequences without one",
+        )
         contexts = self.contexts(position_ids, cache, visible)
         x = start = self.embed(input_ids, position_ids)
-        last = self.config.loops * len(self.blocks) - 1
-        for step, context in enumerate(contexts * self.config.loops):
+        loops = self.config.loops_for(input_ids.shape[1])
+        last = loops * len(self.blocks) - 1
+        for step, context in enumerate(contexts * loops):
             x = x + start if step > 0 and step % len(self.blocks) == 0 else x  # Every loop gets the input again.
             if step == last and at is not None and not (pointing or context.encoding.has_scores):
                 # Of the last layer nothing else is read. A pointing head and scores by content read all tokens.
@@ -221,7 +226,7 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "layers B H A T"]:
         """The attention weights of the queries ``at`` in every layer, loop by loop."""
         found, x = [], (start := self.embed(input_ids, position_ids))
-        for step, context in enumerate(self.contexts(position_ids) * self.config.loops):
+        for step, context in enumerate(self.contexts(position_ids) * self.config.loops_for(input_ids.shape[1])):
             block = self.blocks[step % len(self.blocks)]
             x = x + start if step > 0 and step % len(self.blocks) == 0 else x
             found.append(block.attention.weights(block.norm1(x), context.for_queries(slice(None)))[:, :, at])

@@ -23,5 +23,6 @@ from lengthwise.experiments.recipes import positional_unions as positional_union
 from lengthwise.experiments.recipes import ppc_ablations as ppc_ablations
 from lengthwise.experiments.recipes import regularizer_growth as regularizer_growth
 from lengthwise.experiments.recipes import rope_pose_search as rope_pose_search
+from lengthwise.experiments.recipes import self_improvement as self_improvement
 from lengthwise.experiments.recipes import sparse_parity as sparse_parity
 from lengthwise.experiments.recipes import variable_assignment as variable_assignment

@@ -24,7 +24,7 @@ from lengthwise.models.extension import extend, extension_methods
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.sequential import Sequential
-from lengthwise.training.fine_tune import fine_tune, recalibrate
+from lengthwise.training.further.fine_tune import fine_tune, recalibrate
 from lengthwise.training.setup import TaskSetup
 
 PLAIN, WINDOW, DROPPED, TUNED = "none", "window", "drope", "pi, tuned"

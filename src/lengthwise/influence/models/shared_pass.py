@@ -28,7 +28,7 @@ def covers(transformer: Transformer) -> bool:
     on the pairs of queries and keys.
     """
     config, encoding = transformer.config, transformer.encoding
-    if config.layers < 2 or config.loops > 1 or config.norm != "rms" or config.bias or config.log_length is not None:
+    if config.layers < 2 or config.loops != 1 or config.norm != "rms" or config.bias or config.log_length is not None:
         return False
     if encoding.has_scores or not encoding.rotates_keys_alike or encoding.window is not None:
         return False

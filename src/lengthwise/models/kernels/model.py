@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lengthwise.core.errors import require
 from lengthwise.models.flat_groups import FlatGroup, flat_positions
 from lengthwise.models.kernels.attention import FlatAttention
 from lengthwise.models.kernels.context import FlatContext
@@ -109,8 +110,14 @@ class FlatTransformer(nn.Module):
         x, positions = self.table(input_ids), self.encoding.embed(position_ids)
         x = start = x if positions is None else x + positions
         pointing = self.position_head is not None and self.position_head.points
-        last = self.config.loops * len(self.blocks) - 1
-        for step, context in enumerate(contexts * self.config.loops):
+        require(
+            self.config.loops != "tokens" or len(groups) == 1,
+            f"a number of loops that grows with the tokens needs one group of lengths in a step, got {len(groups)}; "
+            "set training.groups=1",
+        )
+        loops = self.config.loops_for(groups[0].tokens)
+        last = loops * len(self.blocks) - 1
+        for step, context in enumerate(contexts * loops):
             x = x + start if step > 0 and step % len(self.blocks) == 0 else x
             if step == last and at is not None and not (pointing or context.encoding.has_scores):
                 context, at = context.for_queries(at), None

@@ -18,20 +18,19 @@ from lengthwise.training.trainer import Trainer
 
 @dataclasses.dataclass(frozen=True)
 class Continued:
-    """The data of another setup, and a trained model to go on from."""
+    """The data of another setup, and for each seed a trained model to go on from."""
 
     data: Setup
-    start: Transformer
+    starts: dict[int, Transformer]
 
     @property
     def model(self) -> ModelConfig:
         """The configuration of the model."""
-        return self.start.config
+        return next(iter(self.starts.values())).config
 
     def build(self, seed: int) -> Transformer:
-        """A copy of the trained model, for every seed."""
-        del seed
-        return copy.deepcopy(self.start)
+        """A copy of the trained model of this seed."""
+        return copy.deepcopy(self.starts[seed])
 
     def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
         """The sequences of the other setup."""
@@ -51,7 +50,7 @@ def fine_tune(
     The optimizer starts anew; ``seed`` draws the sequences. The weights of ``model`` itself stay. Raises
     `TrainingDivergedError` if the loss becomes NaN or infinite.
     """
-    trainer = Trainer(Continued(data, model), config, [seed], on_step=on_step)
+    trainer = Trainer(Continued(data, {seed: model}), config, [seed], on_step=on_step)
     (state,) = trainer.run()
     made = copy.deepcopy(model)
     made.load_state_dict(state.trained().state_dict())
