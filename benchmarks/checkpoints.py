@@ -18,7 +18,11 @@ from pathlib import Path
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.blind.ladder import Rung, encoding_spec, model_config, position_scheme, training_config
 from lengthwise.experiments.defaults import recipe_for
+from lengthwise.influence import text
 from lengthwise.influence.lm.config import lm_config
+from lengthwise.influence.text.corpus import load_corpus
+from lengthwise.influence.text.text_task import TextTask
+from lengthwise.influence.text.tokenizer import Bytes
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.encodings.learned import Learned
@@ -44,9 +48,9 @@ def of_recipe(name: str, system: str, seeds: int) -> Made:
 
 
 def language_model(preset: str) -> Made:
-    """A model of the shape and the batches of ``lm train``; the text does not matter here."""
+    """A model of the shape and the batches of ``lm train``, over bytes: its text is this package's own."""
     config = lm_config(preset)
-    task = Majority(letters=min(config.vocabulary, 26))
+    task = TextTask(load_corpus(Path(text.__file__).parent, None).train, Bytes())
     setup = TaskSetup(task, config.positions(), ENCODINGS.build("rope"), config.model())
     return setup, config.training(), 1
 
@@ -70,7 +74,7 @@ WORK: dict[str, Callable[[], Made]] = {
     "addition, coupled": lambda: of_recipe("addition", "coupled", 1),
     "variable assignment, scratchpad + PPC": lambda: of_recipe("variable-assignment", "scratchpad + PPC", 1),
     "the same, a stack of 8 seeds": lambda: of_recipe("variable-assignment", "scratchpad + PPC", 8),
-    "a language model, `--preset quick`": lambda: language_model("quick"),
+    "a language model of bytes, 2 × 128": lambda: language_model("quick"),
     "a rung of width 16, a stack of 5 seeds": rung,
     "majority, 4 × 256": large,
 }
