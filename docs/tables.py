@@ -417,7 +417,31 @@ def hugging_face() -> dict[str, str]:
         ("GPT-2, coupled ids", "gpt-2-coupled"),
     ):
         rows.append((label, *(", ".join(map(str, values)) for values in right_by_digits(name).values())))
-    return {"example": markdown(("model", *map(str, right_by_digits("llama-coupled"))), rows)}
+    found = {"example": markdown(("model", *map(str, right_by_digits("llama-coupled"))), rows)}
+    return found | {"errors": gpt_2_errors()}
+
+
+def gpt_2_errors() -> str:
+    """What `benchmarks/huggingface_errors.py` counted: right sums of 100 of 32 digits, a column for each seed."""
+    seeds = read_json(RESULTS / "huggingface-addition" / "gpt-2-errors.json")["seeds"]
+    order = sorted(seeds)
+    far, scale, first = "right_by_far_places", "right_by_scale", "right_by_first_id"
+    rows = [
+        ("as it is", *(str(seeds[seed][scale]["1.0"]) for seed in order)),
+        ("24, 16, 8 far places visible", *(listed(seeds[seed][far], ("24", "16", "8")) for seed in order)),
+        ("no far place visible", *(str(seeds[seed][far]["0"]) for seed in order)),
+        ("attention scores × 1.25, 1.5, 2", *(listed(seeds[seed][scale], ("1.25", "1.5", "2.0")) for seed in order)),
+        (
+            f"ids begin at {', '.join(seeds[order[0]][first])}",
+            *(listed(seeds[seed][first], tuple(seeds[seed][first])) for seed in order),
+        ),
+    ]
+    return markdown(("GPT-2, coupled ids, 32 digits", *(f"seed {seed}" for seed in order)), rows)
+
+
+def listed(counts: dict[str, int], keys: Sequence[str]) -> str:
+    """Some counts, separated by commas."""
+    return ", ".join(str(counts[key]) for key in keys)
 
 
 PAGES: dict[str, Callable[[], dict[str, str]]] = {

@@ -75,6 +75,7 @@ def test_place_zero_keeps_its_loss():
     assert packed != row["labels"], "under the name position_ids its loss would be lost"
     batch = collate()([row])
     assert "position_ids" not in batch
+    assert batch["place_ids"][0].tolist() == row["place_ids"]
     assert batch["labels"][0].tolist() == row["labels"]
 
 
@@ -138,6 +139,37 @@ def test_text_in_the_tokens_of_any_tokenizer():
         assert task.solve(["<bos>", *prompt]) == [*answer, "<eos>"]
         assert words.convert_ids_to_tokens(row["input_ids"]) == [*prompt, *answer, "</s>"]
         assert row["labels"] == [-100] * len(prompt) + row["input_ids"][len(prompt) :]
+
+
+def words_of(task: Any) -> Any:
+    """A tokenizer with a token for each word of a task."""
+    words = ["[UNK]", "</s>", *(text_of_token(token) for token in task.vocab.tokens)]
+    inner = Tokenizer(models.WordLevel({word: index for index, word in enumerate(dict.fromkeys(words))}, "[UNK]"))
+    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="</s>", unk_token="[UNK]")
+
+
+def text_of_token(token: str) -> str:
+    return "=>" if token == "<sep>" else token
+
+
+@pytest.mark.parametrize("name", sorted(TASKS))
+def test_text_of_every_task_or_one_line(name: str):
+    """The labels are the answer of the task, and the words are those of prompt and answer."""
+    task = TASKS.build(name)
+    length, refused = task.lengths(1, 12)[-1], ""
+    try:
+        rows = list(text_dataset(task, [length], words_of(task), size=3))
+    except LengthwiseError as error:
+        refused = str(error)
+        rows = []
+    assert "\n" not in refused
+    assert bool(refused) == (name in {"language"}), refused
+    for row in rows:
+        scored = [token for token, label in zip(row["input_ids"], row["labels"], strict=True) if label != -100]
+        assert words_of(task).convert_ids_to_tokens(scored) == [*row["answer"].split(), "</s>"]
+        assert words_of(task).convert_ids_to_tokens(row["input_ids"])[: -len(scored)] == row["prompt"].split()
+        assert scored == row["input_ids"][len(row["input_ids"]) - len(scored) :]
 
 
 @pytest.mark.parametrize(

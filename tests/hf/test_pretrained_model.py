@@ -14,6 +14,7 @@ from transformers import AutoModelForCausalLM
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.trained import load_trained
 from lengthwise.hf import (
     LengthwiseConfig,
@@ -23,6 +24,7 @@ from lengthwise.hf import (
     encode_prompt,
     from_run,
     model_card,
+    save_with_card,
     to_run,
 )
 from lengthwise.models.config import ModelConfig
@@ -237,9 +239,25 @@ def test_the_card_says_what_is_known():
     assert "generalizes?" in text
 
 
+def test_the_card_of_a_trained_run_holds_its_measured_lengths(tmp_path: Path):
+    edits = ["training.steps=1", "training.max_length=2", "training.batch_size=8", "evaluation.lengths=[2, 5]"]
+    edits += ["evaluation.samples=7", "evaluation.fit_samples=8", "evaluation.unfitted_too=true"]
+    found = experiment("addition", "coupled").edited(edits)
+    result = run_seed(found, 3, tmp_path / "run", recipe="test", system="test")
+    assert len(result.scores) >= 2
+    folder = save_with_card(from_run(tmp_path / "run"), tmp_path / "model", result)
+    text = (folder / "README.md").read_text()
+    assert "Seed 3, exact matches." in text
+    for score in result.scores:
+        assert f"| {score.length} | {score.correct['exact_match']} of 7 |" in text
+    assert "lengths 1 to 2" in text
+    assert "No length was measured." not in text
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
+        (lambda m, g: m(**g, position_ids=torch.zeros(1, 9, dtype=torch.long)), "hf.collate()"),
         (lambda m, g: m.generate(**g, num_beams=2), "num_beams=1"),
         (lambda m, g: m.generate(**g, prefill_chunk_size=2), "chunked prefill"),
         (lambda m, g: m.generate(g["input_ids"], max_new_tokens=2), "encode_prompt"),

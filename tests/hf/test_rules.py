@@ -9,26 +9,29 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import PAD, SEPARATOR, restarting, slow_greedy, tiny
+from tiny import PAD, SEPARATOR, SHAPES, restarting, slow_greedy, tiny
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.hf import Abacus, CoupledPlaces, IdRule, Interpolated, Restart, SchemeIds, attach
+from lengthwise.hf.rules.base import UserRule
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 
+ROTARY, EVERY = ("llama", "gpt_neox", "qwen2"), SHAPES
 ADDITION = TASKS.build("addition", base=2)
 DIGITS = [ADDITION.vocab["0"], ADDITION.vocab["1"]]
 RULES: dict[str, tuple[IdRule, tuple[str, ...]]] = {
-    "restart": (Restart(ADDITION.vocab["+"]), ("llama", "gpt2")),
-    "abacus": (Abacus(DIGITS, offset=5), ("llama", "gpt2")),
-    "interpolated": (Interpolated(4.0), ("llama",)),
-    "random start": (SchemeIds("sequential", max_position=100, random_start=True), ("llama", "gpt2")),
-    "randomized": (SchemeIds("randomized", max_position=100, tokens=40), ("llama", "gpt2")),
-    "pose": (SchemeIds("pose", max_position=100), ("llama", "gpt2")),
-    "coupled": (CoupledPlaces(ADDITION), ("llama", "gpt2")),
-    "coupled, sorted": (CoupledPlaces(ADDITION, {"name": "coupled", "draw": "sorted", "max_position": 90}), ("llama",)),
-    "coupled, pose": (CoupledPlaces(ADDITION, {"name": "coupled", "draw": "pose", "max_position": 90}), ("gpt2",)),
+    "user": (UserRule(lambda tokens: (torch.arange(tokens.shape[1]) // 2).expand(tokens.shape)), EVERY),
+    "restart": (Restart(ADDITION.vocab["+"]), EVERY),
+    "abacus": (Abacus(DIGITS, offset=5), EVERY),
+    "interpolated": (Interpolated(4.0), ROTARY),
+    "random start": (SchemeIds("sequential", max_position=100, random_start=True), EVERY),
+    "randomized": (SchemeIds("randomized", max_position=100, tokens=40), EVERY),
+    "pose": (SchemeIds("pose", max_position=100), EVERY),
+    "coupled": (CoupledPlaces(ADDITION), EVERY),
+    "coupled, sorted": (CoupledPlaces(ADDITION, {"name": "coupled", "draw": "sorted", "max_position": 90}), EVERY),
+    "coupled, pose": (CoupledPlaces(ADDITION, {"name": "coupled", "draw": "pose", "max_position": 90}), EVERY),
 }
 
 RULED = {"addition", "copy", "parity", "parity-scratchpad", "recoupled", "reverse", "majority", "look-back"}
