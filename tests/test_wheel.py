@@ -73,6 +73,16 @@ def run(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[
     return done
 
 
+def requirements(bins: Path) -> list[Requirement]:
+    """What the installed wheel says it needs, extras included."""
+    (metadata,) = bins.parent.glob("lib/python*/site-packages/lengthwise-*.dist-info")
+    return [Requirement(text) for text in Distribution.at(metadata).requires or []]
+
+
+def without_extras(requirement: Requirement) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+
+
 @pytest.fixture(scope="module")
 def bins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder ``bin`` of the new environment."""
@@ -83,20 +93,15 @@ def bins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = folder / "venv" / "bin" / "python"
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])").stdout.strip())
     run(*PIP, "--python", python, "install", "--no-deps", "--no-index", wheel)
-    (metadata,) = site.glob("lengthwise-*.dist-info")
-    every = [Requirement(text) for text in Distribution.at(metadata).requires or []]
-    links(needed([str(one) for one in every if one.marker is None or one.marker.evaluate({"extra": ""})]), site)
+    links(needed([str(one) for one in requirements(python.parent) if without_extras(one)]), site)
     run(*PIP, "--python", python, "check")
     return python.parent
 
 
 def test_nothing_of_an_extra_is_there_and_the_sources_are_not_either(bins: Path) -> None:
-    extras = {
-        name
-        for one in distribution("lengthwise").requires or []
-        if (requirement := Requirement(one)).marker is not None and not requirement.marker.evaluate({"extra": ""})
-        for name in [canonicalize_name(requirement.name)]
-    }
+    every = requirements(bins)
+    base = needed([str(one) for one in every if without_extras(one)])
+    extras = {canonicalize_name(one.name) for one in every if not without_extras(one)} - set(base)
     assert {"transformers", "pandas", "pytest", "ray"} <= extras
     modules = sorted(
         module
