@@ -5,11 +5,10 @@ An `Evidence` names its fragment. A *yes* carries over to every larger fragment,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from lengthwise.crasp.syntax.parser import parse
 from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.prediction.suites.arguments import (
@@ -21,16 +20,9 @@ from lengthwise.prediction.suites.arguments import (
     language_evidence,
     library_evidence,
     no_for_nope,
-    program_evidence,
+    template_evidence,
 )
 from lengthwise.prediction.suites.known import SUITES
-from lengthwise.prediction.task_programs import (
-    induction_text,
-    look_back_text,
-    marked_ones_text,
-    retrieval_text,
-    variable_assignment_text,
-)
 from lengthwise.sparsity.planted.labels import Lookup
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
@@ -40,7 +32,7 @@ from lengthwise.tasks.copy import Copy
 from lengthwise.tasks.flip_flop import FlipFlop
 from lengthwise.tasks.induction import Induction
 from lengthwise.tasks.language import Language
-from lengthwise.tasks.look_back import LookBack
+from lengthwise.tasks.look_back import FILLER, LookBack
 from lengthwise.tasks.majority import Majority
 from lengthwise.tasks.parity import Parity
 from lengthwise.tasks.parity_scratchpad import ParityScratchpad
@@ -48,10 +40,13 @@ from lengthwise.tasks.planted import PlantedCorrelation
 from lengthwise.tasks.retrieval import MARKER, Retrieval
 from lengthwise.tasks.reverse import Reverse
 from lengthwise.tasks.sort import Sort
+from lengthwise.tasks.sparse_parity import QUERY as BITS_QUERY
 from lengthwise.tasks.sparse_parity import SparseParity
-from lengthwise.tasks.variable_assignment import VariableAssignment
+from lengthwise.tasks.variable_assignment import LINE_END, QUERY, VariableAssignment
 
 LATER = "later work on retrieval and copying, arXiv 2505.21785, as listed by others"
+PARITIES = "Running parities reveal every bit: from Alice's message at = Bob could write the trace and read her N bits."
+DIGITS = "Alice's bits are the first operand; Bob adds 0 and writes all of its digits: N digits are needed."
 SYMBOLS = "abcdefg"
 NAMES, VALUES = "abcd", "0123"
 
@@ -98,26 +93,6 @@ def _reverse(task: Reverse) -> Iterator[Evidence]:
         yield communication("Alice's symbols are the word to reverse; Bob writes them all: N bits are needed.")
 
 
-def _parity(_: Parity) -> Iterator[Evidence]:
-    yield from language_evidence("(0*10*1)*0*", "the even words")
-
-
-def _parity_scratchpad(_: ParityScratchpad) -> Iterator[Evidence]:
-    yield communication(
-        "Running parities reveal every bit: from Alice's message at = Bob could write the trace and read her N bits."
-    )
-
-
-def _addition(_: Addition) -> Iterator[Evidence]:
-    yield communication(
-        "Alice's bits are the first operand; Bob adds 0 and writes all of its digits: N digits are needed."
-    )
-
-
-def _binary_addition(_: BinaryAddition) -> Iterator[Evidence]:
-    yield fooling_set("addition")
-
-
 def _interleaved(task: BinMajorityInterleave) -> Iterator[Evidence]:
     note = "" if task.period == 3 else "for 3 streams; the scheme is the same for any number"
     yield library_evidence("bin_majority_interleave", note)
@@ -125,13 +100,10 @@ def _interleaved(task: BinMajorityInterleave) -> Iterator[Evidence]:
         yield no_for_nope("majorities of interleaved streams")
 
 
-def _sort(_: Sort) -> Iterator[Evidence]:
-    yield library_evidence("sort", for_symbols(7))
-
-
 def _sparse_parity(task: SparseParity) -> Iterator[Evidence]:
     most = max((task.k_max, *task.k_test))
-    yield program_evidence(parse(marked_ones_text(range(1, most + 1, 2))), f"counting up to {most} marked ones")
+    counts = range(1, most + 1, 2)
+    yield template_evidence("marked_ones", f"counting up to {most} marked ones", counts=counts, query=BITS_QUERY)
 
 
 def _planted(task: PlantedCorrelation) -> Iterator[Evidence]:
@@ -141,36 +113,28 @@ def _planted(task: PlantedCorrelation) -> Iterator[Evidence]:
     labels = [int(task.label(np.array([1] * ones + [0] * (task.k - ones)))) for ones in range(task.k + 1)]
     if set(labels) != {0, 1}:
         return
-    text = marked_ones_text([ones for ones, label in enumerate(labels) if label])
-    yield program_evidence(parse(text), f"counting up to {task.k} marked ones")
+    counts = [ones for ones, label in enumerate(labels) if label]
+    yield template_evidence("marked_ones", f"counting up to {task.k} marked ones", counts=counts, query=BITS_QUERY)
 
 
 def _look_back(task: LookBack) -> Iterator[Evidence]:
-    program = parse(look_back_text(SYMBOLS, task.t))
-    yield program_evidence(program, f"induction {task.t} back", for_symbols(len(SYMBOLS)))
+    note = for_symbols(len(SYMBOLS))
+    yield template_evidence("look_back", f"induction {task.t} back", note, symbols=SYMBOLS, t=task.t, filler=FILLER)
     yield no_for_nope("looking back a fixed distance")
 
 
 def _retrieval(task: Retrieval) -> Iterator[Evidence]:
     symbols = [symbol for symbol in task.vocab.tokens if task.vocab[symbol] >= 4 and symbol != MARKER]
-    yield program_evidence(parse(retrieval_text(symbols, task.side)), "the marker's neighbour")
+    values = {"symbols": symbols, "side": task.side, "marker": MARKER}
+    yield template_evidence("retrieval", "the marker's neighbour", **values)
     yield no_for_nope("the neighbour of a unique token", LATER)
-
-
-def _induction(_: Induction) -> Iterator[Evidence]:
-    yield program_evidence(parse(induction_text(SYMBOLS)), "induction head", for_symbols(len(SYMBOLS)))
-    yield no_for_nope("induction", LATER)
 
 
 def _variable_assignment(task: VariableAssignment) -> Iterator[Evidence]:
     if task.scratchpad:
-        text = variable_assignment_text(NAMES, VALUES, separators=task.separators)
         note = f"for {len(NAMES)} names and {len(VALUES)} values; {SCHEME}"
-        yield program_evidence(parse(text), "looking up line by line", note)
-
-
-def _flip_flop(_: FlipFlop) -> Iterator[Evidence]:
-    yield from language_evidence("[abe]*be*", "the last write, as a language with neutral symbols", end="eos")
+        values = {"names": NAMES, "values": VALUES, "separators": task.separators, "query": QUERY, "end": LINE_END}
+        yield template_evidence("variable_assignment", "looking up line by line", note, **values)
 
 
 def _language(task: Language) -> Iterator[Evidence]:
@@ -184,22 +148,27 @@ def _language(task: Language) -> Iterator[Evidence]:
         yield from language_evidence(task.language, alphabet=task.alphabet)
 
 
-_KNOWN: dict[type[Task], Callable[..., Iterator[Evidence]]] = {
+def _induction(_: Induction) -> Iterator[Evidence]:
+    yield template_evidence("induction", "induction head", for_symbols(len(SYMBOLS)), symbols=SYMBOLS)
+    yield no_for_nope("induction", LATER)
+
+
+_KNOWN: dict[type[Task], Callable[..., Iterable[Evidence]]] = {
     Majority: _majority,
     Copy: _copy,
     Reverse: _reverse,
-    Parity: _parity,
-    ParityScratchpad: _parity_scratchpad,
-    Addition: _addition,
-    BinaryAddition: _binary_addition,
+    Parity: lambda _: language_evidence("(0*10*1)*0*", "the even words"),
+    ParityScratchpad: lambda _: [communication(PARITIES)],
+    Addition: lambda _: [communication(DIGITS)],
+    BinaryAddition: lambda _: [fooling_set("addition")],
     BinMajorityInterleave: _interleaved,
-    Sort: _sort,
+    Sort: lambda _: [library_evidence("sort", for_symbols(7))],
     SparseParity: _sparse_parity,
     PlantedCorrelation: _planted,
     LookBack: _look_back,
     Retrieval: _retrieval,
     Induction: _induction,
-    FlipFlop: _flip_flop,
+    FlipFlop: lambda _: language_evidence("[abe]*be*", "the last write, as a language with neutral symbols", end="eos"),
     VariableAssignment: _variable_assignment,
     Language: _language,
 }

@@ -39,7 +39,6 @@ ROWS = 32
 
 def silent(line: str) -> None:
     """A note to nobody."""
-    del line
 
 
 def predict(target: str, systems: list[str] | None = None, note: Callable[[str], None] = silent) -> Prediction:

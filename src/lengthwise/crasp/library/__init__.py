@@ -6,14 +6,24 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.crasp.library import counting, regular, sequences
 from lengthwise.crasp.library.entry import Entry
 from lengthwise.crasp.program.program import Program
 
 __all__ = ["ENTRIES", "Entry", "entry", "get", "names", "text"]
 
-ENTRIES: dict[str, Entry] = {entry.name: entry for entry in (*counting.ENTRIES, *regular.ENTRIES, *sequences.ENTRIES)}
+
+def _entries() -> dict[str, Entry]:
+    """The programs of ``programs.toml``, in its order."""
+    read = tomllib.loads((Path(__file__).parent / "programs.toml").read_text(encoding="utf-8"))
+    sources = read["sources"]
+    return {p["name"]: Entry(**p | {"source": sources.get(p["source"], p["source"])}) for p in read["program"]}
+
+
+ENTRIES = _entries()
 
 
 def names() -> tuple[str, ...]:

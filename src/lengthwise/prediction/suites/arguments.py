@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from lengthwise.crasp import library
 from lengthwise.crasp.certificates.explanation import explanation
 from lengthwise.crasp.decide.decision import decide
+from lengthwise.crasp.library.template import program_text
 from lengthwise.crasp.program.fragment import FRAGMENTS, Fragment
 from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.syntax.parser import parse
 from lengthwise.crasp.syntax.printer import to_text
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.communication import FOOLING_SETS
@@ -61,6 +64,11 @@ def language_evidence(
 def library_evidence(name: str, note: str = "") -> Evidence:
     """A program of the library as evidence."""
     return program_evidence(library.get(name), name, note)
+
+
+def template_evidence(template: str, name: str, note: str = "", **values: Any) -> Evidence:
+    """A program from a template of the library as evidence."""
+    return program_evidence(parse(program_text(template, **values)), name, note)
 
 
 def for_symbols(count: int) -> str:

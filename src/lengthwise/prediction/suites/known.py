@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
-from lengthwise.crasp.syntax.parser import parse
 from lengthwise.prediction.suites.arguments import (
     SCHEME,
     Evidence,
     communication,
     for_symbols,
     language_evidence,
-    program_evidence,
-)
-from lengthwise.prediction.suites.programs import (
-    bigram_copy_text,
-    bucket_sort_text,
-    counting_text,
-    needle_text,
-    recall_text,
+    template_evidence,
 )
 from lengthwise.tasks import Task
 from lengthwise.tasks.arithmetic.bitwise_or import BitwiseOr
@@ -111,32 +104,33 @@ def _repeats(task: Duplicate | OddsFirst) -> Iterator[Evidence]:
 
 
 def _bucket_sort(task: BucketSort) -> Iterator[Evidence]:
-    yield program_evidence(parse(bucket_sort_text(task.vocab.tokens[4:])), "counting each letter")
+    yield template_evidence("bucket_sort", "counting each letter", symbols=task.vocab.tokens[4:])
 
 
 def _counting(task: Counting) -> Iterator[Evidence]:
     numbers = task.vocab.tokens[4 : 4 + min(task.numbers, 7)]
-    yield program_evidence(parse(counting_text(numbers)), "successors", for_symbols(len(numbers)))
+    yield template_evidence("counting", "successors", for_symbols(len(numbers)), numbers=numbers)
 
 
 def _bigram_copy(task: UniqueBigramCopy) -> Iterator[Evidence]:
     symbols = task.vocab.tokens[4 : 4 + min(task.letters, SMALL)]
-    yield program_evidence(parse(bigram_copy_text(symbols)), "the last two symbols", for_symbols(len(symbols)))
+    yield template_evidence("bigram_copy", "the last two symbols", for_symbols(len(symbols)), symbols=symbols)
 
 
 def _needle(task: Needle) -> Iterator[Evidence]:
-    noise = task.vocab.tokens[4 : 4 + min(task.noise, 2)]
-    count = min(task.keys, 5)
-    keys, values = [f"k{i}" for i in range(count)], [f"v{i}" for i in range(count)]
-    program = parse(needle_text(noise, keys, values, task.hops))
-    yield program_evidence(program, "one hop after another", f"for {count} keys and values; {SCHEME}")
+    noise = list(task.vocab.tokens[4 : 4 + min(task.noise, 2)])
+    yield _pairs("needle", "one hop after another", task.keys, noise=noise, hops=task.hops)
 
 
 def _recall(task: MultiQueryRecall) -> Iterator[Evidence]:
-    count = min(task.keys, 5)
-    keys, values = [f"k{i}" for i in range(count)], [f"v{i}" for i in range(count)]
-    program = parse(recall_text(keys, values, task.queries))
-    yield program_evidence(program, f"the key {task.queries} back", f"for {count} keys and values; {SCHEME}")
+    yield _pairs("recall", f"the key {task.queries} back", task.keys, queries=task.queries)
+
+
+def _pairs(template: str, name: str, most: int, **values: Any) -> Evidence:
+    """A program that is written out for at most five keys and values."""
+    count = min(most, 5)
+    pairs = {"keys": [f"k{i}" for i in range(count)], "values": [f"v{i}" for i in range(count)]}
+    return template_evidence(template, name, f"for {count} keys and values; {SCHEME}", **pairs, **values)
 
 
 SUITES: dict[type[Task], Callable[..., Iterator[Evidence]]] = {
