@@ -25,6 +25,9 @@ FEATURES = {
         __init__.py::__getattr__ __init__.py::__dir__ __init__.py::_HOMES __init__.py::_MODULES
         __init__.py::__all__ api/ testing/ core/table.py
         core/entry_points.py core/user_code.py core/user_file.py::load_object tasks/base.py::solve
+        core/user_file.py::file_of core/user_file.py::code_of core/user_file.py::_CODE
+        core/user_file.py::_check_complete prediction/knowledge.py::_defines_the_same
+        prediction/knowledge.py::DEFINING experiments/recipe.py::GROUP
         prediction/verdict.py::table cli/check.py core/registry.py::_installed
         core/registry.py::is_built_in core/registry.py::origin core/registry.py::alias core/registry.py::_name_by_file
         core/errors.py::OTHER_NAMES experiments/defaults.py cli/config_file.py experiments/run.py::_own_task
@@ -33,7 +36,8 @@ FEATURES = {
         audit/ hf/ cli/audit.py cli/export.py report/audit_page.py report/figures/audit_figure.py
         evaluation/prompt.py influence/models/language_model.py::Numbering
         influence/models/language_model.py::ids_of_windows influence/models/language_model.py::window_ids
-        influence/models/language_model.py::WindowIds influence/models/language_model.py::_without_id_head""",
+        influence/models/language_model.py::WindowIds influence/models/language_model.py::_without_id_head
+        influence/models/loading.py::_model_type""",
     "longer contexts": """
         influence/lm/longer.py models/extension.py cli/lm.py::ExtendSettings cli/lm.py::extend
         cli/lm.py::_extension_table training/further/fine_tune.py""",
@@ -45,7 +49,10 @@ FEATURES = {
         experiments/recipes/golowich_assignment.py experiments/recipes/golowich_parity.py
         experiments/recipes/golowich_sparse_parity.py experiments/recipes/influence_far.py
         experiments/recipes/positional_unions.py evaluation/parent_attention.py influence/lm/far_gain.py
-        influence/text/quoted.py experiments/run.py::_attention experiments/recipes/addition.py::local_job""",
+        influence/text/quoted.py experiments/run.py::_attention experiments/recipes/addition.py::local_job
+        experiments/recipes/addition.py::coupled_job experiments/recipes/addition.py::REPORTED_SEEDS
+        experiments/recipes/addition.py::LOCAL_SEEDS experiments/recipes/addition_methods.py
+        experiments/recipes/coupled_arithmetic.py""",
     "comparison of position systems, demo": """
         experiments/comparison/ cli/compare.py cli/compare_view.py workflows/compare.py report/comparison/ cli/demo.py
         workflows/demo.py experiments/recipes/demo.py experiments/recipes/addition_jumps.py""",
@@ -54,7 +61,9 @@ FEATURES = {
         training/trainer.py::_share training/checkpoint.py::text_of training/checkpoint.py::progress_of
         core/files.py::guarded core/files.py::_check_guards core/files.py::remove_unfinished
         core/result_file.py::sealed core/result_file.py::check_seal core/result_file.py::_seal
-        core/result_file.py::_unsealed cli/threads.py training/threads.py""",
+        core/result_file.py::_unsealed core/result_file.py::read_sealed influence/text/tokenizer.py::tokenizer_digest
+        influence/lm/files.py::TOKENIZER training/trainer.py::_add_up cli/run.py::SHARD cli/threads.py
+        training/threads.py""",
     "encodings as modules with arguments of their own (lengthwise.nn)": "nn/levels.py nn/__init__.py nn/coupled.py "
     + " ".join(
         f"nn/{name}.py::__init__ nn/{name}.py::(docstring)"
@@ -83,14 +92,24 @@ FEATURES = {
     "26 tasks": "tasks/arithmetic/ tasks/chomsky/ tasks/recall/ tasks/strings/",
     "evidence on them, rules of predicted ids, search": """
         prediction/predicted_ids/ prediction/search/places.py prediction/search/small_program.py
-        prediction/suites/known.py prediction/suites/programs.py prediction/coupling/examples_coupling.py
+        prediction/suites/known.py prediction/coupling/examples_coupling.py
         prediction/predict.py::predict_with_search prediction/predict.py::Found prediction/predict.py::_on_condition
         prediction/measured.py::conflict prediction/measured.py::_of prediction/measured.py::_contradicts
-        evaluation/by_id.py""",
+        positions/structure.py::Reach evaluation/by_id.py""",
+    "couplings of answers of about n/2 symbols": """
+        prediction/coupling/task_coupling.py::_check_answer prediction/coupling/task_coupling.py::MORE
+        sparsity/coupling/coupling_rule.py::MoreLengthsError sparsity/coupling/coupling_search.py::_Formula
+        sparsity/coupling/coupling_search.py::_size sparsity/coupling/coupling_search.py::_used_places
+        sparsity/coupling/coupling_search.py::DIVISORS sparsity/coupling/coupling_search.py::ENOUGH_FOR_DIVISORS""",
     "reports of studies, of tasks, of controls and of many tests": """
         report/study_section.py report/task_section.py core/result_file.py::StudyResult
-        report/figures/accuracy_figure.py::_draw_small report/summary.py::unfitted_cells cli/run_view.py::_control""",
-    "limits of work": "crasp/decide/potential.py::Work crasp/decide/potential.py::TooMuchWorkError",
+        report/figures/accuracy_figure.py::_draw_small report/summary.py::unfitted_cells cli/run_view.py::_control
+        report/figures/accuracy_figure.py::MOST_NAMED prediction/shown_task/task_example.py::short_example
+        prediction/shown_task/task_example.py::tested_structure""",
+    "dark mode": "report/figures/svg.py::themed report/figures/style.py::ROLES",
+    "limits of work, and processes that end without a traceback": """
+        crasp/decide/potential.py::Work crasp/decide/potential.py::TooMuchWorkError crasp/decide/decision.py::_tested
+        experiments/workers.py::start_undisturbed experiments/workers.py::_last""",
 }  # fmt: skip
 
 
