@@ -39,7 +39,17 @@ class BrandNew(Sequential):
 """
 
 
-@pytest.mark.parametrize(("room", "text"), [("encodings", NEW_ENCODING), ("schemes", NEW_SCHEME)])
+NEW_TASK = """
+from lengthwise.tasks.base import TASKS
+from lengthwise.tasks.copy import Copy
+
+@TASKS.register("brand-new")
+class BrandNew(Copy):
+    summary = "a task of this test"
+"""
+
+
+@pytest.mark.parametrize(("room", "text"), [("encodings", NEW_ENCODING), ("schemes", NEW_SCHEME), ("tasks", NEW_TASK)])
 def test_a_new_file_is_enough(room: str, text: str, tmp_path: Path):
     """One file in the folder, and the component trains by name and is listed."""
     (tmp_path / "brand_new.py").write_text(text, encoding="utf-8")

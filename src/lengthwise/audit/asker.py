@@ -62,5 +62,4 @@ class Asker(ABC):
 
     def tokens(self, prompt: str) -> int | None:
         """Tokens of a prompt, or None if that is not known before it is sent."""
-        del prompt
         return None

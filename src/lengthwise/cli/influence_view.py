@@ -33,7 +33,6 @@ def progress_bar(console: Console) -> Iterator[Report]:
     present = said = ""
 
     def report(what: str, done: int, total: int, number: float = 0.0, /) -> None:
-        del number
         nonlocal present, said
         if what != present:
             present = what

@@ -73,7 +73,6 @@ def _wandb(recipe: Recipe, folder: Path) -> Callable[[str, int], tuple[Callable[
 def _tensorboard(recipe: Recipe, folder: Path) -> Callable[[str, int], tuple[Callable[[str, float, int], None], Any]]:
     _package("tensorboard", "tensorboard")
     module = importlib.import_module("torch.utils.tensorboard")
-    del recipe
 
     def open_run(job: str, seed: int) -> tuple[Callable[[str, float, int], None], Any]:
         name = "".join(c if c.isalnum() or c in "-_" else "-" for c in job)

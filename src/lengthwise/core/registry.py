@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, dataclass_transform
 
-from lengthwise.core.config import fields_of, from_fields
+from lengthwise.core.config import config, fields_of, from_fields
 from lengthwise.core.entry_points import installed, load_installed
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.user_file import file_of, load_class
@@ -19,7 +19,6 @@ class Registry(Generic[T]):
     """Components of one kind by name; ``{"name": ..., **fields}`` is how one is written in a configuration.
 
     >>> @TASKS.register("addition")       # doctest: +SKIP
-    ... @config
     ... class Addition(Task): ...
     """
 
@@ -38,15 +37,17 @@ class Registry(Generic[T]):
         """Components that other installed packages offer by name, not loaded yet."""
         return {} if self._base is None else installed(f"lengthwise.{self.kind}s")
 
+    @dataclass_transform(frozen_default=True)
     def register(self, name: str) -> Callable[[C], C]:
-        """Class decorator: enter the class under ``name`` and set its ``name``."""
+        """Class decorator: enter the class under ``name``, set its ``name``, and make it a `config` if it is none."""
 
         def enter(cls: C) -> C:
             if name in self._classes:
                 raise ValueError(f"{self.kind} {name!r} is registered twice")
-            cls.name = name  # type: ignore[attr-defined]
-            self._classes[name] = cls  # type: ignore[assignment]
-            return cls
+            entered = cls if "__dataclass_fields__" in vars(cls) else config(cls)
+            entered.name = name  # type: ignore[attr-defined]
+            self._classes[name] = entered  # type: ignore[assignment]
+            return entered
 
         return enter
 

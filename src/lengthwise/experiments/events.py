@@ -18,7 +18,6 @@ class Report(Protocol):
 
 def silent(what: str, done: int, total: int, number: float = 0.0, /) -> None:
     """A `Report` to nobody."""
-    del what, done, total, number
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,6 @@ def trained_pair(size: str, seed: int, corpus: Corpus, folder: Path, report: Rep
     for name, config in zip(("long", "short"), pair(size, seed), strict=True):
 
         def tell(what: str, done: int, total: int, nats: float, name: str = name) -> None:
-            del nats
             report(f"{name} model: {what}", done, total)
 
         trained = train_lm(config, corpus, folder / name, tell, about=lambda: provenance("cpu"))

@@ -37,7 +37,6 @@ class ALiBi(RelativeBias):
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
         """The penalties, the same for every level."""
-        del index
         return -self.slopes[:, None, None] * distances(queries, keys).abs()[:, None]
 
 

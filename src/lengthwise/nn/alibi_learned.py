@@ -37,6 +37,5 @@ class LearnedALiBi(RelativeBias):
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
         """The penalties, the same for every level."""
-        del index
         distance = distances(queries, keys).abs()[:, None].float()
         return -functional.softplus(self.slope(distance)) * distance

@@ -51,7 +51,6 @@ class DynamicBias(RelativeBias):
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
         """The MLP's output for every pair of tokens, per head; the levels share the MLP."""
-        del index
         return by_rows(self._mlp, queries, keys)
 
     def _mlp(self, queries: Tensor, keys: Tensor) -> Tensor:

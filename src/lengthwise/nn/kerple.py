@@ -46,7 +46,6 @@ class Kerple(RelativeBias):
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
         """The penalties, with the same numbers for every level."""
-        del index
         distance = distances(queries, keys).abs().float()[:, None]
         factor, shape = functional.softplus(self.factor(distance)), self.shape(distance)
         if self.form == "log":

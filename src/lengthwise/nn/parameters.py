@@ -19,7 +19,6 @@ class Scalars(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The numbers, shaped to broadcast against ``x``: one per head along axis 1, or one for all."""
-        del x
         return self.weight if self.weight.ndim == 0 else self.weight[:, None, None]
 
 

@@ -48,6 +48,5 @@ class Sinusoidal(AddedVectors):
 
     def vectors(self, ids: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B T D"]:
         """The sines and cosines of the ids; the same for every level."""
-        del index
         angles = ids[..., None] * self.frequencies
         return self.scale * torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., : self.width]

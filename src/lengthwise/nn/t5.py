@@ -51,7 +51,6 @@ class T5Bias(RelativeBias):
         nn.init.normal_(self.table.weight, std=0.02)
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
-        del index
         distance = distances(queries, keys)
         bucket = log_bucket(distance.abs(), self.buckets, self.max_distance)
         return self.table(bucket + self.buckets * (distance < 0)).movedim(-1, 1)

@@ -10,14 +10,12 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import DigitBase
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
 
 
 @TASKS.register("addition")
-@config
 class Addition(Task):
     """``<bos> 7 2 + 5 4 = 2 7 0 <eos>`` is 27 + 45 = 72, least significant digit first, zero-padded to length + 1.
 

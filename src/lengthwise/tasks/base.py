@@ -65,7 +65,6 @@ class Task(ABC):
 
     def layout(self, length: int, rng: Rng) -> Layout:
         """Draw a layout, with the probabilities that it has when rows are drawn one by one."""
-        del rng
         return Layout(length)
 
     def max_length(self) -> int | None:
@@ -79,12 +78,10 @@ class Task(ABC):
 
     def chance(self, layout: Layout) -> float:
         """Probability of the answer being right by guessing among the answers that the prompt leaves open."""
-        del layout
         return 0.0
 
     def test_layouts(self, length: int) -> list[Layout]:
         """The fixed layouts on which a length is tested; empty means: draw them like training's."""
-        del length
         return []
 
     def test_strings(self, low: int, high: int, count: int, rng: Rng, *, adversarial: bool = False) -> StringSet:

@@ -9,7 +9,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -18,7 +17,6 @@ from lengthwise.tasks.string_task import read
 
 
 @TASKS.register("bin-majority-interleave")
-@config
 class BinMajorityInterleave(Task):
     """``<bos> 1 0 0 <sep> 1 0 0 <eos>``: ``period`` interleaved streams of bits; the answer is the majority of each.
 
@@ -39,7 +37,6 @@ class BinMajorityInterleave(Task):
 
     def chance(self, layout: Layout) -> float:
         """One of two for every stream."""
-        del layout
         return 0.5**self.period
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:

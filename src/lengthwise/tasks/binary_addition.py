@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -30,7 +29,6 @@ class Operands(Layout):
 
 
 @TASKS.register("binary-addition")
-@config
 class BinaryAddition(Task):
     """``<bos> 1 0 1 + 1 1 = 1 0 0 0 <eos>`` is 5 + 3 = 8, most significant digit first, no padding.
 

@@ -9,14 +9,12 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import Share
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
 
 
 @TASKS.register("flip-flop")
-@config
 class FlipFlop(Task):
     """``<bos> w 1 i 0 r 1 i 1 r 1 <eos>``: write, ignore, read; what is read is the bit written last.
 
@@ -34,7 +32,6 @@ class FlipFlop(Task):
         return Vocab.of(["0", "1", "w", "r", "i"])
 
     def chance(self, layout: Layout) -> float:
-        del layout
         return 0.5
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:

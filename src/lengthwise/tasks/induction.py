@@ -10,7 +10,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast2
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -19,7 +18,6 @@ from lengthwise.tasks.string_task import draw
 
 
 @TASKS.register("induction")
-@config
 class Induction(Task):
     """``<bos> c a d b <sep> a d <eos>``: distinct symbols, one of them again, and what came after it.
 

@@ -11,7 +11,6 @@ from jaxtyping import Bool, Int
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SPECIALS, Vocab
@@ -31,7 +30,6 @@ Words = Int[ndarray, "B N"]
 
 
 @TASKS.register("language")
-@config
 class Language(Task):
     """``<bos> a b a b <eos>`` for (ab)*: after every prefix, the set of symbols and ``<eos>`` that may come next.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -20,7 +19,6 @@ FILLER = "#"
 
 
 @TASKS.register("look-back")
-@config
 class LookBack(Task):
     """``<bos> # a b c d e <sep> a c e <eos>`` for t = 2: the first symbol and every t-th one after it.
 

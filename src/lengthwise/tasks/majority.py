@@ -9,7 +9,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast2
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -18,7 +17,6 @@ from lengthwise.tasks.string_task import read
 
 
 @TASKS.register("majority")
-@config
 class Majority(Task):
     """``<bos> b a b <sep> b <eos>``: the letter that occurs most often, which is always one.
 

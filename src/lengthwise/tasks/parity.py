@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -17,7 +16,6 @@ from lengthwise.tasks.sampling import bits_with_ones
 
 
 @TASKS.register("parity")
-@config
 class Parity(Task):
     """``<bos> 1 0 1 1 <sep> o <eos>``: ``e`` if the number of ones is even, ``o`` if it is odd.
 
@@ -39,7 +37,6 @@ class Parity(Task):
         return list(range(max(low, 0 if self.ones == "uniform" else 1), high + 1))
 
     def chance(self, layout: Layout) -> float:
-        del layout
         return 0.5
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:

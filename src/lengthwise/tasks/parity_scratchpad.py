@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -18,7 +17,6 @@ END_MARK = "#"
 
 
 @TASKS.register("parity-scratchpad")
-@config
 class ParityScratchpad(Task):
     """``<bos> 1 0 1 1 = 1 1 0 1 <eos>``: after ``=`` the parity of the bits read so far; the last one is the answer.
 
@@ -43,7 +41,6 @@ class ParityScratchpad(Task):
 
     def chance(self, layout: Layout) -> float:
         """The last token is one of two; the whole trace is not guessed."""
-        del layout
         return 0.5
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -71,7 +68,6 @@ class ParityScratchpad(Task):
 
 
 @TASKS.register("parity-scratchpad-offset-one")
-@config
 class OffsetOneParityScratchpad(ParityScratchpad):
     """`ParityScratchpad` with the other places of Cho et al. 2024's public code: bit i has place i + 1, not i.
 

@@ -12,7 +12,6 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1, AtLeast2
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, SPECIALS, Vocab
 from lengthwise.sparsity.planted.labels import LABELS, Label, Lookup, MajorityLabel, ParityLabel, SumMod
@@ -27,7 +26,6 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 @TASKS.register("planted")
-@config
 class PlantedCorrelation(Task):
     """``<bos> 1 0* 1 1* 0 ? 1``: g* of the k marked tokens, in their order, read at the query; no end token.
 
@@ -107,7 +105,6 @@ class PlantedCorrelation(Task):
         return [n for n in range(max(low, shortest), high + 1) if n % step == 0]
 
     def chance(self, layout: Layout) -> float:
-        del layout
         return 1 / len(self._labels_attained)
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import Vocab
@@ -40,7 +39,6 @@ COPY_RULE = CouplingRule(
 
 
 @TASKS.register("recoupled")
-@config
 class Recoupled(Task):
     """The sequences of ``task``, token by token, with the places of ``rule``.
 

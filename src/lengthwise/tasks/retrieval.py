@@ -10,7 +10,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -21,7 +20,6 @@ MARKER = "!"
 
 
 @TASKS.register("retrieval")
-@config
 class Retrieval(Task):
     """``<bos> b a ! c <sep> c <eos>``: the letter after (or before) the marker, which occurs once.
 

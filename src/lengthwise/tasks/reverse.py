@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks.base import TASKS
@@ -15,7 +14,6 @@ from lengthwise.tasks.string_task import StringTask, draw, read
 
 
 @TASKS.register("reverse")
-@config
 class Reverse(StringTask):
     """``<bos> a b b <sep> b b a <eos>``: the string from its end to its start.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -18,7 +17,6 @@ from lengthwise.tasks.string_task import draw, read
 
 
 @TASKS.register("sort")
-@config
 class Sort(Task):
     """``<bos> 7 2 5 <sep> 2 5 7 <eos>``: distinct symbols in ascending order.
 

@@ -13,7 +13,6 @@ from numpy import ndarray
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, Vocab
@@ -41,7 +40,6 @@ class SparseParityLayout(Layout):
 
 
 @TASKS.register("sparse-parity")
-@config
 class SparseParity(Task):
     """``<bos> 1 0* 1 1* 0 1* ? 0``: the parity of the marked bits (0, 1, 1), read at the query; no end token.
 

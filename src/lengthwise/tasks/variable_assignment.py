@@ -13,7 +13,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
@@ -37,7 +36,6 @@ class Chains(Layout):
 
 
 @TASKS.register("variable-assignment")
-@config
 class VariableAssignment(Task):
     """``<bos> b 7 c 2 a b ? a a b b 7 <eos>``: a is b, b is 7, so the queried a is 7; c is 2.
 

@@ -43,7 +43,6 @@ class Lease:
 
     def check(self, path: Path | None = None) -> None:
         """Raise `LeaseLostError` if another process holds the lease; ``path`` is what is to be written."""
-        del path
         try:
             mine = (self.folder / HOLDER).read_text() == self._name
         except OSError:

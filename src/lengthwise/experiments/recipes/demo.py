@@ -23,7 +23,6 @@ COUPLED, PLAIN = "coupled (PPC)", "plain positions"
 @RECIPES.register("demo", SUMMARY)
 def demo(preset: Preset) -> Recipe:
     """The same systems at every preset: PPC, which fits in seconds, and absolute positions with a random start."""
-    del preset
     task = VariableAssignment(names=LONGEST + 20)
     std = 0.01
     coupled = Experiment(

@@ -33,7 +33,6 @@ TRAINED = {"context": 256, "batch_tokens": 2048}
 @study("influence-far", SUMMARY, keeps=True)
 def influence_far(preset: Preset, seed: int, report: Report, folder: Path) -> dict[str, Any]:
     """One row per model and text; ``training`` holds the curve of each model while it trained."""
-    del seed
     from lengthwise.influence.lm.far_gain import curve
     from lengthwise.influence.text.corpus import standard_library
     from lengthwise.influence.text.quoted import with_quotations

@@ -28,7 +28,6 @@ _LONGEST_WINDOW = 128
 @study("regularizer-growth", SUMMARY)
 def regularizer_growth(preset: Preset, seed: int, report: Report) -> dict[str, Any]:
     """One row per network, with R by context and its last term by context."""
-    del seed
     from lengthwise.crasp import library
     from lengthwise.models.compile.pipeline import compile_program
     from lengthwise.models.regularizer.table import regularizer_table

@@ -32,5 +32,4 @@ class GrowingCache(Cache):
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         """The number of tokens in the cache."""
-        del layer_idx
         return self.length

@@ -16,7 +16,6 @@ from numpy import ndarray
 from pydantic import Field
 
 from lengthwise.core.bounds import AtLeast2, NotNegative
-from lengthwise.core.config import config
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 from lengthwise.influence.measure.scorer import Scorer
@@ -41,7 +40,6 @@ SELECTION_RULES: Registry[SelectionRule] = Registry("selection rule")
 
 
 @SELECTION_RULES.register("greedy")
-@config
 class Greedy(SelectionRule):
     """J_1 lowers the loss most, J_2 lowers it most given J_1, and so on; of equal tokens the first is taken.
 
@@ -52,7 +50,6 @@ class Greedy(SelectionRule):
     summary = "adds the token that lowers the loss most, step by step"
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        del draws
         targets, block = len(scorer), scorer.block
         rows = np.arange(targets)
         chosen = block[scorer.singles.argmin(axis=1)][:, None]
@@ -64,43 +61,36 @@ class Greedy(SelectionRule):
 
 
 @SELECTION_RULES.register("one-shot")
-@config
 class OneShot(SelectionRule):
     """The tokens that lower the loss most when each is visible alone: the first step of `Greedy`."""
 
     summary = "the tokens that lower the loss most when visible alone"
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        del draws
         return _best(scorer, -scorer.singles, most)
 
 
 @SELECTION_RULES.register("gradient-input")
-@config
 class GradientInput(SelectionRule):
     """−gradient · input at the full context, a first-order estimate of a token's gain."""
 
     summary = "the largest products of embedding and negative gradient"
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        del draws
         return _best(scorer, scorer.gradient_input[:, scorer.block], most)
 
 
 @SELECTION_RULES.register("attention")
-@config
 class AttentionMass(SelectionRule):
     """The attention of the last token at the full context, averaged over layers and heads."""
 
     summary = "the most attention from the last token"
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        del draws
         return _best(scorer, scorer.attention[:, scorer.block], most)
 
 
 @SELECTION_RULES.register("surrogate")
-@config
 class Surrogate(SelectionRule):
     """A sparse linear model of ln p(target) in the mask, after ContextCite (Cohen-Wang et al. 2024).
 
@@ -128,7 +118,6 @@ class Surrogate(SelectionRule):
 
 
 @SELECTION_RULES.register("random")
-@config
 class Random(SelectionRule):
     """Random tokens of the block, as a control."""
 
@@ -139,14 +128,12 @@ class Random(SelectionRule):
 
 
 @SELECTION_RULES.register("last-k")
-@config
 class LastK(SelectionRule):
     """The last tokens of the block, as a control: they extend the recent part by k tokens."""
 
     summary = "the last tokens of the block (control)"
 
     def order(self, scorer: Scorer, most: int, draws: Draws) -> Int[ndarray, "N k"]:
-        del draws
         return np.tile(scorer.block[::-1][:most], (len(scorer), 1))
 
 

@@ -35,7 +35,6 @@ class ExactReader:
         self, tokens: Int[ndarray, "B T"], positions: Int[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, " B"]:
         """−ln of each label's share among the words that agree with the visible tokens."""
-        del positions
         topics = tokens[:, -1:] - self.text.queries
         marked = tokens - topics * self.text.marks
         own = (marked >= NOISE) & (marked < NOISE + self.text.marks) & (tokens < self.text.queries)

@@ -229,7 +229,6 @@ def captured_vectors(embedding: nn.Module) -> Iterator[list[Tensor]]:
     found: list[Tensor] = []
 
     def capture(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        del module, inputs
         found.append(output.detach().requires_grad_())
         return found[-1]
 

@@ -43,7 +43,6 @@ def at_last_token(mlp: nn.Module) -> Iterator[None]:
     """
 
     def cut(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        del module
         return (inputs[0][:, -1:], *inputs[1:])
 
     handle = mlp.register_forward_pre_hook(cut)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -46,6 +48,25 @@ class EncodingSpec(ABC):
         from lengthwise import nn
 
         return nn.Slots(shape.fixed, shape.width, FIXED_LEVEL_IDS)
+
+
+class ModuleSpec(EncodingSpec):
+    """The settings of a class of `lengthwise.nn`, whose parameters are these fields and sizes of the model by name."""
+
+    module: ClassVar[str]
+    """The name of the class."""
+
+    def build(self, shape: EncodingShape) -> PositionEncoding:
+        """The module with the fields of the same names; what else it needs is in ``shape``."""
+        from lengthwise import nn
+
+        made = getattr(nn, self.module)
+        parameters = inspect.signature(made).parameters
+        values = {name: getattr(shape, name) for name, p in parameters.items() if p.default is p.empty}
+        if "levels" in parameters:
+            values["levels"] = shape.coupled
+        values |= {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return made(**values, slots=self.slots(shape))
 
 
 class EncodingRegistry(Registry[EncodingSpec]):

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from lengthwise.core.config import config
-from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
-from lengthwise.positions.encodings.shape import EncodingShape
-
-if TYPE_CHECKING:
-    from lengthwise.nn import PositionEncoding
+from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("coupled-bias")
-@config
-class CoupledBias(EncodingSpec):
+class CoupledBias(ModuleSpec):
     """A learned bias per signed, clipped distance, with a table for each level; shared by the layers."""
 
+    module = "CoupledBias"
     summary = "a learned bias per signed distance and level of the ids"
 
     buckets: int = 64
@@ -25,9 +18,3 @@ class CoupledBias(EncodingSpec):
     def __post_init__(self) -> None:
         if self.buckets < 2 or self.buckets % 2:
             raise ValueError(f"coupled-bias needs an even number of buckets >= 2, got {self.buckets}")
-
-    def build(self, shape: EncodingShape) -> PositionEncoding:
-        """A table of buckets × heads for each level."""
-        from lengthwise import nn
-
-        return nn.CoupledBias(shape.heads, shape.coupled, buckets=self.buckets, slots=self.slots(shape))

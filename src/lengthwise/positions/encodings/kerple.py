@@ -6,21 +6,16 @@ A new encoding also says where it differs from the defaults of `EncodingSpec`: `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from lengthwise.core.config import config
-from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
-from lengthwise.positions.encodings.shape import EncodingShape
-
-if TYPE_CHECKING:
-    from lengthwise.nn import PositionEncoding
+from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("kerple")
-@config
-class Kerple(EncodingSpec):
+class Kerple(ModuleSpec):
     """A learned penalty on distance, r·ln(1 + s·distance) or r·distance^s, per head (Chi et al. 2022)."""
 
+    module = "Kerple"
     summary = "a learned penalty per head, logarithmic in the distance (or a power of it)"
 
     form: Literal["log", "power"] = "log"
@@ -29,12 +24,6 @@ class Kerple(EncodingSpec):
     def label(self) -> str:
         """``kerple``, or ``kerple-power``."""
         return self.name if self.form == "log" else f"{self.name}-{self.form}"
-
-    def build(self, shape: EncodingShape) -> PositionEncoding:
-        """Two numbers per head."""
-        from lengthwise import nn
-
-        return nn.Kerple(shape.heads, shape.coupled, form=self.form, slots=self.slots(shape))
 
 
 ENCODINGS.alias("kerple-power", {"name": "kerple", "form": "power"})

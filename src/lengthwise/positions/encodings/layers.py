@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
 
@@ -28,7 +27,6 @@ class LayerPart:
 
 
 @ENCODINGS.register("layers")
-@config
 class Layers(EncodingSpec):
     """Each layer has the encoding, and maybe the attention window, that a pattern gives it.
 

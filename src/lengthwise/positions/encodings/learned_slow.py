@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lengthwise.core.bounds import NotNegative, PositiveShare
-from lengthwise.core.config import config
-from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
-from lengthwise.positions.encodings.shape import EncodingShape
-
-if TYPE_CHECKING:
-    from lengthwise.nn import PositionEncoding
+from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("learned-slow")
-@config
-class SlowLearned(EncodingSpec):
+class SlowLearned(ModuleSpec):
     """A learned table that is multiplied by ``scale`` on use, so that Adam changes it ``scale`` times as fast.
 
     Adam's steps have the size of the learning rate even where the loss hardly depends on a number; in a slow table,
     rows that are not needed stay small. ``init_std`` is that of the product. This choice is ours, from no paper.
     """
 
+    module = "LearnedEmbedding"
     summary = "a learned table at a share of the learning rate, added to the token embedding"
     has_table = True
     translation_invariant = False
 
     init_std: NotNegative = 0.002
     scale: PositiveShare = 0.1
-
-    def build(self, shape: EncodingShape) -> PositionEncoding:
-        """Tables of ``max_position + 1`` rows."""
-        from lengthwise import nn
-
-        return nn.LearnedEmbedding(
-            shape.max_position,
-            shape.width,
-            shape.coupled,
-            init_std=self.init_std,
-            scale=self.scale,
-            slots=self.slots(shape),
-        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
 
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
 
 
 @ENCODINGS.register("nope")
-@config
 class NoPE(EncodingSpec):
     """No position encoding; only the causal mask distinguishes positions (Haviv et al. 2022).
 
@@ -27,5 +25,4 @@ class NoPE(EncodingSpec):
         """A module whose hooks have no effect."""
         from lengthwise import nn
 
-        del shape
         return nn.NoPE()

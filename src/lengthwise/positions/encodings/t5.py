@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from lengthwise.core.config import config
-from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
-from lengthwise.positions.encodings.shape import EncodingShape
-
-if TYPE_CHECKING:
-    from lengthwise.nn import PositionEncoding
+from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("t5")
-@config
-class T5(EncodingSpec):
+class T5(ModuleSpec):
     """A learned bias per logarithmic bucket of distances, shared by all layers (Raffel et al. 2020).
 
     Keys with larger ids than the query's (coupled ids fall) have buckets of their own.
     """
 
+    module = "T5Bias"
     summary = "a learned bias per logarithmic bucket of distances"
 
     buckets: int = 32
@@ -30,15 +23,3 @@ class T5(EncodingSpec):
             raise ValueError(
                 f"t5 needs buckets >= 2 and max_distance > buckets / 2, got {self.buckets} and {self.max_distance}"
             )
-
-    def build(self, shape: EncodingShape) -> PositionEncoding:
-        """A table of 2 × buckets × heads."""
-        from lengthwise import nn
-
-        return nn.T5Bias(
-            shape.heads,
-            shape.coupled,
-            buckets=self.buckets,
-            max_distance=self.max_distance,
-            slots=self.slots(shape),
-        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lengthwise.core.bounds import AboveZero, AtLeast1, Extension
-from lengthwise.core.config import config
 from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.shape import EncodingShape
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 
 
 @ENCODINGS.register("yarn")
-@config
 class YaRN(EncodingSpec):
     """RoPE with fast pairs kept and slow pairs interpolated, and sharper attention (Peng et al. 2023).
 

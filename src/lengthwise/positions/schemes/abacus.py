@@ -9,14 +9,12 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.bounds import AtLeast0
-from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES, PositionScheme
 
 
 @SCHEMES.register("abacus")
-@config
 class AbacusScheme(PositionScheme):
     """Place p gets the id p + κ, with κ uniform in 0..``offset`` for each sequence in training, and 0 at test.
 

@@ -12,7 +12,6 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
-from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES, PositionScheme, sorted_subsets
@@ -21,7 +20,6 @@ Draw = Literal["sorted", "contiguous", "pose", "permuted"]
 
 
 @SCHEMES.register("coupled")
-@config
 class Coupled(PositionScheme):
     """Place p gets the id table[p]; the table of a ``coupled`` level is drawn anew for every sequence.
 

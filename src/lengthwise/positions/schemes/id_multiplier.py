@@ -9,14 +9,12 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES, PositionScheme
 
 
 @SCHEMES.register("id-multiplier")
-@config
 class IdMultiplier(PositionScheme):
     """Ids 0, f, 2f, … with a factor f uniform in 1..``factor`` for each sequence in training, and 1 at test.
 

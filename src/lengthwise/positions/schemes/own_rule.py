@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
-from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
@@ -18,7 +17,6 @@ from lengthwise.positions.schemes.base import SCHEMES, PositionScheme
 
 
 @SCHEMES.register("own-rule")
-@config
 class OwnRule(PositionScheme):
     """Ids from ``function``, a ``path/to/file.py:name`` that is called as ``name(places, rng, training)``.
 

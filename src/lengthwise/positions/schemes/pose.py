@@ -9,7 +9,6 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES, PositionScheme, sorted_subsets
@@ -17,7 +16,6 @@ from lengthwise.positions.schemes.sequential import Sequential
 
 
 @SCHEMES.register("pose")
-@config
 class PoSE(PositionScheme):
     """Consecutive ids with ``chunks - 1`` random jumps up to ``max_position``; plain ids at test (Zhu et al. 2023).
 

@@ -5,7 +5,6 @@ The head that predicts them is `models/position_head.py`.
 
 from __future__ import annotations
 
-from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.levels import PlaceRule
 from lengthwise.positions.schemes.base import SCHEMES
@@ -13,7 +12,6 @@ from lengthwise.positions.schemes.coupled import Coupled
 
 
 @SCHEMES.register("predictive-coupling")
-@config
 class PredictiveCoupling(Coupled):
     """Predictive Position Coupling (PPC, Golowich et al. 2025): coupled ids that the model predicts as it generates."""
 

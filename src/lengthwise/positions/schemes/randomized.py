@@ -5,14 +5,12 @@ from __future__ import annotations
 from jaxtyping import Int
 from numpy import ndarray
 
-from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES, PositionScheme, sorted_subsets
 
 
 @SCHEMES.register("randomized")
-@config
 class Randomized(PositionScheme):
     """A sorted random subset of ``0..max_position``, at training and at test (Ruoss et al. 2023)."""
 

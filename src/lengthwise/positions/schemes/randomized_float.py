@@ -9,14 +9,12 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES, PositionScheme, sorted_subsets
 
 
 @SCHEMES.register("randomized-float")
-@config
 class RandomizedFloat(PositionScheme):
     """Sorted random real positions in training, on a grid of ``grid`` ids for each unit; i · ``grid`` at test.
 

@@ -9,14 +9,12 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.bounds import Share
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES
 from lengthwise.positions.schemes.coupled import Coupled, Draw
 
 
 @SCHEMES.register("coupled-rare-jump")
-@config
 class RareJump(Coupled):
     """`Coupled` with a block of ids for each sequence, which has one random jump with probability ``jump``.
 

@@ -9,14 +9,12 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.bounds import AtLeast0
-from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES, PositionScheme
 
 
 @SCHEMES.register("reset")
-@config
 class Reset(PositionScheme):
     """Ids count the tokens since the place last fell, plus a random ``offset`` per sequence in training.
 

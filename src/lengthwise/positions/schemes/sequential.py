@@ -6,14 +6,12 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
-from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes.base import SCHEMES, PositionScheme
 
 
 @SCHEMES.register("sequential")
-@config
 class Sequential(PositionScheme):
     """Consecutive ids from 0; with ``random_start``, from a uniform random offset in training ("absolute shift")."""
 

@@ -174,7 +174,6 @@ def _features(setting: Setting, reach: int, absolute: bool) -> Callable[[ndarray
     types = TupleTypes(setting.alphabet, offset_patterns(setting.k, reach))
 
     def relative(tokens: ndarray, longer: int) -> tuple[ndarray, list[str]]:
-        del longer
         return types.counts(tokens), [types.describe(i) for i in range(types.size)]
 
     def at_positions(tokens: ndarray, longer: int) -> tuple[ndarray, list[str]]:

@@ -10,7 +10,6 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.bounds import AtLeast2
-from lengthwise.core.config import config
 from lengthwise.core.registry import Registry
 
 
@@ -36,7 +35,6 @@ LABELS: Registry[Label] = Registry("label function")
 
 
 @LABELS.register("parity")
-@config
 class ParityLabel(Label):
     """1 if the sum of the values is odd."""
 
@@ -48,7 +46,6 @@ class ParityLabel(Label):
 
 
 @LABELS.register("sum_mod")
-@config
 class SumMod(Label):
     """The sum of the values modulo ``modulus``."""
 
@@ -62,7 +59,6 @@ class SumMod(Label):
 
 
 @LABELS.register("majority")
-@config
 class MajorityLabel(Label):
     """The most frequent value; of equally frequent ones the smallest."""
 
@@ -75,7 +71,6 @@ class MajorityLabel(Label):
 
 
 @LABELS.register("lookup")
-@config
 class Lookup(Label):
     """Any function: ``table`` holds the label of each of the m^k words, the last value varying fastest."""
 

@@ -14,7 +14,6 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
@@ -53,7 +52,6 @@ PLACEMENTS: Registry[Placement] = Registry("placement")
 
 
 @PLACEMENTS.register("uniform")
-@config
 class Uniform(Placement):
     """All k-subsets equally likely: not local, the span grows with the length."""
 
@@ -72,7 +70,6 @@ class Uniform(Placement):
 
 
 @PLACEMENTS.register("local")
-@config
 class Local(Placement):
     """All k-subsets of span at most ``max_span`` (the paper's L_local) equally likely."""
 
@@ -99,7 +96,6 @@ class Local(Placement):
 
 
 @PLACEMENTS.register("offsets")
-@config
 class FixedOffsets(Placement):
     """One of the given shapes, equally likely, at a uniform position where it fits."""
 
@@ -129,7 +125,6 @@ class FixedOffsets(Placement):
 
 
 @PLACEMENTS.register("strided")
-@config
 class Strided(Placement):
     """The same position in each of k equal blocks: offsets ℓ/k, 2ℓ/k, …, so the span grows with the length.
 

@@ -8,14 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
 
 
 @TASKS.register("bitwise-or")
-@config
 class BitwiseOr(Task):
     """``<bos> 1 0 0 | 0 0 1 = 1 0 1 <eos>``: every bit of the answer depends on the two bits at its place.
 

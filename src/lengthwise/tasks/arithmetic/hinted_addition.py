@@ -9,7 +9,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast2, DigitBase
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.arithmetic.digits import DIGITS, carried, digits_of, number
@@ -17,7 +16,6 @@ from lengthwise.tasks.base import TASKS, Task
 
 
 @TASKS.register("addition-hinted")
-@config
 class HintedAddition(Task):
     """``<bos> i4 7 i5 2 + i4 5 i5 4 = i4 2 i5 7 i6 0 <eos>``: addition with a hint before every digit.
 

@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -26,7 +25,6 @@ def applied(operation: np.ndarray, x: np.ndarray, y: np.ndarray, modulus: int) -
 
 
 @TASKS.register("modular-arithmetic")
-@config
 class ModularArithmetic(Task):
     """``<bos> 3 + 4 * 2 = 1 <eos>``: an expression without brackets modulo 5; ``*`` binds tighter than ``+`` and ``-``.
 
@@ -44,7 +42,6 @@ class ModularArithmetic(Task):
         return Vocab.of([*map(str, range(self.modulus)), "+", "-", *(["*"] if self.times else []), "="])
 
     def chance(self, layout: Layout) -> float:
-        del layout
         return 1.0 / self.modulus
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -106,7 +103,6 @@ def _drawn_shape(low: int, high: int, rng: Rng) -> Shape:
 
 
 @TASKS.register("modular-arithmetic-brackets")
-@config
 class BracketedArithmetic(ModularArithmetic):
     """``<bos> ( 3 + ( 4 * 2 ) ) = 1 <eos>``: a fully bracketed expression modulo 5.
 
@@ -183,7 +179,6 @@ class BracketedArithmetic(ModularArithmetic):
 
 
 @TASKS.register("solve-equation")
-@config
 class SolveEquation(BracketedArithmetic):
     """``<bos> ( x + ( 4 - 2 ) ) = 1 <sep> 4 <eos>``: the digit for x that makes the equation true modulo 5.
 

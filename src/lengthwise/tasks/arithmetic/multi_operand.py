@@ -10,7 +10,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import DigitBase
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.arithmetic.digits import DIGITS, carried, digits_of, number
@@ -39,7 +38,6 @@ def extra_digits(operands: int, base: int) -> int:
 
 
 @TASKS.register("addition-multi")
-@config
 class MultiOperandAddition(Task):
     """``<bos> 8 8 + 3 9 + 8 8 = 9 6 2 <eos>`` is 88 + 93 + 88 = 269, least significant digit first.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1, DigitBase
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.arithmetic.digits import DIGITS, carried, digits_of, number
@@ -17,7 +16,6 @@ from lengthwise.tasks.base import TASKS, Task
 
 
 @TASKS.register("multiplication")
-@config
 class Multiplication(Task):
     """``<bos> 4 1 * 2 1 = 8 6 1 0 <eos>`` is 14 · 12 = 168, least significant digit first, padded to both lengths.
 

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
@@ -18,7 +17,6 @@ from lengthwise.tasks.base import TASKS
 
 
 @TASKS.register("addition-running-sums")
-@config
 class RunningSums(MultiOperandAddition):
     """``<bos> 1 2 0 + 3 1 0 = 0 0 0 > 1 2 0 > 4 3 0 <eos>`` is 21 + 13: the sums 0, 21 and 34, last digit first.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import DigitBase
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.arithmetic.digits import DIGITS, digits_of, number
@@ -17,7 +16,6 @@ from lengthwise.tasks.base import TASKS, Task
 
 
 @TASKS.register("subtraction")
-@config
 class Subtraction(Task):
     """``<bos> 7 2 - 5 1 = 2 1 <eos>`` is 27 - 15 = 12, least significant digit first; the first number is not smaller.
 

@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -19,7 +18,6 @@ from lengthwise.tasks.string_task import draw, read
 
 
 @TASKS.register("bucket-sort")
-@config
 class BucketSort(Task):
     """``<bos> c a c b <sep> a b c c <eos>``: symbols from an alphabet of 5 in ascending order, repeats included.
 

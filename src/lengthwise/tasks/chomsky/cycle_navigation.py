@@ -9,7 +9,6 @@ from typing import Annotated
 from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -19,7 +18,6 @@ MOVES = ("left", "stay", "right")
 
 
 @TASKS.register("cycle-navigation")
-@config
 class CycleNavigation(Task):
     """``<bos> right right stay <sep> 2 <eos>``: the final place on a cycle of 5, from place 0.
 

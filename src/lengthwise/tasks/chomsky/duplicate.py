@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks.base import TASKS
@@ -13,7 +12,6 @@ from lengthwise.tasks.string_task import StringTask, Symbols, read
 
 
 @TASKS.register("duplicate")
-@config
 class Duplicate(StringTask):
     """``<bos> a b b <sep> a b b a b b <eos>``: the string twice.
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from itertools import pairwise
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -15,7 +14,6 @@ from lengthwise.tasks.string_task import read
 
 
 @TASKS.register("even-pairs")
-@config
 class EvenPairs(Task):
     """``<bos> 0 1 1 0 <sep> e <eos>``: ``e`` if the number of factors 01 and 10 is even, ``o`` if it is odd.
 

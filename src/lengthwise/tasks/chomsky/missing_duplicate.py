@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -18,7 +17,6 @@ HIDDEN = "?"
 
 
 @TASKS.register("missing-duplicate")
-@config
 class MissingDuplicate(Task):
     """``<bos> 0 1 1 0 ? 1 <sep> 1 <eos>``: 011 twice, with one bit hidden.
 
@@ -33,7 +31,6 @@ class MissingDuplicate(Task):
         return Vocab.of(["0", "1", HIDDEN])
 
     def chance(self, layout: Layout) -> float:
-        del layout
         return 0.5
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks.base import TASKS
@@ -13,7 +12,6 @@ from lengthwise.tasks.string_task import StringTask, Symbols, read
 
 
 @TASKS.register("odds-first")
-@config
 class OddsFirst(StringTask):
     """``<bos> a b c d e <sep> a c e b d <eos>``: the first, third, … symbol, then the second, fourth, …
 

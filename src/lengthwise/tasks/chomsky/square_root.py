@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -17,7 +16,6 @@ from lengthwise.tasks.string_task import read
 
 
 @TASKS.register("square-root")
-@config
 class SquareRoot(Task):
     """``<bos> 1 1 0 1 0 <sep> 1 0 1 <eos>``: the root of 26 is 5, most significant bit first.
 

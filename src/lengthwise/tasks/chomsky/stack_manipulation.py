@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -26,7 +25,6 @@ class StackSize(Layout):
 
 
 @TASKS.register("stack-manipulation")
-@config
 class StackManipulation(Task):
     """``<bos> 0 1 pop push0 push1 <sep> 1 0 0 # # # <eos>``: the stack 01 after three actions, top first.
 

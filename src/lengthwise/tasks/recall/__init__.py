@@ -1,6 +1,7 @@
-"""Tasks of looking something up, once or several times; this page is the list. Older ones are in the folder above."""
+"""Tasks of looking something up, once or several times. Older ones are in the folder above."""
 
-from lengthwise.tasks.recall import lego as lego
-from lengthwise.tasks.recall import mqar as mqar
-from lengthwise.tasks.recall import needle as needle
-from lengthwise.tasks.recall import pointer as pointer
+from importlib import import_module
+from pkgutil import iter_modules
+
+for _file in iter_modules(__path__):
+    import_module(f"{__name__}.{_file.name}")

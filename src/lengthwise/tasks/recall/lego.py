@@ -10,7 +10,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -32,7 +31,6 @@ class Queried(Layout):
 
 
 @TASKS.register("lego")
-@config
 class Lego(Task):
     """``<bos> b - a a + 1 ? b - <eos>``: a is +1 and b is -a, so that b is -.
 
@@ -55,7 +53,6 @@ class Lego(Task):
         return self.variables
 
     def chance(self, layout: Layout) -> float:
-        del layout
         return 0.5
 
     def layout(self, length: int, rng: Rng) -> Queried:

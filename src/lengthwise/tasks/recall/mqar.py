@@ -9,7 +9,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -17,7 +16,6 @@ from lengthwise.tasks.sampling import distinct
 
 
 @TASKS.register("mqar")
-@config
 class MultiQueryRecall(Task):
     """``<bos> k3 v1 k0 v4 k7 v2 <sep> k7 k3 <sep> v2 v1 <eos>``: the values of the queried keys, in order.
 

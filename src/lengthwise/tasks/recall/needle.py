@@ -9,7 +9,6 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -17,7 +16,6 @@ from lengthwise.tasks.sampling import distinct, shuffles
 
 
 @TASKS.register("needle")
-@config
 class Needle(Task):
     """``<bos> n3 k1 k5 n0 k5 v2 n7 <sep> k1 <sep> v2 <eos>``: k1 leads to k5, and k5 to the value v2.
 
@@ -43,7 +41,6 @@ class Needle(Task):
         return Vocab.of([f"{letter}{i}" for letter, count in names for i in range(count)])
 
     def chance(self, layout: Layout) -> float:
-        del layout
         return 1.0 / self.needles
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:

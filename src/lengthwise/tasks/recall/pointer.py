@@ -8,14 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
 
 
 @TASKS.register("pointer-value-retrieval")
-@config
 class PointerValueRetrieval(Task):
     """``<bos> p1 4 7 2 <sep> 7 <eos>``: the value that the pointer names, counted from p0.
 
@@ -41,7 +39,6 @@ class PointerValueRetrieval(Task):
         return list(range(max(low, self.window), min(high, self.pointers) + 1))
 
     def chance(self, layout: Layout) -> float:
-        del layout
         return 0.1
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:

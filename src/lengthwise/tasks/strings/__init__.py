@@ -1,7 +1,7 @@
-"""Tasks on strings and counts; this page is the list. Older ones have files in the folder above."""
+"""Tasks on strings and counts. Older ones have files in the folder above."""
 
-from lengthwise.tasks.strings import bigram_copy as bigram_copy
-from lengthwise.tasks.strings import counting as counting
-from lengthwise.tasks.strings import group_words as group_words
-from lengthwise.tasks.strings import histogram as histogram
-from lengthwise.tasks.strings import minesweeper as minesweeper
+from importlib import import_module
+from pkgutil import iter_modules
+
+for _file in iter_modules(__path__):
+    import_module(f"{__name__}.{_file.name}")

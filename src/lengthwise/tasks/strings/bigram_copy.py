@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -20,7 +19,6 @@ from lengthwise.tasks.string_task import read
 
 
 @TASKS.register("unique-bigram-copy")
-@config
 class UniqueBigramCopy(Task):
     """``<bos> a b a c <sep> a b a c <eos>``: symbols repeat, but no pair of neighbours does.
 

@@ -9,14 +9,12 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast2
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
 
 
 @TASKS.register("counting")
-@config
 class Counting(Task):
     """``<bos> 7 10 <sep> 7 8 9 10 <eos>``: all numbers from the first to the second.
 

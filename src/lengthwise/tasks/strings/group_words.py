@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -38,7 +37,6 @@ def table_of(group: Group) -> np.ndarray:
 
 
 @TASKS.register("group-words")
-@config
 class GroupWords(Task):
     """``<bos> e3 e1 e4 = e3 e5 e0 <eos>``: the product of the elements read so far; the last one is the answer.
 
@@ -57,7 +55,6 @@ class GroupWords(Task):
         return Vocab.of([*(f"e{i}" for i in range(len(elements(self.group)))), "="])
 
     def chance(self, layout: Layout) -> float:
-        del layout
         return 1.0 / (len(self.vocab) - 5)
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:

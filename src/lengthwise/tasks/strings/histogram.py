@@ -11,7 +11,6 @@ from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import AtLeast1
-from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -20,7 +19,6 @@ from lengthwise.tasks.string_task import read
 
 
 @TASKS.register("histogram")
-@config
 class Histogram(Task):
     """``<bos> b a b <sep> 2 1 2 <eos>``: for every token, how often it occurs in the string.
 

@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import config
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
@@ -18,7 +17,6 @@ from lengthwise.tasks.base import TASKS, Task
 
 
 @TASKS.register("minesweeper")
-@config
 class Minesweeper(Task):
     """``<bos> M E E E = M 1 1 1 <eos>``: for each empty field of the board, row by row, the number of mines around it.
 
