@@ -19,9 +19,9 @@ from lengthwise.experiments.agreement import CUT
 from lengthwise.experiments.recipes.huang_review import seeds_at_the_end
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.prediction.shown_task.task_example import example
-from lengthwise.report.figures.style import COLOURS, INK, LINE, MARKERS, QUIET, page_style
+from lengthwise.report.figures.style import COLOURS, INK, LINE, MARKERS, QUIET
 from lengthwise.report.figures.svg import new_figure, to_svg
-from lengthwise.report.result import Result
+from lengthwise.report.result import SeedResult
 from lengthwise.tasks import TASKS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,8 +34,7 @@ def huang_seeds() -> str:
     """One dot per fitted seed of the 25 tasks, by what theory says and by encoding."""
     cells = seeds_at_the_end(RESULTS / "huang")
     groups = [(answer, encoding) for answer in ("yes", "no") for encoding in ("nope", "ape")]
-    with page_style("huang seeds"):
-        figure = new_figure(8, 3)
+    with new_figure(8, 3) as figure:
         plot = figure.subplots()
         for line, (answer, encoding) in enumerate(groups):
             own = [(row, values) for row, values in cells if (row["predicted"], row["encoding"]) == (answer, encoding)]
@@ -92,8 +91,7 @@ def addition_length() -> str:
 
 def huggingface_addition() -> str:
     """A stock Llama on addition, trained on up to 8 digits: right sums against digits, one line for each seed."""
-    with page_style("huggingface addition"):
-        figure = new_figure(7, 3.4)
+    with new_figure(7, 3.4) as figure:
         plot = figure.subplots()
         for index, ids in enumerate(("coupled", "plain")):
             shares = right_by_digits(f"llama-{ids}")
@@ -133,8 +131,7 @@ def coupling_seeds() -> str:
         "copy": "copy", "reverse": "reverse", "parity, same id": "parity-scratchpad",
         "parity, offset one": "parity-scratchpad, hand-made, offset one", "addition": "addition",
     }  # fmt: skip
-    with page_style(recipe):
-        figure = new_figure(8, 3)
+    with new_figure(8, 3) as figure:
         plot = figure.subplots()
         for line, (_, system) in enumerate(names.items()):
             hand = system if "hand-made" in system else f"{system}, hand-made"
@@ -166,8 +163,7 @@ def arcs() -> str:
         rows[place] = rows.get(place, 0) + 1
         coupled.append((float(place), -float(rows[place])))
     plain = [(float(token.position), 0.0) for token in shown.tokens]
-    with page_style("arcs of addition"):
-        figure = new_figure(7, 3.9)
+    with new_figure(7, 3.9) as figure:
         top, bottom = figure.subplots(2, 1, height_ratios=[1, 1.15])
         for plot, points, title in (
             (top, plain, f"plain ids: the farthest is {shown.reach(focus)} ids from the token that predicts it"),
@@ -199,11 +195,10 @@ def arcs() -> str:
 
 
 def against_length(
-    systems: Mapping[str, Sequence[Result]], axes: Callable[[int], dict[str, int]], trained: int, unit: str
+    systems: Mapping[str, Sequence[SeedResult]], axes: Callable[[int], dict[str, int]], trained: int, unit: str
 ) -> str:
     """Exact match against length on a logarithmic axis: thin lines are seeds, thick ones medians."""
-    with page_style(unit + "".join(systems)):
-        figure = new_figure(7, 3.9)
+    with new_figure(7, 3.9) as figure:
         plot = figure.subplots()
         lengths = sorted(
             {s.length for found in systems.values() for r in found for s in r.scores if s.length >= trained}
@@ -242,8 +237,7 @@ def speed() -> str:
     """The ratios of the first table of docs/performance.md, on a logarithmic axis."""
     text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split("## Measure")[0]
     rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) \| ([^|]+) \| [^|]+ \|$", text, re.M)
-    with page_style("speed"):
-        figure = new_figure(9, 4.4)
+    with new_figure(9, 4.4) as figure:
         plot = figure.subplots()
         for line, (_, ratio, against) in enumerate(rows):
             colour = COLOURS[len({row[0].split()[0] for row in rows[: line + 1]}) - 1]
@@ -283,8 +277,7 @@ def fragments() -> str:
         "local": (0.3, 0.3, 5.4, 3.1, "local (windows)", "ALiBi"),
         "periodic": (4.3, 0.3, 5.4, 3.1, "periodic", "RoPE, sinusoidal"),
     }
-    with page_style("fragments"):
-        figure = new_figure(8, 3.9)
+    with new_figure(8, 3.9) as figure:
         plot = figure.subplots()
         for index, (left, low, width, height, name, encodings) in enumerate(boxes.values()):
             box = FancyBboxPatch((left, low), width, height, boxstyle="round,pad=0,rounding_size=0.2", lw=1.6)

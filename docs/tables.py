@@ -16,13 +16,13 @@ from table_parts import RESULTS, markdown
 
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Score, result_files
-from lengthwise.report.result import Result, load
+from lengthwise.report.result import SeedResult, load
 
 
-def runs(recipe: str, system: str, **wanted: object) -> list[Result]:
+def runs(recipe: str, system: str, **wanted: object) -> list[SeedResult]:
     """The results of a system by seed, those with these values in their model, training or task only."""
 
-    def fits(result: Result) -> bool:
+    def fits(result: SeedResult) -> bool:
         parts = [result.experiment[name] for name in ("model", "training", "task", "scheme")]
         return all(any(part.get(key) == value for part in parts) for key, value in wanted.items())
 
@@ -31,23 +31,23 @@ def runs(recipe: str, system: str, **wanted: object) -> list[Result]:
     return sorted(found, key=lambda result: result.seed)
 
 
-def score(result: Result, length: int, **axes: int) -> Score | None:
+def score(result: SeedResult, length: int, **axes: int) -> Score | None:
     """The score at a length and axes, if it was measured."""
     return next((s for s in result.scores if s.length == length and dict(s.axes) == axes), None)
 
 
-def seeds(results: Sequence[Result], length: int, metric: str = "exact_match", digits: int = 3, **axes: int) -> str:
+def seeds(results: Sequence[SeedResult], length: int, metric: str = "exact_match", digits: int = 3, **axes: int) -> str:
     """The share of right strings of each seed; a dash where a seed was not measured."""
     found = [score(result, length, **axes) for result in results]
     return " ".join(f"{s.correct[metric] / s.n:.{digits}f}" if s else "–" for s in found)
 
 
-def fitted(results: Sequence[Result]) -> str:
+def fitted(results: Sequence[SeedResult]) -> str:
     """How many seeds fitted."""
     return f"{sum(result.fitted for result in results)} of {len(results)}"
 
 
-def inside(results: Sequence[Result]) -> str:
+def inside(results: Sequence[SeedResult]) -> str:
     """Each seed's share in distribution."""
     return " ".join(f"{result.in_distribution.rate():.3f}" for result in results)
 
@@ -152,7 +152,7 @@ def share_interval(count: int, n: int, level: float = 0.95) -> tuple[float, floa
     return lowest, highest
 
 
-def _oracle(results: Sequence[Result]) -> str:
+def _oracle(results: Sequence[SeedResult]) -> str:
     rows = []
     for chains, name in ((4, "4 chains"), (1, "one chain")):
         found = [score(result, 400, chains=chains, depth=400 // chains) for result in results]

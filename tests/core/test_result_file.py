@@ -14,7 +14,7 @@ from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import check_seal, checked, each_once, sealed
 from lengthwise.experiments.recipes.huang_table import build_table
 from lengthwise.report.page import findings
-from lengthwise.report.result import Result
+from lengthwise.report.result import SeedResult
 from lengthwise.report.summary import summarize
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +60,7 @@ def test_one_change_anywhere() -> None:
             refused.append(str(error))
             continue
         accepted += 1
-        (summary,) = summarize([Result.of(changed)])
+        (summary,) = summarize([SeedResult.of(changed)])
         findings([summary])
         assert summary.max_length >= 1
     assert len(refused) > 300

@@ -24,7 +24,7 @@ from lengthwise.report.comparison.page import comparison_page
 from lengthwise.report.influence.influence_result import InfluenceResult
 from lengthwise.report.influence.token_view import token_view
 from lengthwise.report.page import read_report, render
-from lengthwise.report.result import Result
+from lengthwise.report.result import SeedResult
 from lengthwise.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,7 @@ def own_task() -> str:
     task = TASKS.build(f"{ROOT / 'examples' / 'my_task.py'}:EverySecond")
     config = {**experiment(), "task": {"name": "/somewhere/else/my_task.py:EverySecond"}}
     values = {**result(recipe="EverySecond", config=config), "task": to_store(task, (8, 16, 40)).to_json()}
-    return render([Result.of(values)])
+    return render([SeedResult.of(values)])
 
 
 def verification() -> str:
@@ -101,7 +101,7 @@ def influence(**values: Any) -> InfluenceResult:
 
 def many_panels() -> str:
     scores = [score(n, 100, axes={"chains": c, "depth": n // c}) for n in (8, 16, 400) for c in (1, 4)]
-    return render([Result.of(result(f"system {i} of a crowd", scores=scores)) for i in range(9)])
+    return render([SeedResult.of(result(f"system {i} of a crowd", scores=scores)) for i in range(9)])
 
 
 PAGES: dict[str, Callable[[Path], str]] = {

@@ -21,7 +21,7 @@ from lengthwise.report.figures.accuracy_figure import draw_accuracy
 from lengthwise.report.figures.agreement_figure import draw_agreement
 from lengthwise.report.figures.dependency_figure import draw_dependencies
 from lengthwise.report.figures.drawing import Drawing
-from lengthwise.report.figures.style import COLOURS, NARROW, WIDE, page_style
+from lengthwise.report.figures.style import COLOURS, NARROW, WIDE
 from lengthwise.report.figures.svg import new_figure
 from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
 from lengthwise.report.influence.influence_result import InfluenceResult
@@ -29,7 +29,7 @@ from lengthwise.report.influence.mask_figure import draw_masks, draw_spans
 from lengthwise.report.page import read_report, render
 from lengthwise.report.panels import panels
 from lengthwise.report.pictures import Picture, write_pictures
-from lengthwise.report.result import Result
+from lengthwise.report.result import SeedResult
 from lengthwise.report.summary import summarize
 from lengthwise.tasks import TASKS
 
@@ -39,26 +39,26 @@ LEAST = {WIDE: 7.7, NARROW: 6.7}
 """Points that are at least 9 CSS pixels where the page shows this version: at 844 and at 350 pixels of width."""
 
 
-def mixed_results() -> list[Result]:
+def mixed_results() -> list[SeedResult]:
     predicted = [score(n, r, exact_match_ids=r, oracle_ids=200) for n, r in ((8, 200), (16, 190), (40, 150))]
     values = [
         *[result("PPC", seed, scores=predicted, config=experiment("predictive-coupling")) for seed in range(3)],
         result("shift", 0, scores=[score(8, 200), score(16, 90), score(40, 0)], config=experiment("sequential")),
         result("RoPE", 0, fitted=False, scores=[score(8, 20)], config=experiment("pose", "rope")),
     ]
-    return [Result.of(value) for value in values]
+    return [SeedResult.of(value) for value in values]
 
 
-def crowd(count: int, name: str = "system {} with a name that needs more than one line") -> list[Result]:
+def crowd(count: int, name: str = "system {} with a name that needs more than one line") -> list[SeedResult]:
     """Many systems with the same curve, on two panels."""
     scores = [score(n, 100, axes={"chains": c, "depth": n // c}) for n in (8, 16, 400) for c in (1, 4)]
-    return [Result.of(result(name.format(i), scores=scores, recipe="variable-assignment")) for i in range(count)]
+    return [SeedResult.of(result(name.format(i), scores=scores, recipe="variable-assignment")) for i in range(count)]
 
 
 HOSTILE = [r"$\foo$", "a\x0b\x00b\n\nc", "x" * 400, "</title><b>&amp;", "名前", "{", "", "\u202eabc"]
 
 
-def accuracy(results: list[Result], width: float) -> Drawing:
+def accuracy(results: list[SeedResult], width: float) -> Drawing:
     drawn = draw_accuracy(summarize(results), width)
     assert drawn is not None
     return drawn
@@ -80,7 +80,7 @@ def test_accuracy_names_every_system_at_its_line(width: float, count: int) -> No
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_many_panels_are_small_and_share_a_legend(width: float) -> None:
     scores = [score(n, 100, axes={"k": k, "min_ones": k % 2 * 11}) for n in (10, 20, 500) for k in range(25)]
-    results = [Result.of(result(f"system {i} of many", scores=scores, recipe="many")) for i in range(16)]
+    results = [SeedResult.of(result(f"system {i} of many", scores=scores, recipe="many")) for i in range(16)]
     figure = accuracy(results, width)
     assert problems(figure.svg(), LEAST[width]) == []
     assert len(figure.axes) >= 25
@@ -96,7 +96,7 @@ def test_a_figure_says_which_seeds_it_does_not_draw(width: float, panels: int) -
     given = (("one of three", 0, True), ("one of three", 1, False), ("one of three", 2, False), ("whole", 0, True))
     results = [result(name, seed, fitted=fitted, scores=scores) for name, seed, fitted in given]
     lost = [result(f"system {i} that never fitted at all", fitted=False, scores=scores[:1]) for i in range(5)]
-    figure = accuracy([Result.of(values) for values in (*results, *lost)], width)
+    figure = accuracy([SeedResult.of(values) for values in (*results, *lost)], width)
     assert problems(figure.svg(), LEAST[width]) == []
     written = " ".join("".join(ElementTree.fromstring(figure.svg()).itertext()).split())
     assert "fitted: 1 of 3" in written
@@ -122,15 +122,15 @@ def test_accuracy_lines_are_the_medians(width: float) -> None:
 
 def test_a_crowded_panel_is_split_by_the_first_part_of_the_names() -> None:
     names = [f"task {i % 3}, system {i}" for i in range(9)]
-    found = panels(summarize([Result.of(result(name)) for name in names]))
+    found = panels(summarize([SeedResult.of(result(name)) for name in names]))
     assert [panel.title for panel in found] == ["task 0", "task 1", "task 2"]
     assert [len(panel.cells) for panel in found] == [3, 3, 3]
-    assert len(panels(summarize([Result.of(result(name)) for name in names[:8]]))) == 1
+    assert len(panels(summarize([SeedResult.of(result(name)) for name in names[:8]]))) == 1
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_text(name: str, tmp_path: Path) -> None:
-    results = [Result.of(result(name, recipe=name)), Result.of(result("b", recipe=name))]
+    results = [SeedResult.of(result(name, recipe=name)), SeedResult.of(result("b", recipe=name))]
     figure = accuracy(results, WIDE)
     ElementTree.fromstring(figure.svg())
     assert problems(figure.svg(), LEAST[WIDE]) == []
@@ -143,8 +143,8 @@ def test_hostile_names_are_text(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", [0, 1])
 def test_a_test_at_length_0_is_drawn(length: int) -> None:
-    results = [Result.of(result(scores=[score(length, 10), score(100, 10)])),
-               Result.of(result("alone", scores=[score(length, 10)], config=experiment("sequential")))]  # fmt: skip
+    results = [SeedResult.of(result(scores=[score(length, 10), score(100, 10)])),
+               SeedResult.of(result("alone", scores=[score(length, 10)], config=experiment("sequential")))]  # fmt: skip
     assert problems(accuracy(results, WIDE).svg(), LEAST[WIDE]) == []
     assert problems(accuracy(results[1:], WIDE).svg(), LEAST[WIDE]) == []
     assert "At the longest test of each system" in render(results)
@@ -202,8 +202,7 @@ def test_agreement_fits_and_draws_ours_and_the_published_numbers(width: float) -
 
 
 def test_too_small_cut_and_overlapping_texts_are_found() -> None:
-    with page_style("a"):
-        figure = new_figure(3, 2)
+    with new_figure(3, 2) as figure:
         for x, y, size, text in ((0.5, 0.5, 9, "one"), (0.51, 0.5, 9, "two"), (0.9, 0.9, 9, "cut off"), (0, 0, 4, "s")):
             figure.text(x, y, text, fontsize=size)
     assert problems(figure.svg(), 7) == ["'s' has 4.0 points", "'cut off' leaves the figure", "'one' and 'two' overlap"]

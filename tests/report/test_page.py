@@ -17,7 +17,7 @@ from made_up import experiment, result, score
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.report.findings import findings
 from lengthwise.report.page import read_report, render, write_report
-from lengthwise.report.result import Result
+from lengthwise.report.result import SeedResult
 from lengthwise.report.summary import summarize
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -48,7 +48,7 @@ class Checker(HTMLParser):
 
 
 def page(*results: dict[str, Any]) -> tuple[str, Checker]:
-    html = render([Result.of(values) for values in results])
+    html = render([SeedResult.of(values) for values in results])
     checker = Checker()
     checker.feed(html)
     assert checker.open == []
@@ -136,7 +136,7 @@ def test_an_unfitted_system_shows_no_long_numbers() -> None:
 
 
 def test_the_same_results_give_the_same_page() -> None:
-    results = [Result.of(result(seed=seed)) for seed in range(2)]
+    results = [SeedResult.of(result(seed=seed)) for seed in range(2)]
     assert render(results) == render(results)
 
 
@@ -175,7 +175,7 @@ def test_the_page_is_written_whole_and_counts_its_results(tmp_path: Path) -> Non
 
 def test_findings_name_every_system_once() -> None:
     results = [result("one"), result("two", config=experiment("sequential")), result("three", fitted=False)]
-    (finding,) = findings(summarize(map(Result.of, results)))
+    (finding,) = findings(summarize(map(SeedResult.of, results)))
     names = [name for group in finding.groups for name in group.names]
     assert sorted(names) == ["one", "three", "two"]
     assert [group.words for group in finding.groups][-1].startswith("not fitted")

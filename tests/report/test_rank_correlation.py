@@ -12,7 +12,7 @@ from made_up import experiment, result, score
 
 from lengthwise.report.page import render
 from lengthwise.report.rank_correlation import interval, main, rank_correlations
-from lengthwise.report.result import Result
+from lengthwise.report.result import SeedResult
 from lengthwise.report.summary import summarize
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.sparse_parity import SparseParity
@@ -37,7 +37,7 @@ def test_one_bad_seed_of_three_is_an_interval_that_reaches_none() -> None:
     assert high == 0
 
 
-def made_up(system: str, k_max: int, rates: dict[int, int], seed: int = 0, **options: Any) -> Result:
+def made_up(system: str, k_max: int, rates: dict[int, int], seed: int = 0, **options: Any) -> SeedResult:
     """Accuracies in percent by k, on balanced numbers of ones at length 50 and 100; other tests are all wrong."""
     config = experiment(scheme="sequential", encoding="nope", task="sparse-parity")
     task = SparseParity(k_max=k_max, k_test=tuple(rates), balanced=options.pop("balanced", True))
@@ -49,7 +49,7 @@ def made_up(system: str, k_max: int, rates: dict[int, int], seed: int = 0, **opt
             right = 200 if length == 50 else 2 * rate
             scores += [score(length, 0, axes={"k": k}), score(length, right, axes={"k": k, "min_ones": 0})]
     scores = scores if options.get("fitted", True) else []
-    return Result.of(result(system, seed, scores=scores, config=config, recipe="sparse-parity", **options))
+    return SeedResult.of(result(system, seed, scores=scores, config=config, recipe="sparse-parity", **options))
 
 
 def test_only_balanced_tests_up_to_k_train_take_part() -> None:

@@ -11,23 +11,25 @@ from text_boxes import problems
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.report.figures.sparse_parity_figure import sparse_parity_figure
-from lengthwise.report.result import Result
+from lengthwise.report.result import SeedResult
 from lengthwise.report.summary import SystemSummary, summarize
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.sparse_parity import SparseParity
 
 
-def made_up(k_max: int, span: int | None, fitted: bool, balanced: bool = True, **parts: str) -> list[Result]:
+def made_up(k_max: int, span: int | None, fitted: bool, balanced: bool = True, **parts: str) -> list[SeedResult]:
     config: dict[str, Any] = experiment("sequential", parts.get("encoding", "nope"), "sparse-parity")
     config["task"] = TASKS.describe(SparseParity(k_max=k_max, k_test=(2, 8), span=span, balanced=balanced))
     scores = [score(n, 190, axes={"k": k, "min_ones": 0}) for n in (50, 100) for k in (2, 8)]
     return [
-        Result.of(result(f"{k_max} {span}", seed, fitted=fitted, scores=scores, config=config, recipe="sparse-parity"))
+        SeedResult.of(
+            result(f"{k_max} {span}", seed, fitted=fitted, scores=scores, config=config, recipe="sparse-parity")
+        )
         for seed in range(2)
     ]
 
 
-def drawn(*groups: list[Result]) -> list[SystemSummary]:
+def drawn(*groups: list[SeedResult]) -> list[SystemSummary]:
     return summarize([one for group in groups for one in group])
 
 

@@ -10,7 +10,7 @@ import pytest
 from made_up import experiment, result, score
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.report.result import Result, load
+from lengthwise.report.result import SeedResult, load
 from lengthwise.report.summary import differing_settings, panel_axes, summarize
 
 
@@ -21,7 +21,7 @@ def test_medians_are_over_fitted_seeds_only() -> None:
         result(seed=2, scores=[score(40, 140)]),
         result(seed=3, fitted=False, scores=[score(40, 0)]),
     ]
-    (summary,) = summarize(map(Result.of, results))
+    (summary,) = summarize(map(SeedResult.of, results))
     assert (len(summary.fitted), len(summary.results)) == (3, 4)
     (cell,) = summary.cells
     estimate = cell.estimate()
@@ -32,7 +32,7 @@ def test_medians_are_over_fitted_seeds_only() -> None:
 
 
 def test_nothing_fitted_gives_no_cells() -> None:
-    (summary,) = summarize([Result.of(result(fitted=False))])
+    (summary,) = summarize([SeedResult.of(result(fitted=False))])
     assert summary.cells == ()
     assert summary.in_distribution.median == pytest.approx(0.3)
 
@@ -40,7 +40,7 @@ def test_nothing_fitted_gives_no_cells() -> None:
 def test_two_configurations_of_one_name_are_told_apart() -> None:
     other = copy.deepcopy(experiment())
     other["training"]["steps"] = 77
-    summaries = summarize([Result.of(result()), Result.of(result(config=other))])
+    summaries = summarize([SeedResult.of(result()), SeedResult.of(result(config=other))])
     assert [summary.label for summary in summaries] == ["coupled (steps=1000)", "coupled (steps=77)"]
     assert {summary.name for summary in summaries} == {"coupled"}, "the name alone is that of a system by itself"
     assert differing_settings(summaries) == [{"key": "training.steps", "values": [1000, 77]}]
@@ -50,18 +50,18 @@ def test_configurations_are_told_apart_by_as_few_settings_as_possible() -> None:
     wide, long = copy.deepcopy(experiment()), copy.deepcopy(experiment())
     wide["model"]["width"], wide["training"]["steps"], wide["evaluation"]["samples"] = 512, 77, 9
     long["training"]["steps"], long["evaluation"]["samples"] = 78, 9
-    both = summarize([Result.of(result()), Result.of(result(config=wide))])
+    both = summarize([SeedResult.of(result()), SeedResult.of(result(config=wide))])
     assert [summary.label for summary in both][1] == "coupled (width=512)"
-    three = summarize([Result.of(result()), Result.of(result(config=wide)), Result.of(result(config=long))])
+    three = summarize([SeedResult.of(result()), SeedResult.of(result(config=wide)), SeedResult.of(result(config=long))])
     assert [summary.label for summary in three][1:] == ["coupled (steps=77)", "coupled (steps=78)"]
 
 
 def test_an_axis_that_follows_from_the_others_makes_no_panel() -> None:
     both = [score(n, 1, axes={"chains": c, "depth": n // c}) for n in (8, 40) for c in (1, 4)]
-    (summary,) = summarize([Result.of(result(scores=both))])
+    (summary,) = summarize([SeedResult.of(result(scores=both))])
     assert panel_axes(summary.cells) == ("chains",)
     alone = [score(n, 1, axes={"chains": 4, "depth": n // 4}) for n in (8, 40)]
-    (summary,) = summarize([Result.of(result(scores=alone))])
+    (summary,) = summarize([SeedResult.of(result(scores=alone))])
     assert panel_axes(summary.cells) == ()
 
 
@@ -70,7 +70,7 @@ def test_a_result_without_a_needed_key_is_refused(key: str) -> None:
     values = result()
     del values[key]
     with pytest.raises(LengthwiseError, match=r"x\.json is damaged"):
-        Result.of(values, where="x.json")
+        SeedResult.of(values, where="x.json")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_result_without_a_needed_key_is_refused(key: str) -> None:
 def test_impossible_counts_are_refused(change: dict) -> None:
     values = result(scores=[{**score(8, 10), **change}])
     with pytest.raises(LengthwiseError, match="damaged"):
-        Result.of(values)
+        SeedResult.of(values)
 
 
 def test_results_are_found_once_wherever_they_are(tmp_path: Path) -> None:

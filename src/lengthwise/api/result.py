@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import Table, Tabular
-from lengthwise.report.result import Result as SeedResult
-from lengthwise.report.result import contents, kind_of, runs
+from lengthwise.report.result import SeedResult, contents, kind_of, runs
 from lengthwise.report.summary import INTERVAL, SystemSummary, axes_text, summarize
 
 if TYPE_CHECKING:

@@ -73,18 +73,9 @@ def list_(as_json: AsJson = False) -> None:
 
     if as_json:
         # Sizes need the parsed programs; the plain list does not, and starts quicker.
-        emit_json(
-            [
-                {
-                    "name": entry.name,
-                    "definition": entry.definition,
-                    "source": entry.source,
-                    "checked_length": entry.checked_length,
-                    **_facts(entry.program),
-                }
-                for entry in library.ENTRIES.values()
-            ]
-        )
+        about = ("name", "definition", "source", "checked_length")
+        entries = library.ENTRIES.values()
+        emit_json([{name: getattr(entry, name) for name in about} | _facts(entry.program) for entry in entries])
         return
     from rich.table import Table
     from rich.text import Text
@@ -168,11 +159,5 @@ def _facts(program: Program) -> dict[str, Any]:
     return {
         "alphabet": list(program.alphabet),
         "kind": "next token" if program.is_next_token else "acceptance",
-        "fragment": program.fragment,
-        "window": program.window,
-        "period": program.period,
-        "depth": program.depth,
-        "size": program.size,
-        "bos": program.bos,
-        "eos": program.eos,
+        **{name: getattr(program, name) for name in ("fragment", "window", "period", "depth", "size", "bos", "eos")},
     }

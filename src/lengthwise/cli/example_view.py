@@ -64,7 +64,8 @@ def _strip(console: Console, shown: Example) -> None:
     if any(token.scored for token in tokens):
         rows.append(("scored", [_mark(token) for token in tokens], False))
     widths = [max(len(cells[t]) for _, cells, _ in rows) + 2 for t in range(len(tokens))]
-    for start, stop in _chunks(widths, console.width - _LABEL - 1, _first_scored(tokens)):
+    prompt = next((token.position for token in tokens if token.scored), len(tokens))
+    for start, stop in _chunks(widths, console.width - _LABEL - 1, prompt):
         for label, cells, coloured in rows:
             if not any(cells[start:stop]):
                 continue
@@ -85,10 +86,6 @@ def _strip(console: Console, shown: Example) -> None:
         legend.append("· no place")
     console.print(Text("   ".join(legend), style="dim"))
     console.print()
-
-
-def _first_scored(tokens: tuple[Token, ...]) -> int:
-    return next((token.position for token in tokens if token.scored), len(tokens))
 
 
 def _chunks(widths: list[int], room: int, prompt: int) -> list[tuple[int, int]]:

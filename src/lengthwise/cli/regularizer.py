@@ -34,10 +34,7 @@ def regularizer(
 
     table = regularizer_table(_load(model, context))
     if as_json:
-        terms = [
-            {"number": term.number, "name": term.name, "value": _finite(term.value), "where": term.where}
-            for term in table.terms
-        ]
+        terms = [vars(term) | {"value": _finite(term.value)} for term in table.terms]
         emit_json({"terms": terms, "total": _finite(table.total)})
         return
     drawn = plain_table("no.", "term", "value", "where", right=("value",))

@@ -15,7 +15,7 @@ from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Recipe
 from lengthwise.experiments.sweep import Sweep
 from lengthwise.report.chance import common_chance
-from lengthwise.report.result import Result
+from lengthwise.report.result import SeedResult
 from lengthwise.report.statistics import Estimate
 from lengthwise.report.summary import INTERVAL, SystemSummary, axes_text, panel_axes, panel_of
 
@@ -88,7 +88,7 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
     """Per system: fitted seeds, in distribution, and the median of the fitted seeds at each length."""
     recipe = sweep.recipe
     summaries = [
-        SystemSummary(recipe.name, job.name, tuple(Result.of(result.to_json()) for result in results))
+        SystemSummary(recipe.name, job.name, tuple(SeedResult.of(result.to_json()) for result in results))
         for job, results in zip(recipe.jobs, sweep.results, strict=True)
     ]
     trained = sorted({f"1–{s.max_length}" if s.max_length > 1 else "1" for s in summaries})

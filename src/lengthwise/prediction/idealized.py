@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -201,14 +202,8 @@ def learn(
 
 def _settled_from(choices: Sequence[LearnedTransformer]) -> int | None:
     """The smallest n such that neither T_n nor any later one errs; None if the last errs or is a memorizer."""
-    if choices[-1].errors or choices[-1].program is None:
-        return None
-    settled = choices[-1].n
-    for choice in reversed(choices):
-        if choice.errors or choice.program is None:
-            break
-        settled = choice.n
-    return settled
+    right = list(takewhile(lambda choice: not choice.errors and choice.program is not None, reversed(choices)))
+    return right[-1].n if right else None
 
 
 def _long_errors(target: TargetFunction, program: Program, length: int, count: int, seed: int) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from lengthwise.report.influence.influence_result import KIND, InfluenceResult
 from lengthwise.report.panels import Panel, panels
 from lengthwise.report.pictures import Picture, write_pictures
 from lengthwise.report.rank_correlation import RankCorrelation, rank_correlations
-from lengthwise.report.result import Result, contents, kind_of, runs
+from lengthwise.report.result import SeedResult, contents, kind_of, runs
 from lengthwise.report.study_section import StudySection, study_section
 from lengthwise.report.summary import INTERVAL, Cell, SystemSummary, differing_settings, summarize
 from lengthwise.report.task_section import TaskSection, task_sections
@@ -56,13 +56,13 @@ class Section:
 class ResultsPage:
     """All sections of a page."""
 
-    results: tuple[Result, ...]
+    results: tuple[SeedResult, ...]
     sections: tuple[Section, ...]
     influences: tuple[InfluenceSection, ...]
     studies: tuple[StudySection, ...] = ()
 
     @classmethod
-    def of(cls, results: Sequence[Result], influences: Sequence[InfluenceResult] = ()) -> ResultsPage:
+    def of(cls, results: Sequence[SeedResult], influences: Sequence[InfluenceResult] = ()) -> ResultsPage:
         """The report of these results, with a section per recipe and per measurement of influential tokens."""
         systems = summarize(results)
         recipes = list(dict.fromkeys(system.recipe for system in systems))
@@ -137,7 +137,7 @@ def write_report(folders: Sequence[Path], target: Path, figures: Path | None = N
     return report.files
 
 
-def render(results: Sequence[Result], influences: Sequence[InfluenceResult] = ()) -> str:
+def render(results: Sequence[SeedResult], influences: Sequence[InfluenceResult] = ()) -> str:
     """The page of these results as HTML text."""
     return ResultsPage.of(results, influences).html()
 

@@ -14,7 +14,7 @@ from lengthwise.core.result_file import RunResult, check_seal, each_once, result
 from lengthwise.prediction.shown_task.stored_task import StoredTask, stored_task
 
 
-class Result(RunResult):
+class SeedResult(RunResult):
     """One system trained with one seed; ``stored`` is what the file says of a task of the user's own."""
 
     stored: Annotated[StoredTask | None, Field(exclude=True)] = None
@@ -26,7 +26,7 @@ class Result(RunResult):
         return result if task is None else result.model_copy(update={"stored": stored_task(task, where)})
 
 
-def load(folders: Iterable[Path]) -> list[Result]:
+def load(folders: Iterable[Path]) -> list[SeedResult]:
     """The results of training runs in and under ``folders``, each run once.
 
     Raises `LengthwiseError` if no result file exists, one is damaged, or two of the same run differ.
@@ -34,10 +34,10 @@ def load(folders: Iterable[Path]) -> list[Result]:
     return runs((path, values) for path, values in contents(folders) if kind_of(values) is None)
 
 
-def runs(files: Iterable[tuple[Path, Any]]) -> list[Result]:
+def runs(files: Iterable[tuple[Path, Any]]) -> list[SeedResult]:
     """The results of training runs in these files, each run once; raises `LengthwiseError` as `load` does."""
     files = list(files)
-    read = {path: Result.of(values, f"result file {path}") for path, values in files}
+    read = {path: SeedResult.of(values, f"result file {path}") for path, values in files}
     return [read[path] for path, _ in each_once(files)]
 
 

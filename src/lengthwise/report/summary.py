@@ -12,7 +12,7 @@ from typing import Any
 from lengthwise.core.config import canonical_json
 from lengthwise.core.result_file import Axes, Score
 from lengthwise.prediction.shown_task.stored_task import StoredTask
-from lengthwise.report.result import Result
+from lengthwise.report.result import SeedResult
 from lengthwise.report.statistics import Estimate, estimate
 
 INTERVAL = (
@@ -55,7 +55,7 @@ class SystemSummary:
 
     recipe: str
     name: str
-    results: tuple[Result, ...]
+    results: tuple[SeedResult, ...]
     settings: str = ""
 
     @property
@@ -79,7 +79,7 @@ class SystemSummary:
         return self.results[0].max_length
 
     @property
-    def fitted(self) -> tuple[Result, ...]:
+    def fitted(self) -> tuple[SeedResult, ...]:
         """The results of the seeds that fitted in distribution."""
         return tuple(result for result in self.results if result.fitted)
 
@@ -101,7 +101,7 @@ class SystemSummary:
         return self._cells(self.fitted)
 
     @staticmethod
-    def _cells(results: Sequence[Result]) -> tuple[Cell, ...]:
+    def _cells(results: Sequence[SeedResult]) -> tuple[Cell, ...]:
         cells: dict[tuple[int, Axes], list[Score]] = {}
         for result in results:
             for score in result.scores:
@@ -109,12 +109,12 @@ class SystemSummary:
         return tuple(Cell(length, axes, tuple(scores)) for (length, axes), scores in cells.items())
 
 
-def summarize(results: Iterable[Result]) -> list[SystemSummary]:
+def summarize(results: Iterable[SeedResult]) -> list[SystemSummary]:
     """Group results by recipe, system and configuration.
 
     Where a system has several configurations, ``settings`` has those that differ.
     """
-    groups: dict[tuple[str, str, str], list[Result]] = {}
+    groups: dict[tuple[str, str, str], list[SeedResult]] = {}
     for result in results:
         groups.setdefault((result.recipe, result.system, canonical_json(result.experiment)), []).append(result)
     names = Counter((recipe, system) for recipe, system, _ in groups)
@@ -162,16 +162,15 @@ def panel_axes(cells: Iterable[Cell]) -> tuple[str, ...]:
     For 4 chains of n/4 lines and one chain of n lines this is ``("chains",)``, which determines the depth.
     """
     layouts = {(cell.length, cell.axes) for cell in cells}
-    names = sorted({name for _, axes in layouts for name, _ in axes}, key=lambda name: _distinct(layouts, name))
+    names = sorted(
+        {name for _, axes in layouts for name, _ in axes},
+        key=lambda name: (len({dict(axes).get(name) for _, axes in layouts}), name),
+    )
     for count in range(len(names) + 1):
         for some in combinations(names, count):
             if len({(length, panel_of(axes, some)) for length, axes in layouts}) == len(layouts):
                 return some
     return tuple(names)
-
-
-def _distinct(layouts: Iterable[tuple[int, Axes]], name: str) -> tuple[int, str]:
-    return len({dict(axes).get(name) for _, axes in layouts}), name
 
 
 def panel_of(axes: Axes, keys: Sequence[str]) -> Axes:

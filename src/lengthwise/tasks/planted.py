@@ -118,12 +118,9 @@ class PlantedCorrelation(Task):
         given = seq.givens(tokens.T, place=is_marked.T.astype(np.int64))
         seq.given(self.vocab[QUERY], place=1)
         parents: list[Any] = [sample.relevant[:, i] + given[0] for i in self._decisive]
-        selectors = [] if self._fixed(layout.length) else given
+        # Where all tokens are marked, content chooses nothing.
+        selectors = [] if layout.length == self.k else given
         seq.predicted(sample.labels + len(SPECIALS), place=1, parents=parents, selectors=selectors)
-
-    def _fixed(self, length: int) -> bool:
-        """Whether the marked tokens can stand in one way only, so that content chooses nothing."""
-        return length == self.k
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         """Read the marked tokens and apply g* in plain Python."""

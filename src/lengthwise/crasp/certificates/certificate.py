@@ -8,7 +8,7 @@ its right quotient by that letter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
@@ -18,8 +18,9 @@ from lengthwise.crasp.decide.potential import Edge, Refinement
 from lengthwise.crasp.decide.product import Component, ProductNode, components
 from lengthwise.crasp.decide.stable_local_test import LocalSystem
 from lengthwise.languages.automata.automaton import Dfa, Word
-from lengthwise.languages.automata.minimize import access_words, distinguishing_word, minimize, trace_back
+from lengthwise.languages.automata.minimize import access_words, distinguishing_word, minimize
 from lengthwise.languages.automata.monoid import TransitionSemigroup
+from lengthwise.languages.automata.search import Search, trace_back
 
 Certificate = dict[str, Any]
 MOST_NODES = 2_000_000
@@ -253,16 +254,14 @@ def _distinguish(dfa: Dfa, first: int, second: int) -> Word:
 
 def _access(dfa: Dfa, goals: tuple[ProductNode, ProductNode], window: int, period: int) -> list[Word]:
     """Shortest words that lead to two nodes of the product graph."""
-    start = ProductNode(0, (), 0)
-    parents: dict[ProductNode, tuple[ProductNode, int] | None] = {start: None}
-    queue = [start]
-    for node in queue:
-        if all(goal in parents for goal in goals):
-            break
+
+    def successors(node: ProductNode) -> Iterator[ProductNode]:
         for symbol, target in enumerate(dfa.delta[node.state]):
             seen = (*node.window, symbol)[-(window - 1) :] if window > 1 else ()
-            following = ProductNode(target, seen, (node.phase + 1) % period)
-            if following not in parents:
-                parents[following] = (node, symbol)
-                queue.append(following)
-    return [trace_back(parents, goal) for goal in goals]
+            yield ProductNode(target, seen, (node.phase + 1) % period)
+
+    search = Search(ProductNode(0, (), 0), successors)
+    for _ in search:
+        if all(goal in search.parents for goal in goals):
+            break
+    return [search.word(goal) for goal in goals]

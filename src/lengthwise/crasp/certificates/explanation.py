@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.crasp.certificates.certificate import Certificate, certificate
 from lengthwise.crasp.decide.decision import Decision
+from lengthwise.languages.automata.search import Search
 
 MAX_STATES = 40  # the size of a certificate grows with the cube of the number of states
 MAX_SEARCH = 20_000  # (state, counts) pairs visited in search of access words with equal letter counts
@@ -113,22 +114,19 @@ def access_with_equal_counts(certificate: dict[str, Any]) -> tuple[tuple[str, ..
     require(certificate["answer"] == "no", "only a 'no' has a pair of states")
     alphabet, delta = certificate["automaton"]["alphabet"], certificate["automaton"]["delta"]
     goals = [certificate["nodes"][node][0] for node in certificate["pair"]]
-    start = (0, (0,) * len(alphabet))
-    words: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {start: ()}
-    queue = [start]
-    for node in queue:
+
+    def successors(node: tuple[int, tuple[int, ...]]) -> Iterator[tuple[int, tuple[int, ...]]]:
         state, counts = node
-        partner = (goals[1 - goals.index(state)], counts) if state in goals else None
-        if partner in words:
-            found = {state: words[node], partner[0]: words[partner]}
-            return _symbols(found[goals[0]], alphabet), _symbols(found[goals[1]], alphabet)
-        if len(words) > MAX_SEARCH:
-            break
         for symbol, target in enumerate(delta[state]):
-            following = (target, (*counts[:symbol], counts[symbol] + 1, *counts[symbol + 1 :]))
-            if following not in words:
-                words[following] = (*words[node], symbol)
-                queue.append(following)
+            yield target, (*counts[:symbol], counts[symbol] + 1, *counts[symbol + 1 :])
+
+    search = Search((0, (0,) * len(alphabet)), successors)
+    for state, counts in search:
+        if state in goals and (goals[1 - goals.index(state)], counts) in search.parents:
+            first, second = (search.word((goal, counts)) for goal in goals)
+            return _symbols(first, alphabet), _symbols(second, alphabet)
+        if len(search.parents) > MAX_SEARCH:
+            break
     first, second = certificate["access"]
     return tuple(first), tuple(second)
 

@@ -100,12 +100,12 @@ class _StateBefore:
             if not inside:
                 continue
             entries = {state: self.build.any_of(self.enter[state]) for state in inside if self.enter[state]}
-            candidates = self._alone(inside[0], entries) if len(inside) == 1 else self._crowded(number, entries)
+            if len(inside) == 1:
+                candidates = {state: self._earlier(entries[state]) if state else self.build.top() for state in inside}
+            else:
+                candidates = self._crowded(number, entries)
             result.update(self._until_exit(number, candidates))
         return result
-
-    def _alone(self, state: int, entries: dict[int, Index]) -> dict[int, Index]:
-        return {state: self.build.top() if state == 0 else self._earlier(entries[state])}
 
     def _crowded(self, number: int, entries: dict[int, Index]) -> dict[int, Index]:
         """Conditions for the state before a position, valid until the component has been left."""

@@ -14,6 +14,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp.decide.potential import UNBOUNDED, Edge, Refinement, Work, numbered, refine
 from lengthwise.languages.automata.automaton import Dfa, Word
 from lengthwise.languages.automata.components import strongly_connected
+from lengthwise.languages.automata.search import Search
 
 
 class ProductTooLargeError(LengthwiseError):
@@ -71,21 +72,9 @@ def components(dfa: Dfa, window: int, period: int, *, max_nodes: int) -> Iterato
     crowded = [states for states in members.values() if len(states) > 1]
     if not crowded:
         return
-    phases = _reachable_phases(dfa, period)
+    phases = set(Search((0, 0), lambda node: [(target, (node[1] + 1) % period) for target in dfa.delta[node[0]]]))
     for states in crowded:
         yield from _inside(dfa, frozenset(states), phases, window, period, max_nodes)
-
-
-def _reachable_phases(dfa: Dfa, period: int) -> set[tuple[int, int]]:
-    seen = {(0, 0)}
-    queue = [(0, 0)]
-    for state, phase in queue:
-        following = (phase + 1) % period
-        for target in dfa.delta[state]:
-            if (target, following) not in seen:
-                seen.add((target, following))
-                queue.append((target, following))
-    return seen
 
 
 def _inside(

@@ -7,6 +7,7 @@ that fit into the processor's cache. The tests compare it with ``reference.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def run(program: Program, words: Int[ndarray, "B n"]) -> Bool[ndarray, " B"]:
         raise LengthwiseError("this is a next-token program: it accepts nothing; ask for its next tokens instead")
     accepted = np.empty(len(words), dtype=np.bool_)
     for rows, values, positions in _pieces(program, words, (program.accept,)):
-        accepted[rows] = _full(values[program.accept], len(accepted[rows]), positions)[:, -1]
+        accepted[rows] = np.broadcast_to(values[program.accept], (len(accepted[rows]), positions))[:, -1]
     return accepted
 
 
@@ -79,7 +80,7 @@ def next_tokens(program: Program, words: Int[ndarray, "B n"]) -> Bool[ndarray, "
     allowed = np.zeros((len(words), _positions(program, words), len(columns)), dtype=np.bool_)
     for rows, values, positions in _pieces(program, words, program.outputs):
         for symbol, index in program.next_token:
-            allowed[rows, :, columns[symbol]] = _full(values[index], len(allowed[rows]), positions)
+            allowed[rows, :, columns[symbol]] = np.broadcast_to(values[index], (len(allowed[rows]), positions))
     return allowed
 
 
@@ -90,7 +91,7 @@ def evaluate_all(program: Program, words: Int[ndarray, "B n"]) -> list[ndarray]:
     for rows, values, positions in _pieces(program, words, every):
         height = len(range(*rows.indices(len(words))))
         for index in every:
-            pieces[index].append(_full(values[index], height, positions))
+            pieces[index].append(np.broadcast_to(values[index], (height, positions)))
     return [np.concatenate(piece) for piece in pieces]
 
 
@@ -151,9 +152,9 @@ def _value(
         case op.Not(operand):
             return np.logical_not(values[operand])
         case op.And(operands):
-            return _fold(np.logical_and, [values[index] for index in operands])
+            return reduce(np.logical_and, [values[index] for index in operands])
         case op.Or(operands):
-            return _fold(np.logical_or, [values[index] for index in operands])
+            return reduce(np.logical_or, [values[index] for index in operands])
         case op.Compare(left, relation, right):
             compared = _RELATIONS[relation](values[left], values[right])
             return np.broadcast_to(compared, (1, words.shape[1])) if compared.shape == (1, 1) else compared
@@ -173,13 +174,6 @@ def _value(
             return np.maximum(values[left], values[right])
         case _:
             raise TypeError(f"unknown operation {operation!r}")
-
-
-def _fold(connective: np.ufunc, operands: list[ndarray]) -> ndarray:
-    result = connective(operands[0], operands[1])
-    for operand in operands[2:]:
-        result = connective(result, operand)
-    return result
 
 
 def _count_nearby(held: Bool[ndarray, "R P"], differences: tuple[int, ...], dtype: Any) -> ndarray:
@@ -231,7 +225,3 @@ def _with_marks(program: Program, words: Int[ndarray, "R n"]) -> Int[ndarray, "R
     if program.eos:
         marked[:, -1] = program.symbols.index(EOS)
     return marked
-
-
-def _full(values: ndarray, rows: int, positions: int) -> ndarray:
-    return np.broadcast_to(values, (rows, positions))

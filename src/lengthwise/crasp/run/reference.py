@@ -5,6 +5,7 @@ It shares no code with the vectorized interpreter and is its oracle in the tests
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ from lengthwise.crasp.program import operations as op
 from lengthwise.crasp.program.program import Program
 
 Value = bool | int
+_RELATIONS = {"<=": operator.le, "<": operator.lt, "=": operator.eq, ">=": operator.ge, ">": operator.gt}
 
 
 class Stepper:
@@ -47,7 +49,7 @@ class Stepper:
         if isinstance(operation, op.Or):
             return any(now[operand] for operand in operation.disjuncts)
         if isinstance(operation, op.Compare):
-            return _compare(now[operation.left], operation.relation, now[operation.right])
+            return _RELATIONS[operation.relation](now[operation.left], now[operation.right])
         if isinstance(operation, op.Count):
             if operation.differences is None:
                 self._running[index] += bool(now[operation.operand])
@@ -86,13 +88,3 @@ def accepts(program: Program, word: Sequence[str]) -> bool:
     """Whether the word is accepted."""
     require(program.accept is not None, "this is a next-token program: it accepts nothing")
     return bool(evaluate(program, word)[program.accept][-1])  # type: ignore[index]
-
-
-def _compare(left: int, relation: op.Relation, right: int) -> bool:
-    if relation == "<=":
-        return left <= right
-    if relation == "<":
-        return left < right
-    if relation == "=":
-        return left == right
-    return left >= right if relation == ">=" else left > right

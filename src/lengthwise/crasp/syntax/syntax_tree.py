@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, shortened
 
 if TYPE_CHECKING:
     from lark import Lark, Tree
@@ -51,7 +51,7 @@ def syntax_tree(text: str) -> Tree:
         return _lark().parse(text)
     except UnexpectedToken as error:
         ended = error.token.type == "$END"
-        found = "the end of the program" if ended else repr(_short(str(error.token)))
+        found = "the end of the program" if ended else repr(shortened(str(error.token), 30))
         line, column = _end_of(text) if ended else (error.line, error.column)
         wanted = _expected(set(error.accepts or error.expected))
         raise CraspSyntaxError(f"expected {wanted}, found {found}", text, line, column) from None
@@ -90,7 +90,3 @@ def _spelled(terminal: str) -> str:
 def _end_of(text: str) -> tuple[int, int]:
     lines = text.rstrip().split("\n")
     return len(lines), len(lines[-1]) + 1
-
-
-def _short(token: str) -> str:
-    return token if len(token) <= 30 else token[:29] + "…"

@@ -88,12 +88,7 @@ def measure(
 
 def describe(model: LanguageModel) -> dict[str, Any]:
     """Name and sizes of a model as JSON values."""
-    return {
-        "name": model.name,
-        "parameters": model.parameters,
-        "max_length": model.max_length,
-        "vocab_size": model.vocab_size,
-    }
+    return {name: getattr(model, name) for name in ("name", "parameters", "max_length", "vocab_size")}
 
 
 def check_fits(model: LanguageModel, windows: Windows, config: MeasureConfig, role: str = "model") -> None:

@@ -35,6 +35,8 @@ from lengthwise.models.device import chosen_device
 SUITED = "use a causal model with full attention and position ids, such as GPT-2, Llama or GPT-NeoX"
 TOLERANCE = 1e-3
 """Largest difference of masked and compact losses that rounding explains, relative to a loss of at least 1 nat."""
+LENGTHS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length")
+"""Under which names configurations say how many positions a model has."""
 PROBED = 16
 """Tokens of the windows that loading tests."""
 
@@ -225,14 +227,8 @@ class HuggingFaceModel:
 
 def _max_length(name: str, settings: Any, given: int | None) -> int:
     if given is None:
-        given = next(
-            (
-                value
-                for key in ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length")
-                if isinstance(value := getattr(settings, key, None), int) and value > 0
-            ),
-            None,
-        )
+        stated = (getattr(settings, key, None) for key in LENGTHS)
+        given = next((value for value in stated if isinstance(value, int) and value > 0), None)
     require(given is not None, f"model {name} states no maximum length; say how many tokens it takes, --max-length N")
     window = getattr(settings, "sliding_window", None)
     assert given is not None

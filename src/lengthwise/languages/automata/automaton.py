@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -117,16 +117,14 @@ class Dfa:
 
     def complement(self) -> Dfa:
         """The words over the alphabet that are not in the language."""
-        return Dfa(self.alphabet, self.delta, tuple(not flag for flag in self.accepting))
+        return replace(self, accepting=tuple(not flag for flag in self.accepting))
 
     def live_nonmembers(self) -> Dfa:
         """The words outside the language that are prefixes of words in it."""
-        return Dfa(
-            self.alphabet,
-            self.delta,
-            tuple(on and not flag for on, flag in zip(self.live, self.accepting, strict=True)),
+        return replace(
+            self, accepting=tuple(on and not flag for on, flag in zip(self.live, self.accepting, strict=True))
         )
 
     def right_quotient(self, symbol: int) -> Dfa:
         """The words w with ``w · symbol`` in the language (same transitions; not minimal)."""
-        return Dfa(self.alphabet, self.delta, tuple(self.accepting[row[symbol]] for row in self.delta))
+        return replace(self, accepting=tuple(self.accepting[row[symbol]] for row in self.delta))

@@ -2,77 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from lengthwise.languages.automata.automaton import Dfa, Word
-
-Node = TypeVar("Node", bound=Hashable)
+from lengthwise.languages.automata.search import Search, numbered_graph
 
 
 def minimize(dfa: Dfa) -> Dfa:
     """The unique smallest complete automaton; states are numbered in breadth-first order of the alphabet."""
-    reached = _breadth_first(dfa.delta, 0)
+    reached = list(Search(0, dfa.delta.__getitem__))
     classes = _partition(dfa.delta, dfa.accepting, reached)
     representative: dict[int, int] = {}
     for state in reached:
         representative.setdefault(classes[state], state)
     # Classes in the order in which breadth-first search of the *quotient* meets them.
-    order = {classes[0]: 0}
-    queue = [classes[0]]
-    for name in queue:
-        for target in dfa.delta[representative[name]]:
-            if classes[target] not in order:
-                order[classes[target]] = len(order)
-                queue.append(classes[target])
-    delta = tuple(tuple(order[classes[target]] for target in dfa.delta[representative[name]]) for name in queue)
-    return Dfa(dfa.alphabet, delta, tuple(dfa.accepting[representative[name]] for name in queue))
+    names, delta = numbered_graph(
+        classes[0], lambda name: [classes[target] for target in dfa.delta[representative[name]]]
+    )
+    return Dfa(dfa.alphabet, delta, tuple(dfa.accepting[representative[name]] for name in names))
 
 
 def distinguishing_word(dfa: Dfa, first: int, second: int) -> Word | None:
     """A shortest word accepted from exactly one of two states; None if the states are equivalent."""
-    parents: dict[tuple[int, int], tuple[tuple[int, int], int] | None] = {(first, second): None}
-    queue = [(first, second)]
-    for pair in queue:
-        if dfa.accepting[pair[0]] != dfa.accepting[pair[1]]:
-            return trace_back(parents, pair)
-        for symbol in range(len(dfa.alphabet)):
-            target = (dfa.delta[pair[0]][symbol], dfa.delta[pair[1]][symbol])
-            if target not in parents and target[0] != target[1]:
-                parents[target] = (pair, symbol)
-                queue.append(target)
-    return None
+    search = Search((first, second), lambda pair: zip(dfa.delta[pair[0]], dfa.delta[pair[1]], strict=True))
+    differing = (pair for pair in search if dfa.accepting[pair[0]] != dfa.accepting[pair[1]])
+    return search.word(found) if (found := next(differing, None)) is not None else None
 
 
 def access_words(dfa: Dfa) -> dict[int, Word]:
     """A shortest word from the start to every reachable state."""
-    words: dict[int, Word] = {0: ()}
-    queue = [0]
-    for state in queue:
-        for symbol, target in enumerate(dfa.delta[state]):
-            if target not in words:
-                words[target] = (*words[state], symbol)
-                queue.append(target)
-    return words
-
-
-def trace_back(parents: Mapping[Node, tuple[Node, int] | None], node: Node) -> Word:
-    """The symbols on the path from the root (whose parent is None) to ``node``; parents are (node, symbol)."""
-    word: list[int] = []
-    while (step := parents[node]) is not None:
-        node, symbol = step
-        word.append(symbol)
-    return tuple(reversed(word))
-
-
-def _breadth_first(delta: Sequence[Sequence[int]], start: int) -> list[int]:
-    seen, queue = {start}, [start]
-    for state in queue:
-        for target in delta[state]:
-            if target not in seen:
-                seen.add(target)
-                queue.append(target)
-    return queue
+    search = Search(0, dfa.delta.__getitem__)
+    return {state: search.word(state) for state in search}
 
 
 def _partition(delta: Sequence[Sequence[int]], accepting: Sequence[bool], states: list[int]) -> dict[int, int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, shortened
 
 FOREIGN = {
     ".": "would be any symbol elsewhere, here the symbols are named, as in [ab]",
@@ -32,7 +32,7 @@ class RegexError(LengthwiseError):
 
     def __init__(self, text: str, position: int, problem: str) -> None:
         self.text, self.position = text, position
-        super().__init__(f"regular expression {_shortened(text)!r}, character {position}: {problem}")
+        super().__init__(f"regular expression {shortened(text, 60)!r}, character {position}: {problem}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,3 @@ class _Parser:
             )
         self.take()
         return Literal(tuple(dict.fromkeys(symbols)))
-
-
-def _shortened(text: str, limit: int = 60) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng
 from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.automata.search import numbered_graph
 from lengthwise.languages.words.sampling import sample_words
 
 Words = npt.NDArray[np.int64]
@@ -108,19 +109,9 @@ class _PairGraph:
 
     def automaton(self, before: tuple[int, int], after: tuple[int, int]) -> Dfa:
         """The words that lead from one pair of states to another."""
-        numbers = {before: 0}
-        queue = [before]
-        rows: list[tuple[int, ...]] = []
-        for p, q in queue:
-            row: list[int] = []
-            for symbol in range(len(self.dfa.alphabet)):
-                target = (self.dfa.delta[p][symbol], self.dfa.delta[q][symbol])
-                if target not in numbers:
-                    numbers[target] = len(numbers)
-                    queue.append(target)
-                row.append(numbers[target])
-            rows.append(tuple(row))
-        return Dfa(self.dfa.alphabet, tuple(rows), tuple(pair == after for pair in queue))
+        delta = self.dfa.delta
+        pairs, rows = numbered_graph(before, lambda pair: zip(delta[pair[0]], delta[pair[1]], strict=True))
+        return Dfa(self.dfa.alphabet, rows, tuple(pair == after for pair in pairs))
 
     def _completing(self, goals: set[int], length: int) -> list[set[int]]:
         """The states from which 0, 1, …, ``length`` symbols can lead to one of ``goals``."""

@@ -1,4 +1,4 @@
-"""Compiler pass 4 writes the attention heads: counting heads, local heads (φ by distance), and the phase of BOS.
+"""Compiler pass 4 writes the attention heads (counting heads, local heads, the phase of BOS), embedding and readout.
 
 A counting head attends uniformly. A local head that fetches from distance δ has logit 4 there and logit 2 on BOS, where
 its values are 0, so at positions i <= δ its value is "false" instead of an average. Multiplied by ln(i), the weight of
@@ -68,6 +68,16 @@ def form_row(form: Form, allocation: Allocation, *, constant: str = ONE) -> Tens
     for weight, node in form.terms:
         row[allocation.nodes[node]] += weight
     return row
+
+
+def readout(circuit: Circuit, allocation: Allocation) -> Tensor:
+    """U ``[outputs, d]``, one row per output: a logit is +1/2 where the output holds and −1/2 elsewhere."""
+    rows = []
+    for _, form in circuit.outputs:
+        row = form_row(form, allocation)
+        row[allocation.index[ONE]] -= 0.5
+        rows.append(row)
+    return torch.stack(rows)
 
 
 def _uniform(tallies: list[int], circuit: Circuit, allocation: Allocation, *, unit: bool) -> LimitHead:

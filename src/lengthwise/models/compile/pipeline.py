@@ -8,10 +8,9 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp.program.program import Program
 from lengthwise.models.compile.allocate import Allocation, allocate
 from lengthwise.models.compile.circuit import Circuit, PhaseBit, Shift
-from lengthwise.models.compile.heads import embeddings, heads_of, position_vectors
+from lengthwise.models.compile.heads import embeddings, heads_of, position_vectors, readout
 from lengthwise.models.compile.mlps import mlp_of
 from lengthwise.models.compile.normalize import Unsupported, normalize
-from lengthwise.models.compile.readout import readout
 from lengthwise.models.compile.schedule import Schedule, schedule
 from lengthwise.models.theory.limit import LimitTransformer
 from lengthwise.models.theory.limit_parts import LimitLayer

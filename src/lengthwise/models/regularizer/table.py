@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from jaxtyping import Float
@@ -177,24 +178,18 @@ def _bits(model: TheoryTransformer) -> tuple[float, str]:
     return float(worst), where
 
 
-def _compact(matrix: Tensor) -> Tensor:
-    """The matrix without rows and columns of zeros, which change neither rank nor norm."""
+def _product(factors: tuple[Tensor, ...]) -> Tensor:
+    """The product without rows and columns of zeros, which change neither rank nor norm."""
+    matrix = reduce(torch.matmul, factors).detach()
     return matrix[matrix.any(1)][:, matrix.any(0)]
 
 
 def _rank(*factors: Tensor) -> float:
-    matrix = _compact(_chain(factors))
+    matrix = _product(factors)
     return float(torch.linalg.matrix_rank(matrix)) if matrix.numel() else 0.0
 
 
 def _norm(*factors: Tensor) -> float:
     """The operator norm of a product."""
-    matrix = _compact(_chain(factors))
+    matrix = _product(factors)
     return float(torch.linalg.matrix_norm(matrix, ord=2)) if matrix.numel() else 0.0
-
-
-def _chain(factors: tuple[Tensor, ...]) -> Tensor:
-    product = factors[0].detach()
-    for factor in factors[1:]:
-        product = product @ factor.detach()
-    return product

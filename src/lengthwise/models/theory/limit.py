@@ -104,10 +104,7 @@ class TheoryTransformer(nn.Module, ABC):
         rows = max(1, _ELEMENTS // max(1, input_ids.shape[1] * self.width))
         kept = slice(None) if at is None else at
         pieces = zip(input_ids.split(rows), offsets.split(rows), strict=True)
-        return TransformerOutput(torch.cat([self._logits(ids, offset, kept) for ids, offset in pieces]))
-
-    def _logits(self, ids: Tensor, offsets: Tensor, at: Tensor | slice) -> Tensor:
-        return self.hidden(ids, offsets)[:, at] @ self.readout.T
+        return TransformerOutput(torch.cat([self.hidden(ids, o)[:, kept] @ self.readout.T for ids, o in pieces]))
 
     def hidden(self, ids: Int[Tensor, "B T"], offsets: Int[Tensor, " B"]) -> Float[Tensor, "B T d"]:
         """The residual stream after the last layer."""

@@ -39,6 +39,11 @@ class Token:
     allowed: tuple[str, ...] = ()
     """The allowed tokens, if the task states a set instead of one answer."""
 
+    def to_json(self) -> dict[str, Any]:
+        """The token as JSON values; ``allowed`` only where there are some."""
+        values = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return {"token" if k == "text" else k: v for k, v in values.items() if k != "allowed" or v}
+
 
 @dataclass(frozen=True)
 class TokenSequence:
@@ -77,20 +82,7 @@ class Example(TokenSequence):
             "seed": self.seed,
             "axes": self.axes,
             "levels": list(self.task.levels),
-            "tokens": [
-                {
-                    "position": token.position,
-                    "token": token.text,
-                    "places": list(token.places),
-                    "ids": list(token.ids),
-                    "scored": token.scored,
-                    "answer": token.answer,
-                    "parents": list(token.parents),
-                    "selectors": list(token.selectors),
-                    **({"allowed": list(token.allowed)} if token.allowed else {}),
-                }
-                for token in self.tokens
-            ],
+            "tokens": [token.to_json() for token in self.tokens],
         }
 
 
@@ -198,7 +190,7 @@ def structure_table(
     require(longest <= LONGEST, f"structure is shown for lengths of at most {LONGEST}, got {longest}")
     if lengths is None:
         lengths = [n for n in STRUCTURE_LENGTHS if task.lengths(n, n)] or task.lengths(1, max(STRUCTURE_LENGTHS))[-3:]
-    plain = _roomy(SCHEMES.build("sequential"))
+    plain = SCHEMES.build("sequential", max_position=1 << 30)
     counted = [structure(task, plain, n, _rng(seed, n)) for n in lengths]
     by_spans: dict[tuple[tuple[int | None, int | None], ...], list[str]] = {}
     for name in SCHEMES:
@@ -219,10 +211,6 @@ def _spans(task: Task, scheme: PositionScheme, length: int, seed: int) -> tuple[
     except LengthwiseError:
         return None, None
     return found.parents.span, found.both.span
-
-
-def _roomy(scheme: PositionScheme) -> PositionScheme:
-    return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": 1 << 30})
 
 
 def _rng(seed: int, length: int) -> np.random.Generator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.report.figures.style import COLOURS, INK, NARROW, PAPER, QUIET, WIDE, page_style
+from lengthwise.report.figures.style import COLOURS, INK, NARROW, PAPER, QUIET, WIDE
 from lengthwise.report.figures.svg import new_figure, short_name
 
 if TYPE_CHECKING:
@@ -32,9 +32,8 @@ def draw_blind(rows: Sequence[Row], cut: float, width: float = WIDE, name: str =
     labels = [short_name(text, 12 if small else 30) for text in languages]
     lines = max(label.count("\n") + 1 for label in labels)
     salt = f"blind {width} {' '.join(languages)}"
-    with page_style(salt):
-        alt = f"Accuracy on {name} symbols of every seed; colour tells the prediction"
-        figure = new_figure(width, max(1.8, 0.9 + max(0.2, 0.16 * lines) * len(languages)), salt, alt)
+    alt = f"Accuracy on {name} symbols of every seed; colour tells the prediction"
+    with new_figure(width, max(1.8, 0.9 + max(0.2, 0.16 * lines) * len(languages)), salt, alt) as figure:
         plots = figure.subplots(1, len(encodings), sharey=True, squeeze=False)[0]
         for plot, encoding in zip(plots, encodings, strict=True):
             plot.set_title(short_name(encoding, 20), fontsize=9)

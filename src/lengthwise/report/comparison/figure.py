@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.prediction.shown_task.stored_task import title_of
-from lengthwise.report.figures.style import BAND, COLOURS, FAINT, INK, NARROW, PAPER, QUIET, page_style
+from lengthwise.report.figures.style import BAND, COLOURS, FAINT, INK, NARROW, PAPER, QUIET
 from lengthwise.report.figures.svg import log_axis, new_figure, short_name
 
 if TYPE_CHECKING:
@@ -30,10 +30,9 @@ def draw_comparison(values: Mapping[str, Any], width: float = WIDTH) -> Drawing 
     small = width < 2 * NARROW
     names = [short_name(row["system"], 13 if small else 34) for row in reversed(rows)]
     lines = max(name.count("\n") + 1 for name in names)
-    with page_style(salt):
-        figure = new_figure(
-            width, (1.9 if small else 1.3) + max(0.42, 0.17 * lines) * len(rows), salt, _description(values, rows)
-        )
+    with new_figure(
+        width, (1.9 if small else 1.3) + max(0.42, 0.17 * lines) * len(rows), salt, _description(values, rows)
+    ) as figure:
         plot = figure.subplots()
         plot.axvspan(left, trained, color=BAND, zorder=0, linewidth=0)
         for line, row in enumerate(reversed(rows)):

@@ -8,7 +8,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from lengthwise.report.chance import common_chance
-from lengthwise.report.figures.style import BAND, COLOURS, INK, MARKERS, NARROW, PAPER, QUIET, WIDE, page_style
+from lengthwise.report.figures.style import BAND, COLOURS, INK, MARKERS, NARROW, PAPER, QUIET, WIDE
 from lengthwise.report.figures.svg import log_axis, new_figure, short_name
 from lengthwise.report.panels import Panel, panels
 from lengthwise.report.summary import Cell, SystemSummary
@@ -43,9 +43,8 @@ def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Draw
     lines = max(sum(names[index].count("\n") + 1.35 for index in panel.cells) for panel in drawn)
     height = max(2.6 if small else 3.9 / columns**0.5, lines * 1.25 * size / 72 * (HIGH - LOW) + MARGINS)
     salt, missing = f"accuracy {systems[0].recipe} {width}", _not_drawn(systems, 46 if small else 100)
-    with page_style(salt):
-        room = height * rows + 1.5 * size / 72 * len(missing)
-        figure = new_figure(width, room, salt, "Exact match against length, by system")
+    room = height * rows + 1.5 * size / 72 * len(missing)
+    with new_figure(width, room, salt, "Exact match against length, by system") as figure:
         if missing:
             figure.supxlabel("\n".join(missing), x=0.01, ha="left", fontsize=size, color=QUIET)
         grid = figure.subplots(rows, columns, squeeze=False)
@@ -64,9 +63,8 @@ def _draw_small(drawn: Sequence[Panel], systems: Sequence[SystemSummary], width:
     columns, size, letters = (2, 7.5, 42) if width < 2 * NARROW else (4, 8.5, 60)
     names = {index: _with_fitted(systems[index], letters) for index in drawn[0].systems}
     rows, lines = -(-len(drawn) // columns), sum(name.count("\n") + 1 for name in names.values()) / (columns // 2)
-    salt = f"accuracy {systems[0].recipe} {width}"
-    with page_style(salt):
-        figure = new_figure(width, 1.95 * rows + 1.6 * size / 72 * lines, salt, "Exact match against length, by system")
+    salt, height = f"accuracy {systems[0].recipe} {width}", 1.95 * rows + 1.6 * size / 72 * lines
+    with new_figure(width, height, salt, "Exact match against length, by system") as figure:
         grid = figure.subplots(rows, columns, squeeze=False)
         for plot in grid.flat[len(drawn) :]:
             plot.set_visible(False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.report.figures.style import COLOURS, NARROW, PAPER, QUIET, WIDE, page_style
+from lengthwise.report.figures.style import COLOURS, NARROW, PAPER, QUIET, WIDE
 from lengthwise.report.figures.svg import new_figure, short_name
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def draw_agreement(rows: Sequence[Mapping[str, Any]], width: float = WIDE) -> Dr
     columns = min(2 if small else 4, len(tasks))
     lines = -(-len(tasks) // columns)
     salt = f"agreement {width} {' '.join(tasks)}"
-    with page_style(salt):
-        figure = new_figure(width, 1.9 * lines + 0.6, salt, "Accuracy by bin of lengths for each task and encoding")
+    with new_figure(width, 1.9 * lines + 0.6, salt, "Accuracy by bin of lengths for each task and encoding") as figure:
         grid = figure.subplots(lines, columns, sharey=True, squeeze=False)
         for plot in grid.flat[len(tasks) :]:
             plot.set_visible(False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.report.figures.style import COLOURS, MARKERS, NARROW, WIDE, page_style
+from lengthwise.report.figures.style import COLOURS, MARKERS, NARROW, WIDE
 from lengthwise.report.figures.svg import log_axis, new_figure
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ def draw_audit(cells: Sequence[Mapping[str, Any]], width: float = WIDE) -> Drawi
     columns = len(sweeps) if width > 2 * NARROW else 1
     lines = -(-len(sweeps) // columns)
     salt = f"audit {width} {len(cells)}"
-    with page_style(salt):
-        figure = new_figure(width, 2.4 * lines + 0.4, salt, "Rate of right answers as one thing at a time varies")
+    with new_figure(width, 2.4 * lines + 0.4, salt, "Rate of right answers as one thing at a time varies") as figure:
         grid = figure.subplots(lines, columns, sharey=True, squeeze=False)
         for plot, sweep in zip(grid.flat, sweeps, strict=True):
             _panel(figure, plot, sweep, [cell for cell in cells if cell["sweep"] == sweep])

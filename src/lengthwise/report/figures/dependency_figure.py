@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lengthwise.prediction.shown_task.task_example import TokenSequence
-from lengthwise.report.figures.style import COLOURS, FAINT, INK, LINE, PAPER, QUIET, TINT, WIDE, page_style
+from lengthwise.report.figures.style import COLOURS, FAINT, INK, LINE, PAPER, QUIET, TINT, WIDE
 from lengthwise.report.figures.svg import new_figure
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ def draw_dependencies(shown: TokenSequence, width: float = WIDE) -> Drawing:
     rows = min(max(Counter(places).values()), 14)
     plain = [(float(t), 0.0) for t in range(len(shown.tokens))]
     salt = "dependencies" + shown.title
-    with page_style(salt):
-        alt = "Dependencies of one example under plain and coupled position ids"
-        figure = new_figure(width, 2.5 + (0.45 * rows + 1.0 if any(places) else 0), salt, alt)
+    alt = "Dependencies of one example under plain and coupled position ids"
+    with new_figure(width, 2.5 + (0.45 * rows + 1.0 if any(places) else 0), salt, alt) as figure:
         if any(places):
             top, bottom = figure.subplots(2, 1, height_ratios=[2.3, 0.42 * rows + 0.9])
             _draw(bottom, shown, _stacked(places), focus, arcs=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lengthwise.core.errors import require
 from lengthwise.core.files import write_text
-from lengthwise.report.figures.style import COLOURS, MARKERS, PAPER, QUIET, page_style
+from lengthwise.report.figures.style import COLOURS, MARKERS, PAPER, QUIET
 from lengthwise.report.figures.svg import log_axis, new_figure, to_svg
 from lengthwise.report.result import load
 from lengthwise.report.summary import Cell, SystemSummary, summarize
@@ -34,8 +34,7 @@ def sparse_parity_figure(systems: Sequence[SystemSummary]) -> str:
     columns = sorted({column for column, _ in drawn}, key=lambda column: (column[1] != "nope", column))
     rows = sorted({span for _, span in drawn}, key=lambda span: (span is not None, span))
     ks = sorted({k for system in drawn.values() for k in system.experiment["task"]["k_test"]})
-    with page_style("sparse-parity"):
-        figure = new_figure(2.3 * len(columns) + 0.8, 2.5 * len(rows) + 0.6)
+    with new_figure(2.3 * len(columns) + 0.8, 2.5 * len(rows) + 0.6) as figure:
         grid = figure.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
         for row, span in enumerate(rows):
             for column, (k_train, encoding) in enumerate(columns):

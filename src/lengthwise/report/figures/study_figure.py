@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.report.figures.style import COLOURS, MARKERS, PAPER, QUIET, page_style
+from lengthwise.report.figures.style import COLOURS, MARKERS, PAPER, QUIET
 from lengthwise.report.figures.svg import log_axis, new_figure
 from lengthwise.report.figures.theory_figure import draw_theory
 
@@ -26,10 +26,9 @@ def draw_study(study: str, rows: Rows) -> Drawing:
 
 def learner_figure(rows: Rows) -> Drawing:
     """One line per target: R of the learned transformer over n; filled markers stand for no error up to n."""
-    with page_style("idealized-learner"):
-        figure = new_figure(
-            7.6, 4.2, "idealized-learner", "Regularizer over n for the seven targets of the idealized learner"
-        )
+    with new_figure(
+        7.6, 4.2, "idealized-learner", "Regularizer over n for the seven targets of the idealized learner"
+    ) as figure:
         axes = figure.subplots()
         for index, row in enumerate(rows):
             choices = row["choices"]
@@ -53,10 +52,9 @@ def learner_figure(rows: Rows) -> Drawing:
 
 def growth_figure(rows: Rows) -> Drawing:
     """One line per network, both axes logarithmic; programs solid, networks for parity dashed."""
-    with page_style("regularizer-growth"):
-        figure = new_figure(
-            7.0, 3.8, "regularizer-growth", "Regularizer over the context: constant for programs, growing for parity"
-        )
+    with new_figure(
+        7.0, 3.8, "regularizer-growth", "Regularizer over the context: constant for programs, growing for parity"
+    ) as figure:
         axes = figure.subplots()
         for index, row in enumerate(rows):
             contexts = [int(context) for context in row["R"]]
@@ -76,13 +74,12 @@ def growth_figure(rows: Rows) -> Drawing:
 def products_figure(rows: Rows) -> Drawing:
     """Mean squared error on windows of 150, ours and published, by relation and width."""
     widths = sorted({row["width"] for row in rows})
-    with page_style("positional-products"):
-        figure = new_figure(
-            7.6,
-            1.2 + 0.4 * len(rows) / len(widths),
-            "positional-products",
-            "Errors of products of learned positions on windows of 150 positions",
-        )
+    with new_figure(
+        7.6,
+        1.2 + 0.4 * len(rows) / len(widths),
+        "positional-products",
+        "Errors of products of learned positions on windows of 150 positions",
+    ) as figure:
         for column, width in enumerate(widths):
             axes = figure.add_subplot(1, len(widths), column + 1)
             mine = [row for row in rows if row["width"] == width]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from lengthwise.report.figures.style import ROLES
+from lengthwise.report.figures.style import ROLES, page_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,11 +17,16 @@ if TYPE_CHECKING:
 LONGEST_NAME = 60
 
 
-def new_figure(width: float, height: float, salt: str = "", alt: str = "") -> Drawing:
-    """An empty figure of this size in inches, outside pyplot; ``alt`` describes it to screen readers."""
+@contextmanager
+def new_figure(width: float, height: float, salt: str = "", alt: str = "") -> Iterator[Drawing]:
+    """An empty figure of this size in inches, outside pyplot, to be drawn in the `page_style` of ``salt``.
+
+    ``alt`` describes it to screen readers.
+    """
     from lengthwise.report.figures.drawing import Drawing
 
-    return Drawing(width, height, salt, alt)
+    with page_style(salt):
+        yield Drawing(width, height, salt, alt)
 
 
 def to_svg(figure: Drawing, label: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.report.figures.style import COLOURS, MARKERS, QUIET, page_style
+from lengthwise.report.figures.style import COLOURS, MARKERS, QUIET
 from lengthwise.report.figures.svg import log_axis, new_figure
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ StudyRow = Mapping[str, Any]
 def draw_theory(rows: Sequence[StudyRow]) -> Drawing:
     """Three panels side by side; panels without rows stay empty."""
     alt = "Error of exact learners against length and against k, and the growth of a small error"
-    with page_style("planted-theory"):
-        figure = new_figure(11.5, 4.0, "planted-theory", alt)
+    with new_figure(11.5, 4.0, "planted-theory", alt) as figure:
         first, second, third = figure.subplots(1, 3)
         _length_panel(first, [row for row in rows if row["figure"] == "length"])
         _k_panel(second, [row for row in rows if row["figure"] == "k"])

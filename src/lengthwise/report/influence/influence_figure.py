@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lengthwise.report.figures.style import COLOURS, INK, MARKERS, NARROW, PAPER, QUIET, WIDE, page_style
+from lengthwise.report.figures.style import COLOURS, INK, MARKERS, NARROW, PAPER, QUIET, WIDE
 from lengthwise.report.figures.svg import log_axis, new_figure
 from lengthwise.report.influence.influence_result import NAMES, InfluenceResult
 
@@ -40,8 +40,7 @@ def draw_scatter(result: InfluenceResult, width: float = WIDE) -> Drawing:
     room = 0.04 * (high - low) or 1.0
     limits = float(low - room), float(high + room)
     salt, alt = f"influence scatter {result.title} {width}", "Gain from k tokens against gain from the whole block"
-    with page_style(salt):
-        figure = new_figure(width, (width / columns) * rows + 1.0, salt, alt)
+    with new_figure(width, (width / columns) * rows + 1.0, salt, alt) as figure:
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for plot in grid.flat[len(ks) :]:
             plot.set_visible(False)
@@ -103,8 +102,7 @@ def draw_recovered(result: InfluenceResult, width: float = WIDE) -> Drawing:
     small = width < 2 * NARROW
     size = 7.5 if small else 9.5
     salt, alt = f"influence recovered {result.title} {width}", "Fraction of the gain recovered, by k and selection rule"
-    with page_style(salt):
-        figure = new_figure(width, 4.2 + 0.18 * len(names) * small, salt, alt)
+    with new_figure(width, 4.2 + 0.18 * len(names) * small, salt, alt) as figure:
         plot = figure.subplots()
         for index, name in enumerate(names):
             found = [(k, cell) for k, cell in sorted(result.cells[name].items()) if cell.recovered is not None]

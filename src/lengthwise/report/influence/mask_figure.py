@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lengthwise.report.figures.style import COLOURS, LINE, NARROW, PAPER, QUIET, WIDE, page_style
+from lengthwise.report.figures.style import COLOURS, LINE, NARROW, PAPER, QUIET, WIDE
 from lengthwise.report.figures.svg import new_figure
 from lengthwise.report.influence.influence_result import InfluenceResult
 
@@ -25,8 +25,7 @@ def draw_spans(result: InfluenceResult, width: float = WIDE) -> Drawing:
     edges = np.linspace(first, last + 1, min(16, result.block) + 1)
     size = 7.5 if width < 2 * NARROW else 9.5
     salt, alt = f"influence distances {result.title} {width}", "Distances of the chosen tokens from the target"
-    with page_style(salt):
-        figure = new_figure(width, 3.2, salt, alt)
+    with new_figure(width, 3.2, salt, alt) as figure:
         plot = figure.subplots()
         for k, style in zip(dict.fromkeys((result.ks[0], result.ks[-1])), ("-", "--"), strict=False):
             spans = result.spans(result.best, k)
@@ -55,8 +54,7 @@ def draw_masks(width: float = WIDE, context: int = 8, recent: int = 2, chosen: S
     )
     small = width < 2 * NARROW
     salt, alt = f"influence masks {width}", "Three masks: the last tokens only, these and k chosen ones, all"
-    with page_style(salt):
-        figure = new_figure(width, 9.0 if small else 3.8, salt, alt)
+    with new_figure(width, 9.0 if small else 3.8, salt, alt) as figure:
         grid = figure.subplots(3, 1) if small else figure.subplots(1, 3)
         for plot, (title, visible, picked) in zip(grid, panels, strict=True):
             _mask(plot, context, visible, picked, 8 if small else 9.5)

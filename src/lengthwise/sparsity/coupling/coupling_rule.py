@@ -96,8 +96,9 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
         raise grows
     if segments is None:
         raise MoreLengthsError(
-            f"the layout is not affine in the length: {_sizes(known)} tokens at lengths {_list(lengths)}; write "
-            "operands of one length each, padded if need be, and an answer of n, n/2 or n/3 symbols"
+            f"the layout is not affine in the length: {_list([d.tokens for d in known])} tokens at lengths "
+            f"{_list(lengths)}; write operands of one length each, padded if need be, and an answer of n, n/2 or n/3 "
+            "symbols"
         )
     formulas = search_formulas(segments, known)
     if formulas is None and in_steps:
@@ -214,10 +215,6 @@ def same_places(
             if not both or abs(int(gap[prompt[0]] - gap[answer[0]])) <= 1:
                 return True
     return False
-
-
-def _sizes(known: Sequence[Dependencies]) -> str:
-    return _list([d.tokens for d in known])
 
 
 def _list(numbers: Sequence[int]) -> str:
