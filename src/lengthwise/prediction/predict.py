@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lengthwise.core.config import fields_of
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.crasp.decide.decision import Answer
@@ -203,7 +204,7 @@ def arguments_from_locality(system: PositionSystem, row: StructureRow | None) ->
     # A span that is equal at few or close lengths may still grow.
     if len(row.lengths) < FEWEST or max(row.lengths) < SPREAD * min(row.lengths):
         return []
-    facts = {"kind": "structure", **row.to_json()}
+    facts = {"kind": "structure", **fields_of(row)}
     if system.coupled:
         k, span, of, theorem = row.sparsity[0], row.span[0], "parents", "Corollary C"
     else:

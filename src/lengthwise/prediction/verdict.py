@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from lengthwise.core.config import fields_of
 from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.decide.decision import Answer
 
@@ -34,10 +35,6 @@ class Argument:
     basis: Basis
     why: str
     certificate: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {**vars(self), "certificate": dict(self.certificate)}
 
 
 @dataclass(frozen=True)
@@ -103,12 +100,11 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
         return {
-            **vars(self),
+            **fields_of(self),
             "answer": self.answer,
             "basis": self.basis,
             "why": self.why,
             "certificate": next((dict(a.certificate) for a in self.arguments if a.certificate), None),
-            "arguments": [argument.to_json() for argument in self.arguments],
         }
 
 
@@ -139,10 +135,6 @@ class StructureRow:
     def both_local(self) -> bool:
         """Whether parents and selectors together are sparse and local."""
         return len(set(self.both)) <= 1 and len(set(self.both_span)) <= 1
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in vars(self).items()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,6 +168,5 @@ class Prediction(Tabular):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
-        parts = {name: [part.to_json() for part in getattr(self, name)] for name in ("structure", "verdicts")}
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
-        return {**plain, **parts, "caveats": list(CAVEATS)}
+        verdicts = [verdict.to_json() for verdict in self.verdicts]
+        return {**fields_of(self), "verdicts": verdicts, "caveats": list(CAVEATS)}
