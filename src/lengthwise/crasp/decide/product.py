@@ -72,7 +72,9 @@ def components(dfa: Dfa, window: int, period: int, *, max_nodes: int) -> Iterato
     crowded = [states for states in members.values() if len(states) > 1]
     if not crowded:
         return
-    phases = set(Search((0, 0), lambda node: [(target, (node[1] + 1) % period) for target in dfa.delta[node[0]]]))
+    phases = set(
+        Search[tuple[int, int]]((0, 0), lambda node: [(q, (node[1] + 1) % period) for q in dfa.delta[node[0]]])
+    )
     for states in crowded:
         yield from _inside(dfa, frozenset(states), phases, window, period, max_nodes)
 
