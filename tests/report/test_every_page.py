@@ -105,3 +105,10 @@ def test_every_text_can_be_read(measured: dict[tuple[str, int, bool], Any], kind
 def brightness(colour: str) -> float:
     parts = [float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
     return sum(parts) / 3
+
+
+def test_the_audit_says_its_theory_once_and_names_no_side(pages: dict[str, str]) -> None:
+    """On a telephone the panels of the figure stand below each other."""
+    text = " ".join(re.sub(r"<svg.*?</svg>", "", pages["audit"], flags=re.DOTALL).split())
+    assert text.count("no guarantee") == 1
+    assert "on the right" not in text

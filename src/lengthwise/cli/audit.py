@@ -115,7 +115,9 @@ def _draw(result: dict[str, Any]) -> None:
     console.print(Text(result["causes"]["says"], style="bold"))
     if result["theory"]:
         theory = result["theory"]
-        console.print(Text(f"theory, {theory['system']}: {theory['answer']}; {theory['why']}"))
+        console.print(
+            Text(f"theory, {theory['system']}: {theory['answer']}; {theory['why'].removeprefix('no guarantee: ')}")
+        )
     tokens = f"{result['prompt_tokens']:,} tokens asked, {result['completion_tokens']:,} answered"
     console.print(Text(f"{result['requests']} requests, {result['retries']} retries, {tokens}", style="dim"))
 
