@@ -37,7 +37,8 @@ FEATURES = {
         evaluation/prompt.py influence/models/language_model.py::Numbering
         influence/models/language_model.py::ids_of_windows influence/models/language_model.py::window_ids
         influence/models/language_model.py::WindowIds influence/models/language_model.py::_without_id_head
-        influence/models/loading.py::_model_type""",
+        influence/models/loading.py::model_type influence/text/problems.py workflows/task_influence.py
+        cli/influence.py::answer_token experiments/trained.py::load_exported""",
     "longer contexts": """
         influence/lm/longer.py models/extension.py cli/lm.py::ExtendSettings cli/lm.py::extend
         cli/lm.py::_extension_table training/further/fine_tune.py""",
@@ -55,7 +56,9 @@ FEATURES = {
         experiments/recipes/coupled_arithmetic.py""",
     "comparison of position systems, demo": """
         experiments/comparison/ cli/compare.py cli/compare_view.py workflows/compare.py report/comparison/ cli/demo.py
-        workflows/demo.py experiments/recipes/demo.py experiments/recipes/addition_jumps.py""",
+        workflows/demo.py experiments/recipes/demo.py experiments/recipes/addition_jumps.py positions/system.py""",
+    "the time that training still takes, and the command after a verdict": """
+        cli/training_clock.py workflows/next_command.py""",
     "clusters, torchrun, plans, trackers, digests": """
         experiments/cluster/ cli/cluster.py cli/plan.py cli/trackers.py training/distributed/ experiments/followers.py
         training/trainer.py::_share training/checkpoint.py::text_of training/checkpoint.py::progress_of
@@ -95,6 +98,7 @@ FEATURES = {
         prediction/suites/known.py prediction/coupling/examples_coupling.py
         prediction/predict.py::predict_with_search prediction/predict.py::Found prediction/predict.py::_on_condition
         prediction/measured.py::conflict prediction/measured.py::_of prediction/measured.py::_contradicts
+        prediction/verdict.py::shown prediction/verdict.py::reason
         positions/structure.py::Reach evaluation/by_id.py""",
     "couplings of answers of about n/2 symbols": """
         prediction/coupling/task_coupling.py::_check_answer prediction/coupling/task_coupling.py::MORE
@@ -105,11 +109,13 @@ FEATURES = {
         report/study_section.py report/task_section.py core/result_file.py::StudyResult
         report/figures/accuracy_figure.py::_draw_small report/summary.py::unfitted_cells cli/run_view.py::_control
         report/figures/accuracy_figure.py::MOST_NAMED prediction/shown_task/task_example.py::short_example
+        report/figures/accuracy_figure.py::_with_fitted report/figures/accuracy_figure.py::_not_drawn
         prediction/shown_task/task_example.py::tested_structure""",
     "dark mode": "report/figures/svg.py::themed report/figures/style.py::ROLES",
     "limits of work, and processes that end without a traceback": """
         crasp/decide/potential.py::Work crasp/decide/potential.py::TooMuchWorkError crasp/decide/decision.py::_tested
-        experiments/workers.py::start_undisturbed experiments/workers.py::_last""",
+        experiments/workers.py::start_undisturbed experiments/workers.py::_last core/errors.py::one_line_warnings
+        report/influence/influence_page.py::too_small report/influence/influence_page.py::LEAST_GAIN""",
 }  # fmt: skip
 
 

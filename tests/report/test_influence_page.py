@@ -20,11 +20,11 @@ from test_page import Checker
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.report.figures.drawing import Drawing
 from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
-from lengthwise.report.influence.influence_page import findings, influence_section
+from lengthwise.report.influence.influence_page import findings
 from lengthwise.report.influence.influence_result import InfluenceResult
 from lengthwise.report.influence.mask_figure import draw_masks, draw_spans
 from lengthwise.report.influence.token_view import LEAST_SCALE, colour_scale, token_view
-from lengthwise.report.page import write_report
+from lengthwise.report.page import render, write_report
 from lengthwise.report.result import load
 
 
@@ -76,7 +76,7 @@ def test_figures_do_without_controls_and_with_one_k() -> None:
     values = influence_result(targets=3, ks=(2,), controls=False)
     read = InfluenceResult.of(values)
     assert "other model" not in draw_scatter(read).svg()
-    assert "Hollow" not in influence_section(read, "a").scatter_caption
+    assert "Hollow" not in render([], [read])
     assert curve(draw_recovered(read), "greedy") == pytest.approx([read.cells["greedy"][2].recovered])
     assert "k = 2" in draw_spans(read).svg()
 

@@ -30,22 +30,18 @@ class Sentence:
 class InfluenceSection:
     """One result on the page."""
 
+    result: InfluenceResult
     title: str
     anchor: str
-    model: str
-    setting: str
     findings: tuple[Sentence, ...]
-    ks: tuple[int, ...]
     best: str
     scatter: Picture
-    scatter_caption: str
     recovered: Picture
     spans: Picture
     masks: Picture
     tables: tuple[dict[str, Any], ...]
     overlap: tuple[dict[str, Any], ...]
     settings: Mapping[str, Any]
-    provenance: str
 
     @property
     def pictures(self) -> list[Picture]:
@@ -55,21 +51,13 @@ class InfluenceSection:
 
 def influence_section(result: InfluenceResult, anchor: str) -> InfluenceSection:
     """The section of one result."""
-    documents = len({target["document"] for target in result.values["targets"]})
-    first = ", the first token always visible" if result.keep_first else ""
     return InfluenceSection(
+        result,
         title=f"influence: {result.title}",
         anchor=anchor,
-        model=result.model,
-        setting=(
-            f"{len(result.long)} targets in {documents} documents; {result.context} tokens of context, the last "
-            f"{result.recent} always visible, a block of {result.block} masked{first}. Losses in nats."
-        ),
         findings=tuple(findings(result)),
-        ks=result.ks,
         best=NAMES.get(result.best, result.best),
         scatter=Picture("influence-scatter", draw_scatter(result), draw_scatter(result, NARROW)),
-        scatter_caption=_scatter_caption(result),
         recovered=Picture("influence-recovered", draw_recovered(result), draw_recovered(result, NARROW)),
         spans=Picture("influence-distances", draw_spans(result), draw_spans(result, NARROW)),
         masks=Picture("influence-masks", draw_masks(), draw_masks(NARROW)),
@@ -79,7 +67,6 @@ def influence_section(result: InfluenceResult, anchor: str) -> InfluenceSection:
             key: result.values.get(key)
             for key in ("model", "chooser", "extrapolator", "pair", "corpus", "config", "speed")
         },
-        provenance=_provenance(result.values),
     )
 
 
@@ -134,19 +121,6 @@ def _link_text(link: Link) -> str:
     )
 
 
-def _scatter_caption(result: InfluenceResult) -> str:
-    text = (
-        "One point per target: the gain from k chosen tokens of the block (x) against the gain from the whole block "
-        "(y), in nats. On the dashed diagonal the k tokens give the whole gain. "
-    )
-    if "cross" not in result.chosen:
-        return text + "Tokens chosen by the target's own loss bias x upwards."
-    return text + (
-        "Filled points: tokens chosen by the target's own loss, which biases x upwards. Hollow points: tokens chosen "
-        "by the other model."
-    )
-
-
 def _tables(result: InfluenceResult) -> list[dict[str, Any]]:
     tables = [{"title": "All targets", "rows": _rows(result.cells, result.ks)}]
     split = result.needing
@@ -172,14 +146,3 @@ def _overlap(result: InfluenceResult) -> list[dict[str, Any]]:
 def _rows(cells: Mapping[str, Mapping[int, RecoveredCell]], ks: tuple[int, ...]) -> list[dict[str, Any]]:
     names = [*(name for name in NAMES if name in cells), *(name for name in cells if name not in NAMES)]
     return [{"name": NAMES.get(name, name), "cells": [cells[name].get(k) for k in ks]} for name in names]
-
-
-def _provenance(values: Mapping[str, Any]) -> str:
-    machine = values.get("machine") or {}
-    parts = [
-        f"commit {values.get('commit', 'unknown')}",
-        str(machine.get("processor", "")),
-        f"{values['seconds']:.0f} s" if isinstance(values.get("seconds"), int | float) else "",
-        str(values.get("time", ""))[:16].replace("T", " "),
-    ]
-    return ", ".join(part for part in parts if part) + "."
