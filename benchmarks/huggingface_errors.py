@@ -5,7 +5,8 @@
 Trains the model of `examples/huggingface_addition.py` (2,500 steps; weights go to ``runs/huggingface-addition``, where
 they are reused) and counts, for each seed: in how many training rows each id was; which share of the digits is wrong
 whose token has that id; right sums if the block of ids begins later than at 1; right sums if tokens of places far from
-the one that is added are hidden; right sums if all attention scores are multiplied by a number.
+the one that is added are hidden; right sums if all attention scores are multiplied by a number. ``--fresh 1 1.5`` tests
+the models, with scores multiplied by these, on new problems through `generate`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import copy
 import json
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +41,13 @@ def main() -> None:
     parser.add_argument("--digits", type=int, default=32)
     parser.add_argument("--runs", type=Path, default=Path("runs/huggingface-addition"))
     parser.add_argument("--json", type=Path, help="also write everything to this file")
+    parser.add_argument("--fresh", type=float, nargs="+", help="only test, on new problems, with scores times these")
     given = parser.parse_args()
     example.STEPS = STEPS
+    if given.fresh:
+        for seed, scale in product(given.seeds, given.fresh):
+            tested_anew(model_of(given.shape, seed, given.runs), given.shape, seed, scale)
+        return
     found = {"shape": given.shape, "digits": given.digits, "sums": ROWS, "rows_with_id": rows_with_id()}
     found["seeds"] = {}
     for seed in given.seeds:
@@ -57,6 +64,13 @@ def model_of(shape: str, seed: int, runs: Path) -> Any:
         example.trained(shape, "coupled", seed).save_pretrained(folder)
     torch.set_num_threads(1)
     return AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
+
+
+def tested_anew(model: Any, shape: str, seed: int, scale: float) -> None:
+    """Print shape, ids, seed, digits, right, of, scale; the problems are others than those of the example."""
+    made = hf.attach(sharpened(model, scale), hf.CoupledPlaces(example.task, example.coupled))
+    for digits, right_sums in hf.right_answers(made, example.task, (4, 8, 16, 32), size=ROWS, seed=1000 + seed).items():
+        print(shape, "coupled", seed, digits, right_sums, ROWS, scale, sep="\t", flush=True)
 
 
 def rows_with_id() -> list[float]:

@@ -423,9 +423,12 @@ def hugging_face() -> dict[str, str]:
 
 def gpt_2_errors() -> str:
     """What `benchmarks/huggingface_errors.py` counted: right sums of 100 of 32 digits, a column for each seed."""
-    seeds = read_json(RESULTS / "huggingface-addition" / "gpt-2-errors.json")["seeds"]
+    folder = RESULTS / "huggingface-addition"
+    seeds = read_json(folder / "gpt-2-errors.json")["seeds"]
     order = sorted(seeds)
     far, scale, first = "right_by_far_places", "right_by_scale", "right_by_first_id"
+    fresh = [line.split("\t") for line in (folder / "gpt-2-sharpened.tsv").read_text(encoding="utf-8").splitlines()]
+    anew = {(seed, times): right for _, _, seed, digits, right, _, times in fresh if digits == "32"}
     rows = [
         ("as it is", *(str(seeds[seed][scale]["1.0"]) for seed in order)),
         ("24, 16, 8 far places visible", *(listed(seeds[seed][far], ("24", "16", "8")) for seed in order)),
@@ -436,6 +439,8 @@ def gpt_2_errors() -> str:
             *(listed(seeds[seed][first], tuple(seeds[seed][first])) for seed in order),
         ),
     ]
+    rows.append(("new problems, through `generate`, as it is", *(anew[seed, "1.0"] for seed in order)))
+    rows.append(("new problems, through `generate`, × 1.5", *(anew[seed, "1.5"] for seed in order)))
     return markdown(("GPT-2, coupled ids, 32 digits", *(f"seed {seed}" for seed in order)), rows)
 
 

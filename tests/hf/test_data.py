@@ -66,6 +66,26 @@ def test_the_collator_pads_and_keeps_ids(left: bool):
         assert inside[-1] or not left
 
 
+@pytest.mark.parametrize("left", [True, False])
+def test_columns_keep_their_kind(left: bool):
+    rows = [
+        {
+            "input_ids": [1, 2], "labels": torch.tensor([-100, 2]), "place_ids": [[0.5], [1.25]],
+            "allowed": [[True, False]] * 2,
+        },
+        {"input_ids": [3], "place_ids": [[2]], "allowed": [[False, True]], "labels": torch.tensor([3])},
+    ]  # fmt: skip
+    batch = collate(left=left, pad=7)(rows)
+    assert batch["input_ids"].tolist() == [[1, 2], [7, 3] if left else [3, 7]]
+    assert batch["place_ids"].tolist() == [[[0.5], [1.25]], [[0], [2]] if left else [[2], [0]]]
+    assert batch["labels"].tolist() == [[-100, 2], [-100, 3] if left else [3, -100]]
+    kinds = {name: column.dtype for name, column in batch.items()}
+    assert kinds == {
+        "input_ids": torch.int64, "labels": torch.int64, "attention_mask": torch.int64, "place_ids": torch.float32,
+        "allowed": torch.bool,
+    }  # fmt: skip
+
+
 def test_place_zero_keeps_its_loss():
     """Collators that pack rows set the label to -100 wherever ``position_ids`` is 0; ours has no such column."""
     row = next(iter(dataset("copy", [3], scheme="coupled", size=1)))

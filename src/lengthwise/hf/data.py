@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from datasets import IterableDataset
 from torch import Tensor
@@ -107,16 +108,20 @@ def collate(*, left: bool = False, pad: int = 0, multiple: int = 1) -> Callable[
         filled = [{**row, "attention_mask": [1] * len(row["input_ids"])} for row in rows]
         padding = {"input_ids": pad, **PADDING}
         names = [name for name in padding if all(name in row for row in filled)]
-        return {name: torch.stack([_padded(row[name], width, padding[name], left) for row in filled]) for name in names}
+        return {name: _column([row[name] for row in filled], width, padding[name], left) for name in names}
 
     return joined
 
 
-def _padded(values: Any, width: int, filler: int, left: bool) -> Tensor:
-    given = torch.as_tensor(values)
-    result = given.new_full((width, *given.shape[1:]), filler)
-    result[width - len(given) if left else 0 : width if left else len(given)] = given
-    return result
+def _column(rows: Sequence[Any], width: int, filler: int, left: bool) -> Tensor:
+    """A column of all rows, padded to ``width``; filled in NumPy, where a short row costs little."""
+    given = [np.asarray(row) for row in rows]
+    dtype = np.result_type(*{row.dtype for row in given})
+    result = np.full((len(given), width, *given[0].shape[1:]), filler, dtype=dtype)
+    for own, row in zip(result, given, strict=True):
+        own[width - len(row) if left else 0 : width if left else len(row)] = row
+    found = torch.from_numpy(result)
+    return found.to(torch.get_default_dtype()) if found.dtype == torch.float64 else found
 
 
 def _batches(task: Task, lengths: Sequence[int], size: int | None, rows: int, seed: int) -> Iterator[Batch]:
