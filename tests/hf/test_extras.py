@@ -88,3 +88,9 @@ def test_every_public_name_loads():
     assert set(dir(hf)) == set(hf.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'attatch'"):
         _ = hf.attatch
+
+
+def test_no_public_name_is_that_of_a_module():
+    """Importing a submodule would put it in the place of the name: ``hf.attach`` would not be a function any more."""
+    modules = {path.stem for path in Path(hf.__path__[0]).iterdir()}
+    assert modules.isdisjoint(hf.__all__)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from lengthwise.core.errors import LengthwiseError
 
 if TYPE_CHECKING:
-    from lengthwise.hf.attach import attach as attach
-    from lengthwise.hf.attach import detach as detach
+    from lengthwise.hf.attachment import attach as attach
+    from lengthwise.hf.attachment import detach as detach
     from lengthwise.hf.data import collate as collate
     from lengthwise.hf.data import dataset as dataset
     from lengthwise.hf.data import text_dataset as text_dataset
@@ -55,8 +55,8 @@ _HOMES = {
     "language_model": "lengthwise.hf.influence",
     "task_windows": "lengthwise.hf.influence",
     "right_answers": "lengthwise.hf.score",
-    "attach": "lengthwise.hf.attach",
-    "detach": "lengthwise.hf.attach",
+    "attach": "lengthwise.hf.attachment",
+    "detach": "lengthwise.hf.attachment",
 }
 """The module of each public name."""
 _EXTRA = {"transformers", "tokenizers", "datasets", "accelerate", "peft"}

@@ -21,7 +21,7 @@ from torch import Tensor
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.prompt import read_prompt
-from lengthwise.hf.attach import STATE, Attachment, stock
+from lengthwise.hf.attachment import STATE, Attachment, stock
 from lengthwise.hf.own.modeling import LengthwiseForCausalLM
 from lengthwise.hf.padding import rule_ids
 from lengthwise.influence.models.huggingface import HuggingFaceModel

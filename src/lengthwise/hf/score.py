@@ -12,7 +12,7 @@ from torch.nn import functional
 from lengthwise.core.batch import Batch
 from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
-from lengthwise.hf.attach import stock
+from lengthwise.hf.attachment import stock
 from lengthwise.hf.own.modeling import LengthwiseForCausalLM
 from lengthwise.tasks import TASKS, Task
 
