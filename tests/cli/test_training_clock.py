@@ -80,3 +80,11 @@ def test_a_run_without_a_terminal_says_its_total_time(now: list[float]) -> None:
     lines = text.getvalue().splitlines()
     assert sum("of training in all" in line for line in lines) == 1
     assert all(" left" in line for line in lines if " of 100" in line)
+
+
+def test_a_loop_for_each_token_counts_as_many_layers(now: list[float]) -> None:
+    recipe = two_systems().edited(["model.loops=tokens", "training.max_length=8"], 2)
+    clock = TrainingClock(recipe)
+    train(clock, now, recipe.jobs[0].name, 10.0)
+    # 90 steps of 8 layers took 100 s: 100 of 8 and 200 of 24 are left.
+    assert clock.left() == "about 13 min left", (100 * 8 + 200 * 24) * 100 / (90 * 8)

@@ -64,7 +64,10 @@ class TrainingClock:
 
 
 def _per_step(job: Job) -> float:
-    return job.work.model.layers * job.work.model.loops if isinstance(job.work, Experiment) else 0.0
+    if not isinstance(job.work, Experiment):
+        return 0.0
+    model, training = job.work.model, job.work.training
+    return float(model.layers * model.loops_for(training.max_length))
 
 
 def _work(job: Job) -> float:
