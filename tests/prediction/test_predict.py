@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import json
 from pathlib import Path
 
@@ -33,6 +34,12 @@ def answers(prediction: Prediction) -> dict[str, str]:
     return {verdict.system: verdict.answer for verdict in prediction.verdicts}
 
 
+@functools.cache
+def verdicts_of(target: str) -> Prediction:
+    """What `predict` says, worked out once for all laws."""
+    return predict(target)
+
+
 @pytest.mark.parametrize("key", FLAGS)
 def test_the_published_flags(key: str) -> None:
     task = TASKS.build(HUANG[key])
@@ -42,7 +49,7 @@ def test_the_published_flags(key: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_gets_a_verdict_with_a_reason(name: str) -> None:
-    prediction = predict(name)
+    prediction = verdicts_of(name)
     assert [verdict.system for verdict in prediction.verdicts] == [system.name for system in SYSTEMS]
     for verdict in prediction.verdicts:
         assert verdict.why
@@ -54,7 +61,7 @@ def test_every_task_gets_a_verdict_with_a_reason(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_structure_never_gives_a_no(name: str) -> None:
-    for verdict in predict(name).verdicts:
+    for verdict in verdicts_of(name).verdicts:
         for argument in verdict.arguments:
             if argument.certificate.get("kind") == "structure":
                 assert argument.answer == "yes"
@@ -68,7 +75,7 @@ def test_structure_never_gives_a_no(name: str) -> None:
 def test_yes_carries_to_larger_fragments_and_no_to_smaller_ones(target: str) -> None:
     # Structure is about one encoding, not about a fragment, so only programs and impossibility are compared.
     found = {}
-    for verdict in predict(target).verdicts:
+    for verdict in verdicts_of(target).verdicts:
         if verdict.fragment is not None:
             kinds = {a.answer for a in verdict.arguments if a.certificate.get("kind") != "structure"}
             found[verdict.fragment] = kinds

@@ -15,7 +15,7 @@ from lengthwise.cli.console import emit_json, err, out
 from lengthwise.cli.options import AsJson, options_of
 from lengthwise.cli.threads import Jobs, Threads, number_of_jobs
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.training.threads import use_threads
+from lengthwise.training.threads import use_all_cores, use_threads
 
 if TYPE_CHECKING:
     from lengthwise.experiments.events import Event
@@ -100,6 +100,8 @@ def run(given: RunSettings) -> None:
 
     cluster = ClusterSettings(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job)
     runner = cluster.sweeps(place / "slurm")
+    if jobs == 1 and runner is None:
+        use_all_cores()
 
     from lengthwise.cli.run_view import SweepProgress
     from lengthwise.experiments.followers import follow, follows, leading

@@ -66,7 +66,7 @@ def use_one_thread_per_job() -> None:
 
 
 def use_all_cores() -> None:
-    """Start torch with a thread for each core, unless a number was chosen: for models of unknown size."""
+    """Start torch with a thread for each core, unless a number was chosen; trainings of small models take fewer."""
     if os.environ.get(AUTOMATIC):
         os.environ[THREADS] = str(cores())
 
@@ -76,7 +76,9 @@ def adapt_to(model: ModelConfig, training: TrainingConfig, runs: int) -> None:
     if os.environ.get(AUTOMATIC):
         import torch
 
-        torch.set_num_threads(worthwhile(model, training, runs))
+        count = worthwhile(model, training, runs)
+        if count != torch.get_num_threads():  # a number that is set, even the same one, costs up to 5 % of a step
+            torch.set_num_threads(count)
 
 
 def worthwhile(model: ModelConfig, training: TrainingConfig, runs: int = 1) -> int:

@@ -81,8 +81,8 @@ def balanced_potentials(system: LocalSystem) -> np.ndarray:
         row[target] += 1
         row[source] -= 1
         row[len(system.states) + labels.index((label, classes[source]))] -= 1
-    _, sizes, basis = np.linalg.svd(equations)
-    return basis[int((sizes > 1e-9).sum()) :, : len(system.states)]
+    sizes, basis = np.linalg.eigh(equations.T @ equations)
+    return basis[: len(system.states), sizes < 1e-9].T
 
 
 def test_a_local_system_names_merged_states_that_its_idempotent_fixes():
