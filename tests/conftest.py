@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
@@ -10,26 +11,25 @@ from jaxtyping import install_import_hook
 # Before torch is imported: results must not depend on the number of cores, and the suite shares them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-CHECKED_PACKAGES = (
+SOURCE = Path(__file__).parents[1] / "src" / "lengthwise"
+CHECKED_PACKAGES = ("nn", "tasks", "positions", "models", "training", "evaluation", "experiments")
+CHECKED_MODULES = [
     "lengthwise.core.batch",
-    "lengthwise.nn",
-    "lengthwise.tasks",
-    "lengthwise.positions",
-    "lengthwise.models",
-    "lengthwise.training",
-    "lengthwise.evaluation",
-    "lengthwise.experiments",
-    "lengthwise.influence.models.exact_reader",
-    "lengthwise.influence.models.huggingface",
-    "lengthwise.influence.models.language_model",
+    *(f"lengthwise.influence.models.{name}" for name in ("exact_reader", "huggingface", "language_model")),
     "lengthwise.influence.text.planted_text",
     *(f"lengthwise.influence.measure.{name}" for name in ("scorer", "selection", "summary", "surrogate")),
-)
-"""The packages that pass arrays around. The pure-Python ones (automata, programs) state no shapes, and checking every
-call of their inner loops would cost minutes and find nothing that basedpyright does not."""
+    *(
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+        for package in CHECKED_PACKAGES
+        for path in sorted((SOURCE / package).rglob("*.py"))
+        if "from jaxtyping import" in path.read_text()
+    ),
+]
+"""The modules that pass arrays around and state their shapes. In the others basedpyright checks the same before they
+run, and checking each call of an inner loop over digits or states would cost minutes and find nothing more."""
 
 # Every annotation such as Int[Tensor, "B T L"] is now checked at each call, by jaxtyping with beartype.
-install_import_hook(CHECKED_PACKAGES, "beartype.beartype")
+install_import_hook(CHECKED_MODULES, "beartype.beartype")
 
 settings.register_profile("lengthwise", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("lengthwise")

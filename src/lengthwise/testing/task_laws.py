@@ -193,8 +193,8 @@ def places_are_functions_of_the_prefix(task: Task) -> None:
     """Equal prompts have equal places throughout."""
     for batch in batches(task, 2000, lengths=3):
         given = defaultdict(set)
-        for row in range(batch.size):
-            given[batch.input_ids[row, : batch.prompt_length].tobytes()].add(batch.places[row].tobytes())
+        for prompt, places in zip(batch.input_ids[:, : batch.prompt_length], batch.places, strict=True):
+            given[prompt.tobytes()].add(places.tobytes())
         same = all(len(places) == 1 for places in given.values())
         need(same, f"length {batch.layout.length}: one prompt has several places; they must follow from the prompt")
 
