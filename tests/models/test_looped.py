@@ -9,7 +9,9 @@ import torch
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.cache import Cache
-from lengthwise.models.config import ModelConfig
+from lengthwise.models.config import Loops, ModelConfig
+from lengthwise.models.inputs import Inputs
+from lengthwise.models.kernels.model import optimize
 from lengthwise.models.looped import adaptive_loops, with_loops
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
@@ -17,6 +19,7 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
+from lengthwise.training.loss import next_token_loss, progressive_loops, step_loss
 from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 from oracle import SMALL, rough_model, slow_logits, some_inputs
@@ -84,6 +87,61 @@ def test_another_number_of_loops_shares_the_parameters() -> None:
     assert not torch.allclose(other(tokens, ids).logits, model(tokens, ids).logits, atol=1e-3)
     with pytest.raises(LengthwiseError, match="loops must be at least 1, got 0"):
         with_loops(model, 0)
+
+
+def gradients(logits: torch.Tensor, model: torch.nn.Module) -> list[torch.Tensor]:
+    factor = torch.randn(logits.shape, generator=torch.Generator().manual_seed(3))
+    found = torch.autograd.grad((logits * factor).sum(), list(model.parameters()), materialize_grads=True)
+    return [each.reshape(own.shape) for each, own in zip(found, model.parameters(), strict=True)]
+
+
+@pytest.mark.parametrize("loops", [Loops(0, 3), Loops(1, 1), Loops(2, 3)], ids=str)
+def test_no_gradient_flows_through_free_loops(loops: Loops) -> None:
+    model, tokens, ids = model_and_inputs()
+    found = model(tokens, ids, loops=loops).logits
+    assert torch.equal(found, with_loops(model, sum(loops))(tokens, ids).logits)
+
+    # The same by hand: the state after the free loops is a constant, and the embedded input is not.
+    start, contexts = model.embed(tokens, ids), model.contexts(ids)
+    x = start
+    for loop in range(sum(loops)):
+        x = (x.detach() if loop == loops.free > 0 else x) + (start if loop else 0)
+        for layer, block in enumerate(model.blocks):
+            x = block(x, contexts[layer], None, 0)
+    by_hand = gradients(model.logits(model.norm(x)), model)
+    for one, fast in ((model, found), (optimize(model), None)):
+        logits = one(tokens, ids, loops=loops).logits if fast is None else fast
+        for each, expected in zip(gradients(logits, one), by_hand, strict=True):
+            assert torch.allclose(each, expected, atol=1e-3, rtol=1e-3)
+    all_of_it = gradients(model(tokens, ids, loops=Loops(0, sum(loops))).logits, model)
+    same = all(torch.allclose(one, other, atol=1e-3) for one, other in zip(all_of_it, by_hand, strict=True))
+    assert same == (loops.free == 0)
+
+
+def test_a_progressive_loss_is_a_share_of_fewer_loops() -> None:
+    model, _, _ = model_and_inputs()
+    inputs = some_inputs("copy", SCHEME, length=4)
+    config = TrainingConfig(progressive=0.25)
+    for step in range(3):
+        fewer = progressive_loops(3, step)
+        losses = [
+            next_token_loss(model(inputs.input_ids, inputs.position_ids, at=inputs.at, loops=loops), inputs).token
+            for loops in (None, fewer)
+        ]
+        found = step_loss(optimize(model), Inputs.join([inputs], 1), config, step)
+        assert found.item() == pytest.approx(0.75 * losses[0].item() + 0.25 * losses[1].item(), rel=1e-4)
+    drawn = {progressive_loops(3, step) for step in range(200)}
+    assert drawn == {Loops(r, u) for r in range(3) for u in range(1, 4 - r)}
+
+
+def test_a_stack_trains_with_a_progressive_loss_as_its_separate_runs() -> None:
+    setup = TaskSetup(TASKS.build("copy"), SCHEME, ENCODINGS.build("nope"), LOOPED)
+    config = TrainingConfig(max_length=3, steps=3, warmup=0, batch_size=8, stacked=True, progressive=0.5)
+    together, alone = Trainer(setup, config, [0, 1]), Trainer(setup, config, [1])
+    for step in range(3):
+        assert together.step(step)[1].item() == pytest.approx(alone.step(step).item(), rel=1e-4)
+    plain = Trainer(setup, dataclasses.replace(config, progressive=0.0), [1])
+    assert plain.step(0).item() != Trainer(setup, config, [1]).step(0).item()
 
 
 @pytest.mark.parametrize("rule", ["confidence", "unchanged"])

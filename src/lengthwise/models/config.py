@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from lengthwise.core.bounds import AtLeast1, AtLeast2, NotNegative, ShareBelow1
 from lengthwise.core.config import config
+
+
+class Loops(NamedTuple):
+    """How often the layers run: first loops without a gradient, then loops with one."""
+
+    free: int
+    taught: int
 
 
 @config

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from lengthwise.core.errors import require
 from lengthwise.models.cache import Cache
-from lengthwise.models.config import ModelConfig
+from lengthwise.models.config import Loops, ModelConfig
 from lengthwise.models.initial_weights import draw_initial_weights
 from lengthwise.models.masks import attention_bias, causal_mask, keys_seen
 from lengthwise.models.position_head import IdPrediction, PositionHead
@@ -177,12 +177,14 @@ class Transformer(nn.Module):
         cache: Cache | None = None,
         at: Int[Tensor, " S"] | slice | None = None,
         visible: Bool[Tensor, "B Q"] | None = None,
+        loops: Loops | None = None,
     ) -> TransformerOutput:
         """Logits after every token, or only after those ``at`` (positions within this call).
 
         With a ``cache`` the call's tokens follow those that the cache holds, which it then holds too. Tokens that are
-        not ``visible`` are no keys of later tokens, in every layer; each still sees itself. Raises `LengthwiseError`
-        when ``visible`` meets a cache or a pointing id head, which ignore it, or loops by tokens meet a cache.
+        not ``visible`` are no keys of later tokens, in every layer; each still sees itself. ``loops`` replaces the
+        configured number; no gradient flows back through the free ones. Raises `LengthwiseError` when ``visible`` meets
+        a cache or a pointing id head, which ignore it, or loops by tokens meet a cache.
         """
         pointing = self.position_head is not None and self.position_head.points
         require(
@@ -196,10 +198,11 @@ class Transformer(nn.Module):
         )
         contexts = self.contexts(position_ids, cache, visible)
         x = start = self.embed(input_ids, position_ids)
-        loops = self.config.loops_for(input_ids.shape[1])
-        last = loops * len(self.blocks) - 1
-        for step, context in enumerate(contexts * loops):
-            x = x + start if step > 0 and step % len(self.blocks) == 0 else x  # Every loop gets the input again.
+        free, taught = loops or Loops(0, self.config.loops_for(input_ids.shape[1]))
+        last = (free + taught) * len(self.blocks) - 1
+        for step, context in enumerate(contexts * (free + taught)):
+            if step > 0 and step % len(self.blocks) == 0:  # Every loop gets the input again.
+                x = start + (x.detach() if step == free * len(self.blocks) else x)
             if step == last and at is not None and not (pointing or context.encoding.has_scores):
                 # Of the last layer nothing else is read. A pointing head and scores by content read all tokens.
                 context, at = context.for_queries(at), None

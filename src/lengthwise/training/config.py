@@ -42,6 +42,9 @@ class TrainingConfig:
     """Stop at the first probe that meets the fit threshold, instead of after ``steps``."""
     regularizer_normed: bool = False
     """The regularizer measures position vectors as the norm before attention leaves them (RMSNorm only)."""
+    progressive: ShareBelow1 = 0.0
+    """α of the progressive loss of looped layers: (1 − α) · loss after all loops + α · loss after r + u loops, with
+    gradients through the last u only; r and u are drawn at each step (Bansal et al. 2022)."""
 
     def __post_init__(self) -> None:
         if self.min_length > self.max_length:

@@ -1,8 +1,7 @@
 """The loss on scored positions: next token (or next-symbol set) and, where ids are predicted, next id.
 
 `IdPrediction.loss` in `models/position_head.py` is the part for ids; `training/regularizer.py` adds the regularizer.
-`Inputs.at` in `models/inputs.py` picks the scored positions; the trainer weights the ids by ``id_loss`` and divides by
-the number of scored tokens.
+`Inputs.at` in `models/inputs.py` picks the scored positions; the trainer divides by the number of scored tokens.
 """
 
 from __future__ import annotations
@@ -14,9 +13,13 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
+from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS, SPECIALS
+from lengthwise.models.config import Loops
 from lengthwise.models.inputs import Inputs
+from lengthwise.models.kernels.model import FlatTransformer
 from lengthwise.models.transformer import TransformerOutput
+from lengthwise.training.config import TrainingConfig
 
 FIRST_SYMBOL = SPECIALS.index(EOS)
 """Next-symbol sets are scored on the end token and the task's own symbols, not on pad, bos and sep."""
@@ -48,3 +51,31 @@ def run_losses(output: TransformerOutput, inputs: Inputs, runs: int) -> Loss:
     for level, prediction in enumerate(output.position):
         position = position + prediction.loss(inputs.target_ids[..., level]).view(runs, -1).sum(1)
     return Loss(token.reshape(runs, -1).sum(1), position)
+
+
+def step_loss(model: FlatTransformer, inputs: Inputs, config: TrainingConfig, step: int) -> Float[Tensor, " runs"]:
+    """What a training step minimizes, for each run of a stack: CE(token) + λ·CE(id), summed over scored positions.
+
+    With a progressive loss a share α of it comes from a second pass with fewer loops.
+    """
+    if not config.progressive:
+        return _loss_after(model, inputs, config, None)
+    tokens = inputs.groups[0].tokens if inputs.groups else inputs.input_ids.shape[1]
+    fewer = progressive_loops(model.config.loops_for(tokens), step)
+    whole, part = (_loss_after(model, inputs, config, loops) for loops in (None, fewer))
+    return (1 - config.progressive) * whole + config.progressive * part
+
+
+def progressive_loops(most: int, step: int) -> Loops:
+    """r from 0 to T − 1 and u from 1 to T − r, the same for all runs, so that a stack equals its separate runs."""
+    rng = stream(0, "train", "progressive loss", step)
+    free = int(rng.integers(most))
+    return Loops(free, int(rng.integers(1, most - free + 1)))
+
+
+def _loss_after(
+    model: FlatTransformer, inputs: Inputs, config: TrainingConfig, loops: Loops | None
+) -> Float[Tensor, " runs"]:
+    output = model(inputs.input_ids, inputs.position_ids, at=inputs.at, groups=inputs.groups, loops=loops)
+    loss = run_losses(output, inputs, len(inputs.input_ids))
+    return loss.token + config.id_loss * loss.position

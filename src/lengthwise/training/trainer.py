@@ -31,7 +31,7 @@ from lengthwise.training.adamw import StackedAdamW
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.device import autocast, reads_loss
 from lengthwise.training.distributed.ranks import Ranks
-from lengthwise.training.loss import run_losses
+from lengthwise.training.loss import step_loss
 from lengthwise.training.parts import StackParts, runs_at_once
 from lengthwise.training.regularizer import positional_regularizer
 from lengthwise.training.runs import Progress, Run, RunState, StackProgress
@@ -152,9 +152,7 @@ class Trainer:
             for part, model in self.parts.of(size):
                 mine = inputs if size == count else inputs.of_runs(part)
                 with autocast(self.device, config.precision):
-                    output = model(mine.input_ids, mine.position_ids, at=mine.at, groups=mine.groups)
-                    loss = run_losses(output, mine, len(mine.input_ids))
-                scaled = (loss.token + config.id_loss * loss.position) / total
+                    scaled = step_loss(model, mine, config, step) / total
                 # A run's loss reaches its own weights only, so the sum has every run's gradient.
                 scaled.sum().backward()
                 reported[part] += scaled.detach()

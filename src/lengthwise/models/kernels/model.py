@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.core.errors import require
+from lengthwise.models.config import Loops
 from lengthwise.models.flat_groups import FlatGroup, flat_positions
 from lengthwise.models.kernels.attention import FlatAttention
 from lengthwise.models.kernels.context import FlatContext
@@ -80,6 +81,7 @@ class FlatTransformer(nn.Module):
         at: Int[Tensor, " S"] | slice | None = None,
         visible: Bool[Tensor, "B T"] | None = None,
         groups: Sequence[FlatGroup] | None = None,
+        loops: Loops | None = None,
     ) -> TransformerOutput:
         """What each run's model gives for its own rows, as `Transformer.forward`; rows are ordered by run.
 
@@ -88,12 +90,12 @@ class FlatTransformer(nn.Module):
         """
         if groups is not None:
             assert isinstance(at, Tensor)
-            return self.flat(input_ids, position_ids, at, groups, None)
+            return self.flat(input_ids, position_ids, at, groups, None, loops)
         rows, tokens = len(input_ids) // self.runs, input_ids.shape[1]
         group = FlatGroup(rows, tokens, slice(None) if at is None else at)
         positions = None if at is None else flat_positions([group]).to(input_ids.device)
         flat, flat_ids = (x.reshape(self.runs, rows * tokens, *x.shape[2:]) for x in (input_ids, position_ids))
-        output = self.flat(flat, flat_ids, positions, [group], visible)
+        output = self.flat(flat, flat_ids, positions, [group], visible, loops)
         logits = output.logits.reshape(len(input_ids), -1, output.logits.shape[-1])
         return TransformerOutput(logits, tuple(by_sequence(level, len(input_ids)) for level in output.position))
 
@@ -104,6 +106,7 @@ class FlatTransformer(nn.Module):
         at: Int[Tensor, " A"] | None,
         groups: Sequence[FlatGroup],
         visible: Bool[Tensor, "RB T"] | None,
+        loops: Loops | None,
     ) -> TransformerOutput:
         """One flat batch."""
         contexts = self.contexts(groups, position_ids, visible)
@@ -115,10 +118,11 @@ class FlatTransformer(nn.Module):
             f"a number of loops that grows with the tokens needs one group of lengths in a step, got {len(groups)}; "
             "set training.groups=1",
         )
-        loops = self.config.loops_for(groups[0].tokens)
-        last = loops * len(self.blocks) - 1
-        for step, context in enumerate(contexts * loops):
-            x = x + start if step > 0 and step % len(self.blocks) == 0 else x
+        free, taught = loops or Loops(0, self.config.loops_for(groups[0].tokens))
+        last = (free + taught) * len(self.blocks) - 1
+        for step, context in enumerate(contexts * (free + taught)):
+            if step > 0 and step % len(self.blocks) == 0:
+                x = start + (x.detach() if step == free * len(self.blocks) else x)
             if step == last and at is not None and not (pointing or context.encoding.has_scores):
                 context, at = context.for_queries(at), None
             x = self.blocks[step % len(self.blocks)](x, context)
