@@ -90,7 +90,8 @@ FEATURES = {
         for name in ("abacus", "id_multiplier", "own_rule", "randomized_float", "rare_jump", "reset")
     ),
     "looped layers, self-improvement": """
-        models/looped.py training/further/self_improvement.py training/further/__init__.py
+        models/looped.py models/config.py::Loops training/loss.py::progressive_loops training/loss.py::step_loss
+        training/further/self_improvement.py training/further/__init__.py
         experiments/recipes/self_improvement.py""",
     "26 tasks": "tasks/arithmetic/ tasks/chomsky/ tasks/recall/ tasks/strings/",
     "evidence on them, rules of predicted ids, search": """
