@@ -10,7 +10,15 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments.comparison import plan as planning
-from lengthwise.experiments.comparison.plan import GRID, ModelSetting, Plan, default_tests, read_plan, steps_for
+from lengthwise.experiments.comparison.plan import (
+    GRID,
+    ModelSetting,
+    Plan,
+    StepTimes,
+    default_tests,
+    read_plan,
+    steps_for,
+)
 from lengthwise.experiments.comparison.ranking import differ_in_every_seed, ranked, reach
 from lengthwise.experiments.comparison.run import Budget, run_comparison
 from lengthwise.experiments.comparison.stages import tuning_file
@@ -108,13 +116,16 @@ def test_systems_by_short_names():
 
 
 def test_a_budget_decides_the_steps_and_may_be_too_small():
-    seconds = {"a": (0.01, 0.02), "b": (0.03, 0.01)}
-    assert steps_for(600.0, 1, seconds, 3) == int(planning.SHARE * 600 / 0.17) // 50 * 50
-    assert steps_for(600.0, 2, seconds, 3) == pytest.approx(2 * steps_for(600.0, 1, seconds, 3), abs=100)
+    seconds = {
+        "a": [StepTimes(0.01, 0.02), StepTimes(0.02, 0.03)],
+        "b": [StepTimes(0.03, 0.05), StepTimes(0.01, 0.02)],
+    }
+    assert steps_for(600.0, 1, seconds) == int(planning.SHARE * 600 / 0.15) // 50 * 50
+    assert steps_for(600.0, 2, seconds) == pytest.approx(2 * steps_for(600.0, 1, seconds), abs=100)
     with pytest.raises(
         LengthwiseError, match=r"--budget 10s gives each training \d+ steps, and at least 200 are needed"
     ):
-        steps_for(10.0, 1, seconds, 3)
+        steps_for(10.0, 1, seconds)
 
 
 @pytest.mark.usefixtures("tiny")

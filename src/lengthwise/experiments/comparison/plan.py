@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lengthwise.core.config import config, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
@@ -23,7 +24,7 @@ REACH = 0.95
 FEWEST_STEPS, MOST_STEPS = 200, 20_000
 MAX_LENGTH = 6
 """The longest training length where none is given: short, so that a small budget suffices for a fit."""
-SHARE = 0.8
+SHARE = 0.9
 """The share of a budget that is planned for training; the rest is for tests, starts of processes and a slow machine."""
 FILE = "plan.json"
 
@@ -131,13 +132,20 @@ def default_tests(task: Task, max_length: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def steps_for(budget: float, jobs: int, seconds: dict[str, tuple[float, ...]], seeds: int) -> int:
+class StepTimes(NamedTuple):
+    """Seconds of one step of the first seed, and of the stack of all other seeds."""
+
+    first: float
+    others: float
+
+
+def steps_for(budget: float, jobs: int, seconds: Mapping[str, Sequence[StepTimes]]) -> int:
     """The number of steps that fits a budget of ``budget`` seconds.
 
-    ``seconds`` are those of one step, per system and point of the grid. Raises `LengthwiseError` if the budget is too
-    small for a training that could mean something.
+    ``seconds`` has one entry per system and point of the grid: the first seed is trained at each, the others at the
+    slowest at most. Raises `LengthwiseError` if the budget is too small for a training that could mean something.
     """
-    for_one_step = sum(sum(steps) + (seeds - 1) * max(steps) for steps in seconds.values())
+    for_one_step = sum(sum(t.first for t in times) + max(t.others for t in times) for times in seconds.values())
     steps = int(SHARE * budget * jobs / for_one_step)
     needed = FEWEST_STEPS * for_one_step / (SHARE * jobs)
     require(

@@ -129,7 +129,7 @@ def _planned(wanted: Plan, folder: Path, budget: Budget, clock: Clock, way: Stag
     forget_times(folder)
     jobs = way("time", folder, _jobs(wanted, wanted.systems), clock)
     seconds = {system.name: read_times(folder, system) for system in wanted.systems}
-    plan = dataclasses.replace(wanted, steps=steps_for(budget.seconds, jobs, seconds, budget.seeds))
+    plan = dataclasses.replace(wanted, steps=steps_for(budget.seconds, jobs, seconds))
     plan.write(folder)
     forget_times(folder)
     tuning_file(folder, plan.systems[0]).parent.mkdir(exist_ok=True)

@@ -12,7 +12,7 @@ from typing import Any
 from lengthwise.core.errors import TrainingDivergedError, require
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
-from lengthwise.experiments.comparison.plan import ModelSetting, Plan, read_plan
+from lengthwise.experiments.comparison.plan import ModelSetting, Plan, StepTimes, read_plan
 from lengthwise.experiments.events import Event, Report
 from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
@@ -36,7 +36,7 @@ def plan_in(folder: Path) -> Plan:
 
 
 def time_steps(folder: Path, job: Job, tell: Tell) -> None:
-    """Train each point of the grid for a few steps; writes the median seconds of one step, per point."""
+    """Train each point of the grid for a few steps; writes the `StepTimes` of each."""
     from lengthwise.training.setup import TaskSetup
     from lengthwise.training.trainer import Trainer
 
@@ -44,14 +44,18 @@ def time_steps(folder: Path, job: Job, tell: Tell) -> None:
     for index, setting in enumerate(plan.grid):
         experiment = plan.experiment(plan.system(job.name), setting)
         setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
-        trainer = Trainer(setup, experiment.training, [FIRST_SEED])
-        taken = []
-        for step in range(TIMED_STEPS):
-            started = time.perf_counter()
-            trainer.step(step)
-            taken.append(time.perf_counter() - started)
-        seconds.append(statistics.median(taken[SKIPPED_STEPS:]))
-        tell(Event(job.name, FIRST_SEED, "time", index, len(plan.grid), seconds[-1]))
+        found = [0.0, 0.0]
+        for place, seeds in enumerate(([FIRST_SEED], range(FIRST_SEED + 1, plan.seeds))):
+            if not seeds:
+                continue
+            trainer, taken = Trainer(setup, experiment.training, seeds), []
+            for step in range(TIMED_STEPS):
+                started = time.perf_counter()
+                trainer.step(step)
+                taken.append(time.perf_counter() - started)
+            found[place] = statistics.median(taken[SKIPPED_STEPS:])
+        seconds.append(found)
+        tell(Event(job.name, FIRST_SEED, "time", index, len(plan.grid), sum(found)))
     write_json(times_file(folder, plan.system(job.name)), seconds)
 
 
@@ -60,9 +64,9 @@ def times_file(folder: Path, system: System) -> Path:
     return folder / "times" / f"{system.name}.json"
 
 
-def read_times(folder: Path, system: System) -> tuple[float, ...]:
+def read_times(folder: Path, system: System) -> list[StepTimes]:
     """Seconds of one step, per point of the grid."""
-    return tuple(read_json(times_file(folder, system), what="times of steps"))
+    return [StepTimes(*found) for found in read_json(times_file(folder, system), what="times of steps")]
 
 
 def forget_times(folder: Path) -> None:
