@@ -58,7 +58,9 @@ def experiment(steps: int) -> Experiment:
     )  # fmt: skip
 
 
-LONG = Recipe("r", "", tuple(Job(name, experiment(800), (0, 1)).edited([f"training.lr={lr}"], None)
+STEPS = 4000
+"""Enough that a signal comes before the end on a fast machine, too."""
+LONG = Recipe("r", "", tuple(Job(name, experiment(STEPS), (0, 1)).edited([f"training.lr={lr}"], None)
                              for name, lr in (("a", 0.002), ("b", 0.001))))  # fmt: skip
 
 DRIVER = """
@@ -182,7 +184,7 @@ def test_a_killed_driver_and_two_at_once(cluster: Any, tmp_path: Path) -> None:
             process.kill()
     assert bits(LONG, out) == local(LONG, tmp_path / "local")
     steps = trained_steps(out)
-    assert len(steps) == 4 * 40
+    assert len(steps) == 4 * STEPS // 20
     assert not (out / "r" / LEASES).exists()
 
 
@@ -195,7 +197,7 @@ def test_ctrl_c_leaves_a_sweep_that_the_same_command_continues(cluster: Any, tmp
     assert not list((out / "r").glob("*/result.json"))
     assert_shows(ended(driver(cluster, LONG, out)), LONG)
     assert bits(LONG, out) == local(LONG, tmp_path / "local")
-    assert len(trained_steps(out)) == 4 * 40
+    assert len(trained_steps(out)) == 4 * STEPS // 20
 
 
 OTHERS = """

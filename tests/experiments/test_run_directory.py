@@ -46,7 +46,9 @@ TINY = Experiment.from_json(
 def old_name(experiment: Experiment, seed: int) -> str:
     """The rule before this one, in words of its own: every field of that time, changed or not."""
     values = experiment.to_json()
-    del values["model"]["loops"], values["training"]["regularizer_normed"], values["training"]["progressive"]
+    del values["model"]["loops"]
+    for name in ("regularizer_normed", "progressive", "curriculum"):
+        del values["training"][name]
     return digest({"format": 1, "experiment": values, "seed": seed})
 
 

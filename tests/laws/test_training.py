@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,19 @@ def test_lengths_are_mixed_and_stay_in_the_training_range():
         for g in training_groups(TASK, SCHEME_VARIANTS["coupled"], CONFIG, 0, step)
     }
     assert tokens == {3 * n + 5 for n in (1, 2, 3, 4)}
+
+
+def test_a_curriculum_begins_with_the_shortest_lengths():
+    config = dataclasses.replace(CONFIG, steps=100, curriculum=0.5)
+    longest = [0] * 10
+    for step in range(100):
+        for g in training_groups(TASK, SCHEME_VARIANTS["coupled"], config, 0, step):
+            longest[step // 10] = max(longest[step // 10], (g.input_ids.shape[1] - 5) // 3)
+    assert longest[:2] == [1, 2]
+    assert longest == sorted(longest)
+    assert longest[5:] == [4] * 5
+    alone = training_groups(TASK, SCHEME_VARIANTS["coupled"], dataclasses.replace(config, stacked=True), 3, 30)
+    assert max((g.input_ids.shape[1] - 5) // 3 for g in alone) <= 3
 
 
 def test_a_range_without_instances_is_refused():

@@ -45,6 +45,8 @@ class TrainingConfig:
     progressive: ShareBelow1 = 0.0
     """α of the progressive loss of looped layers: (1 − α) · loss after all loops + α · loss after r + u loops, with
     gradients through the last u only; r and u are drawn at each step (Bansal et al. 2022)."""
+    curriculum: ShareBelow1 = 0.0
+    """The share of the steps during which the longest length of a step grows from the shortest to ``max_length``."""
 
     def __post_init__(self) -> None:
         if self.min_length > self.max_length:

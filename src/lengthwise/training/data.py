@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from lengthwise.core.batch import Layout
@@ -37,7 +38,7 @@ def training_groups(task: Task, scheme: PositionScheme, config: TrainingConfig, 
     layouts = stream(seed, "train", "layout", step)
     rng = stream(seed, "train", "data", step)
     result = []
-    for layout in _layouts(task, config, layouts):
+    for layout in _layouts(task, config, step, layouts):
         batch = task.batch(layout.length, config.batch_size // config.groups, rng, layout)
         result.append(Inputs.of(batch, scheme, task.levels, rng))
     return result
@@ -55,7 +56,7 @@ def stacked_groups(
     rows = config.batch_size // config.groups
     blocks = {seed // BLOCK: stream(seed // BLOCK, "train", "block", step) for seed in seeds}
     result = []
-    for layout in _layouts(task, config, schedule):
+    for layout in _layouts(task, config, step, schedule):
         drawn = {
             block: Inputs.of(task.batch(layout.length, BLOCK * rows, rng, layout), scheme, task.levels, rng)
             for block, rng in blocks.items()
@@ -65,8 +66,11 @@ def stacked_groups(
     return result
 
 
-def _layouts(task: Task, config: TrainingConfig, rng: Rng) -> Iterator[Layout]:
+def _layouts(task: Task, config: TrainingConfig, step: int, rng: Rng) -> Iterator[Layout]:
     """One layout for each group of a step."""
     lengths = training_lengths(task, config)
+    if config.curriculum:
+        share = min(1.0, (step + 1) / (config.curriculum * config.steps))
+        lengths = lengths[: math.ceil(share * len(lengths))]
     for _ in range(config.groups):
         yield task.layout(lengths[int(rng.integers(len(lengths)))], rng)

@@ -58,12 +58,16 @@ def step_loss(model: FlatTransformer, inputs: Inputs, config: TrainingConfig, st
 
     With a progressive loss a share α of it comes from a second pass with fewer loops.
     """
-    if not config.progressive:
-        return _loss_after(model, inputs, config, None)
-    tokens = inputs.groups[0].tokens if inputs.groups else inputs.input_ids.shape[1]
-    fewer = progressive_loops(model.config.loops_for(tokens), step)
-    whole, part = (_loss_after(model, inputs, config, loops) for loops in (None, fewer))
-    return (1 - config.progressive) * whole + config.progressive * part
+    passes: list[tuple[float, Loops | None]] = [(1.0 - config.progressive, None)]
+    if config.progressive:
+        assert inputs.groups is not None
+        passes += [(config.progressive, progressive_loops(model.config.loops_for(inputs.groups[0].tokens), step))]
+    losses = []
+    for weight, loops in passes:
+        output = model(inputs.input_ids, inputs.position_ids, at=inputs.at, groups=inputs.groups, loops=loops)
+        loss = run_losses(output, inputs, len(inputs.input_ids))
+        losses.append(weight * (loss.token + config.id_loss * loss.position))
+    return torch.stack(losses).sum(0)
 
 
 def progressive_loops(most: int, step: int) -> Loops:
@@ -71,11 +75,3 @@ def progressive_loops(most: int, step: int) -> Loops:
     rng = stream(0, "train", "progressive loss", step)
     free = int(rng.integers(most))
     return Loops(free, int(rng.integers(1, most - free + 1)))
-
-
-def _loss_after(
-    model: FlatTransformer, inputs: Inputs, config: TrainingConfig, loops: Loops | None
-) -> Float[Tensor, " runs"]:
-    output = model(inputs.input_ids, inputs.position_ids, at=inputs.at, groups=inputs.groups, loops=loops)
-    loss = run_losses(output, inputs, len(inputs.input_ids))
-    return loss.token + config.id_loss * loss.position

@@ -6,8 +6,10 @@ the same data with any number of ranks. Gradients are added up, not averaged: ea
 
 from __future__ import annotations
 
+import atexit
 import datetime
 import os
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +25,8 @@ from lengthwise.training.config import TrainingConfig
 
 TIMEOUT = datetime.timedelta(days=2)
 """How long a rank waits for the others. torchrun ends all when one dies, so this is never the way to find out."""
+LEAVING_SECONDS = 10
+"""How long an ending process waits for its threads; they may wait for a rank that is gone."""
 
 
 @dataclass(frozen=True)
@@ -104,4 +108,12 @@ def ranks() -> Ranks | None:
         dist.init_process_group("nccl" if on_gpu else "gloo", timeout=TIMEOUT)
     except (RuntimeError, ValueError) as error:
         raise LengthwiseError(f"the ranks of torchrun can't reach each other ({error})") from None
+    atexit.register(_leave)
     return Ranks(dist.get_rank(), dist.get_world_size(), bool(os.environ.get("LENGTHWISE_SHARD")))
+
+
+def _leave() -> None:
+    """End the threads of the process group while Python still runs: one that needs it later aborts the process."""
+    leaving = threading.Thread(target=dist.destroy_process_group, daemon=True)
+    leaving.start()
+    leaving.join(LEAVING_SECONDS)
