@@ -92,7 +92,7 @@ FEATURES = {
     "looped layers, self-improvement": """
         models/looped.py models/config.py::Loops training/loss.py::progressive_loops training/loss.py::step_loss
         training/further/self_improvement.py training/further/__init__.py
-        experiments/recipes/self_improvement.py""",
+        experiments/recipes/self_improvement.py experiments/recipes/looped_parity.py""",
     "26 tasks": "tasks/arithmetic/ tasks/chomsky/ tasks/recall/ tasks/strings/",
     "evidence on them, rules of predicted ids, search": """
         prediction/predicted_ids/ prediction/search/places.py prediction/search/small_program.py
