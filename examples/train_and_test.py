@@ -5,8 +5,8 @@ from pathlib import Path
 import torch
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.coupled import Coupled
@@ -14,7 +14,7 @@ from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
 
 torch.set_num_threads(1)  # more gain nothing with a tiny model, and lose much beside other busy processes
-experiment = Experiment(
+experiment = RunConfig(
     task=Addition(base=2),
     scheme=Coupled(max_position=64, draw="pose"),
     encoding=Learned(),

@@ -12,8 +12,8 @@ from statistics import mean
 import pytest
 
 from lengthwise.core.files import write_json
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
 
 ROOT = Path(__file__).parents[1]
@@ -108,7 +108,7 @@ def test_a_system_speaks_with_its_first_configuration_that_fits(
     assert last == "0.60 0.61 0.62 0.63 0.64"
 
 
-def _write(folder: Path, work: Experiment, seed: int, *, fitted: bool, right: int) -> None:
+def _write(folder: Path, work: RunConfig, seed: int, *, fitted: bool, right: int) -> None:
     counts = {"n": 100, "correct": {"exact_match": right}, "tokens": 1, "tokens_total": 1}
     values = {
         "format": 1, "recipe": "alternation-depth", "system": "s", "experiment": work.to_json(), "seed": seed,

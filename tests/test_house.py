@@ -51,7 +51,7 @@ RETIRED_FUNCTIONS, RETIRED_FILES = {"claim", "held"}, {"plain.py", "outside.py",
 PREREGISTERED = {"experiments/blind/study.py", "experiments/blind/ladder.py"}
 """Files of the blind study, which keep the words that they were registered with."""
 SAME_NAME = {
-    "Experiment",  # `lw.Experiment` is what a notebook trains; `experiments.experiment.Experiment` is its configuration
+    "Experiment",  # `lw.Experiment` is what a notebook trains; `experiments.run_config.Experiment` is its configuration
 }  # fmt: skip
 """Public classes that share a name, and why; beside them, an encoding's settings and its module share theirs."""
 

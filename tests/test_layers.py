@@ -24,7 +24,7 @@ TORCH_FREE = (
     "lengthwise.training.config",
     "lengthwise.evaluation.config",
     "lengthwise.evaluation.score",
-    "lengthwise.experiments.experiment",
+    "lengthwise.experiments.run_config",
     "lengthwise.experiments.recipes",
     "lengthwise.experiments.run",
     "lengthwise.languages",
@@ -58,10 +58,10 @@ def test_building_components_imports_no_torch():
     """Registries build specifications from JSON without the modules behind them."""
     code = (
         "import sys\n"
-        "from lengthwise.experiments.experiment import Experiment\n"
+        "from lengthwise.experiments.run_config import RunConfig\n"
         "from lengthwise.experiments.run_directory import run_name\n"
         "components = {'task': 'addition', 'scheme': 'predictive-coupling', 'encoding': 'fire'}\n"
-        "run_name(Experiment.from_json(components), 0)\n"
+        "run_name(RunConfig.from_json(components), 0)\n"
         "assert 'torch' not in sys.modules"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

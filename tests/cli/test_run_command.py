@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
 
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
 
 RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
@@ -87,7 +87,7 @@ def test_print_config_prints_what_would_run(
     shown = terminal(*RUN, "--seeds", "2", "--print-config").json()
     (system,) = shown["systems"]
     assert system["seeds"] == [0, 1]
-    assert Experiment.from_json(system["experiment"]) == tiny_recipe().jobs[0].experiment
+    assert RunConfig.from_json(system["experiment"]) == tiny_recipe().jobs[0].experiment
     assert list(tmp_path.iterdir()) == []
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import torch
 
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.provenance import commit
 from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_config import RunConfig
 
 
-def start(experiment: Experiment, folder: Path) -> int:
+def start(experiment: RunConfig, folder: Path) -> int:
     """Fork a process that runs the experiment in ``folder``; returns its id."""
     process = os.fork()
     if process == 0:
@@ -38,7 +38,7 @@ def start(experiment: Experiment, folder: Path) -> int:
 
 def main(description: str, out: str, kills: int, seed: int) -> None:
     torch.set_num_threads(1)
-    experiment = Experiment.from_json(json.loads(description))
+    experiment = RunConfig.from_json(json.loads(description))
     commit()  # cached before forking, so that all runs state the same one
     began = time.perf_counter()
     _, status = os.waitpid(start(experiment, Path(out, "uninterrupted")), 0)

@@ -14,13 +14,13 @@ from lengthwise.experiments.cluster.lease import acquire
 from lengthwise.experiments.cluster.piece import run_piece
 from lengthwise.experiments.cluster.pieces import piece_of
 from lengthwise.experiments.cluster.sweep_piece import SweepPiece
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, finished, run_directory
 from lengthwise.experiments.sweep import sweep
 from lengthwise.training.trainer import Trainer
 
-TINY = Experiment.from_json(
+TINY = RunConfig.from_json(
     {
         "task": {"name": "copy", "symbols": "repeats", "letters": 3},
         "scheme": {"name": "coupled", "max_position": 24},

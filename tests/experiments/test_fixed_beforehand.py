@@ -14,11 +14,11 @@ from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.blind.draw import languages_of_variants
 from lengthwise.experiments.blind.user_list import read_languages
 from lengthwise.experiments.blind.variants import VARIANTS
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes.alternation_depth import DEPTHS, alternation
 from lengthwise.experiments.recipes.fixed_beforehand import SEEDS
 from lengthwise.experiments.run import check_ids
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.languages.automata.construction import language
 from lengthwise.models.build import build_model
 
@@ -55,7 +55,7 @@ def test_ids_reach_the_longest_string(name: str) -> None:
             check_ids(experiment, SEEDS[0])
 
 
-def _parameters(experiment: Experiment) -> int:
+def _parameters(experiment: RunConfig) -> int:
     return build_model(
         experiment.task, experiment.scheme, experiment.encoding, experiment.model, seed=0
     ).parameter_count

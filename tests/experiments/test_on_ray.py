@@ -31,8 +31,8 @@ from lengthwise.experiments.comparison.plan import Plan, default_tests
 from lengthwise.experiments.comparison.ranking import ranked
 from lengthwise.experiments.comparison.run import Budget, run_comparison
 from lengthwise.experiments.comparison.systems import chosen_systems
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, finished, run_directory
 from lengthwise.experiments.sweep import sweep
 from lengthwise.tasks import TASKS
@@ -43,8 +43,8 @@ pytestmark = pytest.mark.slow
 PATIENCE = 4.0
 
 
-def experiment(steps: int) -> Experiment:
-    return Experiment.from_json(
+def experiment(steps: int) -> RunConfig:
+    return RunConfig.from_json(
         {
             "task": {"name": "copy", "symbols": "repeats", "letters": 3},
             "scheme": {"name": "coupled", "max_position": 24},

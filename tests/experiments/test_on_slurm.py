@@ -16,12 +16,12 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.cluster.on_ray import ClusterOptions
 from lengthwise.experiments.cluster.on_slurm import SlurmScheduler
 from lengthwise.experiments.cluster.runners import sweep_on
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, finished, run_directory
 from lengthwise.experiments.sweep import sweep
 
-TINY = Experiment.from_json(
+TINY = RunConfig.from_json(
     {
         "task": {"name": "copy", "symbols": "repeats", "letters": 3},
         "scheme": {"name": "coupled", "max_position": 24},

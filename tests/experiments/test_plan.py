@@ -6,10 +6,10 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.cluster.plan import Machines, _makespan, plan
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_config import RunConfig
 
-TINY = Experiment.from_json(
+TINY = RunConfig.from_json(
     {
         "task": {"name": "copy", "symbols": "repeats", "letters": 3},
         "scheme": {"name": "coupled", "max_position": 24},

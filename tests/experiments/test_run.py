@@ -15,8 +15,8 @@ from safetensors import safe_open
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_json
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir, finished, run_directory
 
 DESCRIPTION: dict[str, Any] = {
@@ -27,11 +27,11 @@ DESCRIPTION: dict[str, Any] = {
     "training": {"max_length": 3, "steps": 40, "batch_size": 8, "groups": 2, "warmup": 5, "probe_every": 4},
     "evaluation": {"lengths": [2, 3, 6], "samples": 8, "fit_samples": 8, "probe_samples": 6},
 }
-TINY = Experiment.from_json(DESCRIPTION)
+TINY = RunConfig.from_json(DESCRIPTION)
 SHORT = TINY.edited(["training.steps=4"])
 
 
-def run(folder: Path, experiment: Experiment = SHORT, seed: int = 0) -> dict[str, Any]:
+def run(folder: Path, experiment: RunConfig = SHORT, seed: int = 0) -> dict[str, Any]:
     return run_seed(experiment, seed, folder, recipe="test", system="test").to_json()
 
 
@@ -91,7 +91,7 @@ def test_an_unfitted_model_is_not_measured_at_long_lengths(tmp_path: Path):
 def test_directories_are_named_by_configuration_and_seed(tmp_path: Path):
     folders = {run_directory(tmp_path, "test", e, seed) for e in (TINY, SHORT) for seed in (0, 1)}
     assert len(folders) == 4
-    assert run_directory(tmp_path, "test", Experiment.from_json(SHORT.to_json()), 0) in folders
+    assert run_directory(tmp_path, "test", RunConfig.from_json(SHORT.to_json()), 0) in folders
 
 
 def test_another_configuration_is_refused_and_nothing_is_lost(tmp_path: Path):

@@ -21,8 +21,8 @@ from lengthwise.core.user_code import MODULES
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.defaults import default_experiment
 from lengthwise.experiments.events import Event
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe, Study
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import finished, run_directory, run_name
 from lengthwise.experiments.sweep import sweep
 from lengthwise.report.result import contents
@@ -31,7 +31,7 @@ from lengthwise.training.config import TrainingConfig
 
 RESULTS = Path(__file__).parents[2] / "results"
 EXAMPLE = (Path(__file__).parents[2] / "examples" / "my_task.py").read_text(encoding="utf-8")
-TINY = Experiment.from_json(
+TINY = RunConfig.from_json(
     {
         "task": {"name": "copy", "symbols": "repeats", "letters": 3},
         "scheme": {"name": "coupled", "max_position": 24},
@@ -43,7 +43,7 @@ TINY = Experiment.from_json(
 )
 
 
-def old_name(experiment: Experiment, seed: int) -> str:
+def old_name(experiment: RunConfig, seed: int) -> str:
     """The rule before this one, in words of its own: every field of that time, changed or not."""
     values = experiment.to_json()
     del values["model"]["loops"]
@@ -60,7 +60,7 @@ def test_every_committed_result_is_found_under_its_run() -> None:
     found = committed()
     assert len(found) > 300
     for path, values in found:
-        experiment, seed = Experiment.from_json(values["experiment"]), values["seed"]
+        experiment, seed = RunConfig.from_json(values["experiment"]), values["seed"]
         assert run_directory(RESULTS, values["recipe"], experiment, seed) == path.parent
         result = finished(path.parent, experiment, seed)
         assert result is not None
@@ -69,9 +69,7 @@ def test_every_committed_result_is_found_under_its_run() -> None:
 
 
 def test_no_two_runs_have_one_name() -> None:
-    names = {
-        run_name(Experiment.from_json(v["experiment"]), v["seed"]): digest(v["experiment"]) for _, v in committed()
-    }
+    names = {run_name(RunConfig.from_json(v["experiment"]), v["seed"]): digest(v["experiment"]) for _, v in committed()}
     assert len(names) == len({(digest(v["experiment"]), v["seed"]) for _, v in committed()})
     works = {
         (run_name(work, seed), json.dumps(work.described()), seed)

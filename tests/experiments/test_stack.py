@@ -14,9 +14,9 @@ from lengthwise.core.result_file import RunResult
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments import run as run_module
 from lengthwise.experiments.events import Event, Report, silent
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
 from lengthwise.experiments.stack import train_seeds
 from lengthwise.experiments.sweep import sweep
@@ -26,7 +26,7 @@ from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
 
-TINY = Experiment(
+TINY = RunConfig(
     Addition(),
     Sequential(),
     NoPE(),

@@ -9,12 +9,12 @@ import pytest
 
 from lengthwise.core.errors import TrainingDivergedError
 from lengthwise.experiments.events import Event
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import finished, run_directory
 from lengthwise.experiments.sweep import sweep
 
-FINE = Experiment.from_json(
+FINE = RunConfig.from_json(
     {
         "task": {"name": "copy", "symbols": "repeats", "letters": 3},
         "scheme": {"name": "sequential", "max_position": 24},

@@ -17,14 +17,14 @@ import pytest
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.core.files import locked
 from lengthwise.experiments.events import Event
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
 from lengthwise.experiments.sweep import sweep
 from lengthwise.experiments.workers import _serve, pieces
 
-TINY = Experiment.from_json(
+TINY = RunConfig.from_json(
     {
         "task": {"name": "copy", "symbols": "repeats", "letters": 3},
         "scheme": {"name": "coupled", "max_position": 24},

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Trainer, TrainingArguments
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.hf import (
     CoupledPlaces,
     LengthwiseConfig,
@@ -110,7 +110,7 @@ def trained(model: Any, rows: Any, folder: Path, steps: int = 3) -> Any:
 
 
 def test_trainer_gives_our_model_its_ids(tmp_path: Path):
-    found = Experiment.from_json(
+    found = RunConfig.from_json(
         {
             "task": {"name": "variable-assignment"},
             "scheme": {"name": "predictive-coupling"},

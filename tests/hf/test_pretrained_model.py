@@ -13,8 +13,8 @@ from transformers import AutoModelForCausalLM
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.trained import load_trained
 from lengthwise.hf import (
     LengthwiseConfig,
@@ -38,14 +38,14 @@ TINY = ModelConfig(layers=2, heads=2, width=16, log_length=20)
 
 def experiment(
     task: str = "variable-assignment", scheme: Any = None, encoding: str = "rope", **model: Any
-) -> Experiment:
+) -> RunConfig:
     scheme = scheme or {"name": "predictive-coupling", "max_position": 400}
     scheme = {"name": scheme} if isinstance(scheme, str) else scheme
-    found = Experiment.from_json({"task": {"name": task}, "scheme": scheme, "encoding": {"name": encoding}})
+    found = RunConfig.from_json({"task": {"name": task}, "scheme": scheme, "encoding": {"name": encoding}})
     return dataclasses.replace(found, model=dataclasses.replace(TINY, **model))
 
 
-def made(found: Experiment) -> LengthwiseForCausalLM:
+def made(found: RunConfig) -> LengthwiseForCausalLM:
     model = LengthwiseForCausalLM(LengthwiseConfig.of(found)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -66,7 +66,7 @@ def own(model: LengthwiseForCausalLM, batch: Any, ids: torch.Tensor, steps: int)
     return tokens, places
 
 
-def ids_of(found: Experiment, batch: Any) -> torch.Tensor:
+def ids_of(found: RunConfig, batch: Any) -> torch.Tensor:
     return torch.from_numpy(found.scheme.assign(batch.places, found.task.levels, stream(0, "test", "ids")))
 
 

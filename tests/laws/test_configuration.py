@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lengthwise.core.config import fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_name
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
@@ -29,7 +29,7 @@ COMPONENTS = [
     )
 ]
 CONFIGS = [ModelConfig, TrainingConfig, EvaluationConfig]
-BASE = Experiment.from_json({"task": "addition", "scheme": "predictive-coupling", "encoding": "fire"})
+BASE = RunConfig.from_json({"task": "addition", "scheme": "predictive-coupling", "encoding": "fire"})
 
 models = st.builds(
     ModelConfig,
@@ -59,20 +59,20 @@ components = {
     "scheme": st.sampled_from([SCHEMES.build(name, max_position=p) for name in SCHEMES for p in (7, 99)]),
     "encoding": st.sampled_from([ENCODINGS.build(name) for name in ENCODINGS]),
 }
-experiments = st.builds(Experiment, **components, model=models, training=trainings, evaluation=evaluations)
+experiments = st.builds(RunConfig, **components, model=models, training=trainings, evaluation=evaluations)
 
 
 @given(experiments)
-def test_experiments_come_back_from_json(experiment: Experiment):
+def test_experiments_come_back_from_json(experiment: RunConfig):
     text = json.dumps(experiment.to_json(), allow_nan=False)
-    again = Experiment.from_json(json.loads(text))
+    again = RunConfig.from_json(json.loads(text))
     assert again == experiment
     assert run_name(again, 3) == run_name(experiment, 3)
     assert again.to_json() == json.loads(text)
 
 
 @given(experiments, experiments, st.integers(0, 3), st.integers(0, 3))
-def test_keys_are_equal_exactly_for_equal_runs(first: Experiment, second: Experiment, one: int, two: int):
+def test_keys_are_equal_exactly_for_equal_runs(first: RunConfig, second: RunConfig, one: int, two: int):
     assert (run_name(first, one) == run_name(second, two)) == ((first, one) == (second, two))
 
 
@@ -134,7 +134,7 @@ CHANGES: dict[str, Any] = {
 def test_every_field_is_in_the_hash(path: tuple[str, ...], value: Any):
     if path[-1] == "name":
         change: Any = {"task": "copy", "scheme": "coupled", "encoding": "rope"}[path[0]]
-        changed = Experiment.from_json({**BASE.to_json(), path[0]: change})
+        changed = RunConfig.from_json({**BASE.to_json(), path[0]: change})
     else:
         change = CHANGES.get(path[-1])
         if change is None or change == value:

@@ -26,8 +26,8 @@ from lengthwise.experiments.blind.study import read_study, write_study
 from lengthwise.experiments.comparison.plan import Plan, read_plan
 from lengthwise.experiments.comparison.stages import read_tuning, tuning_file
 from lengthwise.experiments.comparison.systems import chosen_systems
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir, finished
 from lengthwise.influence.lm.config import LMConfig
 from lengthwise.influence.lm.files import load_lm, read_config
@@ -41,7 +41,7 @@ from lengthwise.tasks import TASKS
 from lengthwise.training import checkpoint
 from lengthwise.workflows.certificates import certified, check_certificates, write_certificates
 
-EXPERIMENT = Experiment.from_json(
+EXPERIMENT = RunConfig.from_json(
     {
         "task": {"name": "copy", "symbols": "repeats", "letters": 3},
         "scheme": {"name": "coupled", "max_position": 24},

@@ -23,7 +23,7 @@ from lengthwise.crasp import library
 from lengthwise.crasp.decide.decision import Bounds, decide
 from lengthwise.crasp.syntax.parser import parse
 from lengthwise.experiments.defaults import recipe_for
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.languages.automata.dfa_file import read_dfa
 
 SECONDS, MEMORY = 10, 2 * 2**30
@@ -111,7 +111,7 @@ def configuration(moves: random.Random, folder: Path) -> None:
     path.write_text(mutated(CONFIG, moves), encoding="utf-8", errors="replace")
     values = read_json(path)
     if isinstance(values, dict):
-        Experiment.from_json(values)
+        RunConfig.from_json(values)
 
 
 def setting(moves: random.Random, folder: Path) -> None:

@@ -26,9 +26,9 @@ from lengthwise.experiments.blind.training import train_rung
 from lengthwise.experiments.cluster.lease import LeaseLostError
 from lengthwise.experiments.cluster.piece import run_piece
 from lengthwise.experiments.cluster.sweep_piece import SweepPiece
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.provenance import commit
 from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.sweep import sweep
 from lengthwise.influence.lm.config import LMConfig
 from lengthwise.influence.lm.train import train_lm
@@ -36,7 +36,7 @@ from lengthwise.influence.text.corpus import load_corpus
 from lengthwise.tasks.language import Language
 from lengthwise.workflows.influence import Request, run_influence
 
-TINY = Experiment.from_json(
+TINY = RunConfig.from_json(
     {
         "task": {"name": "copy", "symbols": "repeats", "letters": 3},
         "scheme": {"name": "coupled", "max_position": 24},

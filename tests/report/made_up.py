@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
+from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 
 
 def experiment(scheme: str = "coupled", encoding: str = "learned", task: str = "addition") -> dict[str, Any]:
-    built = Experiment(TASKS.build(task), SCHEMES.build(scheme), ENCODINGS.build(encoding))
+    built = RunConfig(TASKS.build(task), SCHEMES.build(scheme), ENCODINGS.build(encoding))
     return built.edited(["training.max_length=8", "evaluation.lengths=[8,16,40]"]).to_json()
 
 

@@ -14,13 +14,13 @@ import torch
 from torchrun_processes import ended, losses, torchrun
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.training.distributed import ranks as ranks_module
 from lengthwise.training.distributed.ranks import Ranks
 from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 
-EXPERIMENT = Experiment.from_json(
+EXPERIMENT = RunConfig.from_json(
     {
         "task": {"name": "addition"},
         "scheme": {"name": "coupled", "max_position": 24},

@@ -18,14 +18,14 @@ from torchrun_processes import ended, losses, torchrun
 
 from lengthwise.cli.main import main
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.training import checkpoint
 from lengthwise.training.distributed.ranks import Ranks
 from lengthwise.training.distributed.sharded_trainer import ShardedTrainer
 from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 
-EXPERIMENT = Experiment.from_json(
+EXPERIMENT = RunConfig.from_json(
     {
         "task": {"name": "addition"},
         "scheme": {"name": "coupled", "max_position": 24},

@@ -16,8 +16,8 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import Table, Tabular
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.defaults import MAX_LENGTH, STEPS, default_experiment, folder_name
-from lengthwise.experiments.experiment import Experiment as Configuration
 from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.schemes import PositionScheme
@@ -63,7 +63,7 @@ class Experiment(Tabular):
         self.name = str(settings.get("name") or _name(self.configuration))
 
     @classmethod
-    def of(cls, configuration: Configuration, name: str = "") -> Experiment:
+    def of(cls, configuration: RunConfig, name: str = "") -> Experiment:
         """The experiment of a configuration, for example of a recipe."""
         made = cls.__new__(cls)
         made.configuration = configuration
@@ -104,12 +104,12 @@ class Experiment(Tabular):
         return Table(("setting", "value"), rows, caption=self.name)
 
 
-def _name(configuration: Configuration) -> str:
+def _name(configuration: RunConfig) -> str:
     """The name that `run` and `compare` give to the system, too."""
     return system_of(configuration.scheme, configuration.encoding).name
 
 
-def _changed(configuration: Configuration, settings: dict[str, Any]) -> Configuration:
+def _changed(configuration: RunConfig, settings: dict[str, Any]) -> RunConfig:
     """The configuration with settings objects, or single settings of them, replaced."""
     import dataclasses
 

@@ -10,7 +10,7 @@ from lengthwise.api.result import Result
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.vocab import EOS
 from lengthwise.evaluation.prompt import read_prompt
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.trained import load_trained
 from lengthwise.models.generate import generate
 from lengthwise.models.transformer import Transformer
@@ -19,10 +19,10 @@ from lengthwise.models.transformer import Transformer
 class TrainedTransformer(Transformer):
     """A `Transformer` that knows its task, and so reads prompts and writes answers as text."""
 
-    experiment: Experiment
+    experiment: RunConfig
 
     @classmethod
-    def of(cls, experiment: Experiment, model: Transformer) -> TrainedTransformer:
+    def of(cls, experiment: RunConfig, model: Transformer) -> TrainedTransformer:
         """The same module (its parameters are shared), with the experiment that trained it."""
         made = cls.__new__(cls)
         made.__dict__.update(model.__dict__)

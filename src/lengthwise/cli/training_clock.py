@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from lengthwise.experiments.events import Event
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_config import RunConfig
 
 FIRST_SECONDS = 5.0
 """How long training is timed before the first estimate."""
@@ -64,7 +64,7 @@ class TrainingClock:
 
 
 def _per_step(job: Job) -> float:
-    if not isinstance(job.work, Experiment):
+    if not isinstance(job.work, RunConfig):
         return 0.0
     model, training = job.work.model, job.work.training
     return float(model.layers * model.loops_for(training.max_length))

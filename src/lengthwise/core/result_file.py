@@ -97,7 +97,7 @@ class RunResult(_Part):
     recipe: str = ""
     system: str
     experiment: Annotated[dict[str, Any], pydantic.AfterValidator(_experiment)]
-    """The configuration, as `lengthwise.experiments.experiment.Experiment` writes it."""
+    """The configuration, as `lengthwise.experiments.run_config.RunConfig` writes it."""
     seed: Count
     fitted: bool
     in_distribution: Score

@@ -9,8 +9,8 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.rng import stream
 from lengthwise.core.user_file import load_object
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
@@ -37,7 +37,7 @@ def default_experiment(
     max_length: int = MAX_LENGTH,
     test_lengths: Sequence[int] | None = None,
     steps: int = STEPS,
-) -> Experiment:
+) -> RunConfig:
     """A small decoder for ``task`` that a processor trains in a minute or two.
 
     One layer where ids are coupled, three otherwise: what takes one hop of attention under coupled ids takes several
@@ -54,7 +54,7 @@ def default_experiment(
             scheme = dataclasses.replace(scheme, draw="contiguous")
     coupled = scheme.uses_places
     tokens = _tokens(task, max_length)
-    return Experiment(
+    return RunConfig(
         task,
         scheme,
         encoding,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 
 if TYPE_CHECKING:
     from lengthwise.training.distributed.ranks import Ranks
@@ -20,7 +20,7 @@ def follows() -> bool:
     return int(os.environ.get("WORLD_SIZE", "1")) > 1 and int(os.environ.get("RANK", "0")) > 0
 
 
-def announce(experiment: Experiment, seeds: Sequence[int]) -> None:
+def announce(experiment: RunConfig, seeds: Sequence[int]) -> None:
     """Tell the other ranks, if there are any, which training begins."""
     from lengthwise.training.distributed.ranks import ranks
 
@@ -62,7 +62,7 @@ def follow() -> None:
     others = ranks()
     assert others is not None
     while (said := json.loads(others.said(""))) is not None:
-        experiment = Experiment.from_json(said["experiment"])
+        experiment = RunConfig.from_json(said["experiment"])
         setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
         trainer = trainer_for(others)
         trainer(setup, experiment.training, said["seeds"], device=chosen_device(), ranks=others).run()

@@ -11,7 +11,7 @@ from lengthwise.core.config import digest
 from lengthwise.core.entry_points import installed, load_installed
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.user_file import load_object
-from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
+from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 
 Preset = Literal["quick", "standard", "full"]
 PRESETS: tuple[Preset, ...] = ("quick", "standard", "full")
@@ -46,7 +46,7 @@ class Study:
         return [digest({**key, "seed": seed})]
 
 
-Work = Experiment | Study
+Work = RunConfig | Study
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ class Job:
     """A name that ``--encoding`` takes for all jobs with these positions."""
     extra: bool = False
     """Run only where ``--encoding`` or its own name selects it."""
-    fallbacks: tuple[Experiment, ...] = ()
+    fallbacks: tuple[RunConfig, ...] = ()
     """Tried in order, with all seeds, as long as fewer than ``needed`` seeds of one configuration fitted."""
     needed: int = 1
 
     @property
-    def experiment(self) -> Experiment:
+    def experiment(self) -> RunConfig:
         """The experiment of a job that trains; raises `LengthwiseError` for a study."""
         if isinstance(self.work, Study):
             raise LengthwiseError(f"{self.name} is a study: it trains no system and has no settings")
@@ -95,8 +95,8 @@ class Job:
         if "study" in values:
             (job,) = RECIPES.make(values["study"]["name"], values["study"]["preset"]).jobs
             return dataclasses.replace(job, seeds=seeds)
-        fallbacks = tuple(Experiment.from_json(experiment) for experiment in values["fallbacks"])
-        experiment = Experiment.from_json(values["experiment"])
+        fallbacks = tuple(RunConfig.from_json(experiment) for experiment in values["fallbacks"])
+        experiment = RunConfig.from_json(values["experiment"])
         return cls(values["name"], experiment, seeds, fallbacks=fallbacks, needed=values["needed"])
 
     def edited(self, edits: list[str], seeds: int | None) -> Job:
@@ -120,7 +120,7 @@ class Recipe:
     @property
     def trains(self) -> bool:
         """Whether its jobs are training runs, not studies."""
-        return all(isinstance(job.work, Experiment) for job in self.jobs)
+        return all(isinstance(job.work, RunConfig) for job in self.jobs)
 
     def edited(self, edits: list[str], seeds: int | None) -> Recipe:
         """A copy with ``--set`` edits applied to every job, and ``seeds`` seeds for each if given."""

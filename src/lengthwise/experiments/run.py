@@ -12,9 +12,9 @@ from lengthwise.core.result_file import RunResult, sealed
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.score import LengthScore, total
 from lengthwise.experiments.events import Report, silent
-from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 from lengthwise.experiments.followers import announce, trainer_for
 from lengthwise.experiments.provenance import provenance
+from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished
 from lengthwise.prediction.shown_task.stored_task import is_built_in, to_store
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def run_seed(
-    experiment: Experiment, seed: int, folder: Path, *, recipe: str, system: str, report: Report = silent
+    experiment: RunConfig, seed: int, folder: Path, *, recipe: str, system: str, report: Report = silent
 ) -> RunResult:
     """Train and measure, or return the finished result; an interrupted run goes on from its last checkpoint.
 
@@ -47,7 +47,7 @@ def run_seed(
 
 
 def train(
-    experiment: Experiment,
+    experiment: RunConfig,
     seeds: Sequence[int],
     folder: Path,
     report: Report,
@@ -71,7 +71,7 @@ def train(
     ).run()  # fmt: skip
 
 
-def measure(experiment: Experiment, state: RunState, *, recipe: str, system: str, report: Report = silent) -> RunResult:
+def measure(experiment: RunConfig, state: RunState, *, recipe: str, system: str, report: Report = silent) -> RunResult:
     """Test a trained run: in distribution, then at the lengths and bins of the evaluation."""
     from lengthwise.evaluation import accuracy
     from lengthwise.models.device import chosen_device
@@ -129,14 +129,14 @@ def _attention(
     return {"attention": rows}
 
 
-def _own_task(experiment: Experiment) -> dict[str, Any]:
+def _own_task(experiment: RunConfig) -> dict[str, Any]:
     """What a page needs to show a task that is not built in; nothing for one that is."""
     if is_built_in(experiment.task):
         return {}
     return {"task": to_store(experiment.task, experiment.evaluation.lengths).to_json()}
 
 
-def score_bins(experiment: Experiment, model: Transformer, seed: int, report: Report = silent) -> list[LengthScore]:
+def score_bins(experiment: RunConfig, model: Transformer, seed: int, report: Report = silent) -> list[LengthScore]:
     """Accuracy on each bin, each set of test strings from a stream of its own."""
     from lengthwise.evaluation.accuracy import EvaluatedModel
     from lengthwise.evaluation.bins import score_bin
@@ -153,7 +153,7 @@ def score_bins(experiment: Experiment, model: Transformer, seed: int, report: Re
     return scores
 
 
-def check_ids(experiment: Experiment, seed: int) -> None:
+def check_ids(experiment: RunConfig, seed: int) -> None:
     """Raise a `LengthwiseError` now, not hours later, if the ids do not reach to the longest string."""
     from lengthwise.evaluation import accuracy
     from lengthwise.training.data import training_lengths
@@ -169,7 +169,7 @@ def check_ids(experiment: Experiment, seed: int) -> None:
 
 
 def in_distribution_score(
-    experiment: Experiment, model: Transformer, samples: int, seed: int, *names: int | str
+    experiment: RunConfig, model: Transformer, samples: int, seed: int, *names: int | str
 ) -> LengthScore:
     """Accuracy at lengths spread over those of the training, on strings from the stream (seed, names, length).
 
@@ -193,7 +193,7 @@ def in_distribution_score(
     )
 
 
-def probe(experiment: Experiment, model: Transformer, step: int, seed: int) -> dict[str, Any]:
+def probe(experiment: RunConfig, model: Transformer, step: int, seed: int) -> dict[str, Any]:
     """What a training run notes down about itself: accuracy in distribution, never at long lengths."""
     evaluation = experiment.evaluation
     rate = in_distribution_score(experiment, model, evaluation.probe_samples, seed, "probe", step).rate()

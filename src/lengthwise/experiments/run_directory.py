@@ -8,8 +8,8 @@ from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import LOCK, read_json, write_json
 from lengthwise.core.result_file import RunResult, StudyResult, read_sealed, write_sealed
-from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 from lengthwise.experiments.recipe import Study, Work
+from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 
 RESULT, CONFIG, DIVERGED = "result.json", "config.json", "diverged.json"
 LEASES = "leases"
@@ -19,7 +19,7 @@ LEASES = "leases"
 def run_name(work: Work, seed: int) -> str:
     """The hash that names a run: of what differs from the defaults, one seed, and the result format.
 
-    `Experiment.described` says what is hashed, and `core.config.digest` how.
+    `RunConfig.described` says what is hashed, and `core.config.digest` how.
     """
     return digest({"format": RESULT_FORMAT, **work.described(), "seed": seed})
 
@@ -34,7 +34,7 @@ def run_directory(out: Path, recipe: str, work: Work, seed: int) -> Path:
     return folder
 
 
-def finished(folder: Path, experiment: Experiment, seed: int) -> RunResult | None:
+def finished(folder: Path, experiment: RunConfig, seed: int) -> RunResult | None:
     """The result in a run directory, or None.
 
     Raises `LengthwiseError` if the file is damaged, or the result is of another experiment or seed.
@@ -74,7 +74,7 @@ def note_divergence(folder: Path, failure: str) -> None:
     write_json(folder / DIVERGED, failure)
 
 
-def claim_run_dir(folder: Path, experiment: Experiment, seed: int) -> None:
+def claim_run_dir(folder: Path, experiment: RunConfig, seed: int) -> None:
     """Make the run directory, or check that it belongs to this configuration and seed."""
     path = folder / CONFIG
     if path.exists():

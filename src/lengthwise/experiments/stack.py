@@ -10,13 +10,13 @@ from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import locked
 from lengthwise.experiments.events import Report, silent
-from lengthwise.experiments.experiment import RESULT_FORMAT, Experiment
 from lengthwise.experiments.run import train
+from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir, finished, run_directory
 
 
 def train_seeds(
-    experiment: Experiment, seeds: Sequence[int], out: Path, *, recipe: str, report: Report = silent
+    experiment: RunConfig, seeds: Sequence[int], out: Path, *, recipe: str, report: Report = silent
 ) -> dict[int, str]:
     """Train those of ``seeds`` whose run directories hold no result and no checkpoint, as one stack.
 
@@ -46,7 +46,7 @@ def train_seeds(
     return failures
 
 
-def _train(experiment: Experiment, run_folders: dict[int, Path], folder: Path, report: Report) -> dict[int, str]:
+def _train(experiment: RunConfig, run_folders: dict[int, Path], folder: Path, report: Report) -> dict[int, str]:
     """Train a stack of the seeds with these run folders to its end; returns what to say of those that diverged."""
     folder.mkdir(exist_ok=True)
     with locked(folder):
@@ -55,7 +55,7 @@ def _train(experiment: Experiment, run_folders: dict[int, Path], folder: Path, r
     return {state.run.seed: state.failure for state in states if state.failure is not None}
 
 
-def _stack(experiment: Experiment, fresh: Sequence[int], root: Path) -> tuple[Path, dict[int, bool]]:
+def _stack(experiment: RunConfig, fresh: Sequence[int], root: Path) -> tuple[Path, dict[int, bool]]:
     """The folder of a stack, and for each of its seeds whether it has ended: an interrupted one that holds any of
     ``fresh``, or a new one of these.
     """
@@ -70,18 +70,18 @@ def _stack(experiment: Experiment, fresh: Sequence[int], root: Path) -> tuple[Pa
     return root / f"stack-{_names(experiment)[0]}-{min(fresh)}", dict.fromkeys(fresh, False)
 
 
-def stack_folders(experiment: Experiment, root: Path) -> list[Path]:
+def stack_folders(experiment: RunConfig, root: Path) -> list[Path]:
     """The folders of interrupted stacks of an experiment."""
     return [folder for name in _names(experiment) for folder in sorted(root.glob(f"stack-{name}-*/"))]
 
 
-def _names(experiment: Experiment) -> tuple[str, str]:
+def _names(experiment: RunConfig) -> tuple[str, str]:
     """What names its stacks; the second is by the rule before this one."""
     key = {"format": RESULT_FORMAT}
     return digest({**key, **experiment.described()}), digest({**key, "experiment": experiment.to_json()})
 
 
-def _started(experiment: Experiment, seed: int, out: Path, recipe: str) -> bool:
+def _started(experiment: RunConfig, seed: int, out: Path, recipe: str) -> bool:
     """Whether a run directory holds a result, or the checkpoint of a training (maybe not yet at its end)."""
     folder = run_directory(out, recipe, experiment, seed)
     return finished(folder, experiment, seed) is not None or any(folder.glob("checkpoint*.safetensors"))

@@ -8,9 +8,9 @@ from pathlib import Path
 from lengthwise.core.files import write_json
 from lengthwise.core.result_file import StudyResult, sealed
 from lengthwise.experiments.events import Report, silent
-from lengthwise.experiments.experiment import RESULT_FORMAT
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.recipe import STUDY_FILE, Study
+from lengthwise.experiments.run_config import RESULT_FORMAT
 from lengthwise.experiments.run_directory import finished_study
 
 

@@ -13,10 +13,10 @@ from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, requi
 from lengthwise.core.result_file import RunResult, StudyResult
 from lengthwise.experiments.cluster.reclaim import reclaim
 from lengthwise.experiments.events import Event, Report
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.provenance import commit
 from lengthwise.experiments.recipe import Job, Recipe, Study, Work
 from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import (
     divergence,
     finished,
@@ -183,7 +183,7 @@ def _configuration(recipe: str, job: Job, known: Known, out: Path, tell: Tell) -
     # The same training would diverge again.
     diverged = {seed: failure for seed in pending if (failure := divergence(folders[seed])) is not None}
     pending = [seed for seed in pending if seed not in diverged]
-    if isinstance(job.work, Experiment) and job.work.training.stacked and len(pending) > 1:
+    if isinstance(job.work, RunConfig) and job.work.training.stacked and len(pending) > 1:
         report = _reporter(job, pending[0], tell, tuple(pending))
         # `_run` then finds them trained.
         diverged |= train_seeds(job.work, pending, out, recipe=recipe, report=report)
@@ -223,7 +223,7 @@ def _system_json(job: Job, results: Sequence[RunResult]) -> dict[str, Any]:
     return {
         "name": job.name,
         "claim": job.claim,
-        "train": training_distribution(Experiment.from_json(results[0].experiment)),
+        "train": training_distribution(RunConfig.from_json(results[0].experiment)),
         "seeds": [result.seed for result in results],
         "fitted": [result.fitted for result in results],
         "in_distribution": [result.in_distribution.rate() for result in results],
@@ -238,7 +238,7 @@ def _score_json(seed: int, score: dict[str, Any]) -> dict[str, Any]:
     return {"seed": seed, **{key: value for key, value in score.items() if key != "first_error_at"}}
 
 
-def training_distribution(experiment: Experiment) -> dict[str, Any]:
+def training_distribution(experiment: RunConfig) -> dict[str, Any]:
     """Which lengths training draws, and how."""
     training = experiment.training
     lengths = experiment.task.lengths(training.min_length, training.max_length)

@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import read_sealed
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.build import build_model
 from lengthwise.models.transformer import Transformer
 from lengthwise.training import checkpoint
@@ -19,14 +19,14 @@ WEIGHTS, PREFIX = "model.safetensors", "transformer."
 """The file with the weights, and how their names begin."""
 
 
-def load_trained(folder: Path) -> tuple[Experiment, Transformer]:
+def load_trained(folder: Path) -> tuple[RunConfig, Transformer]:
     """The experiment of a run directory and its model at the last checkpoint.
 
     Raises `LengthwiseError` when the folder is not a run directory, or holds no checkpoint.
     """
     values = read_sealed(folder / "config.json", "run configuration")
     try:
-        experiment, seed = Experiment.from_json(values["experiment"]), int(values["seed"])
+        experiment, seed = RunConfig.from_json(values["experiment"]), int(values["seed"])
     except (KeyError, TypeError, ValueError):
         raise LengthwiseError(f"{folder / 'config.json'} is not a run configuration; choose a run directory") from None
     model = build_model(experiment.task, experiment.scheme, experiment.encoding, experiment.model, seed=seed)
@@ -35,14 +35,14 @@ def load_trained(folder: Path) -> tuple[Experiment, Transformer]:
     return experiment, model.eval()
 
 
-def load_exported(folder: Path) -> tuple[Experiment, Transformer]:
+def load_exported(folder: Path) -> tuple[RunConfig, Transformer]:
     """The experiment and the model of an exported folder, without the package `transformers`.
 
     Raises `LengthwiseError` if the folder is damaged.
     """
     values = read_json(folder / "config.json", what="model configuration")
     try:
-        experiment, seed, words = Experiment.from_json(values["experiment"]), int(values["seed"]), values["vocabulary"]
+        experiment, seed, words = RunConfig.from_json(values["experiment"]), int(values["seed"]), values["vocabulary"]
     except (KeyError, TypeError, ValueError):
         raise LengthwiseError(f"{folder / 'config.json'} holds no experiment; export the model again") from None
     require(

@@ -15,8 +15,8 @@ from typing import Any, cast
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, one_line_warnings
 from lengthwise.experiments.events import Event
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe, Study
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.training.memory import keep_memory
 from lengthwise.training.threads import use_one_thread_per_job
 
@@ -38,7 +38,7 @@ def pieces(recipe: Recipe, is_finished: Callable[[Job, int], bool]) -> list[Job]
     found = []
     for job in recipe.jobs:
         pending = tuple(seed for seed in job.seeds if not is_finished(job, seed))
-        stacked = isinstance(job.work, Experiment) and job.work.training.stacked
+        stacked = isinstance(job.work, RunConfig) and job.work.training.stacked
         if job.fallbacks or (stacked and len(pending) > 1):
             found.append(job)
         else:

@@ -7,8 +7,8 @@ import shlex
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.defaults import recipe_for
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.prediction.systems import SYSTEMS
 from lengthwise.prediction.verdict import Prediction
 from lengthwise.tasks import TASKS
@@ -42,7 +42,7 @@ def training_command(target: str, prediction: Prediction) -> str:
 def _system(job: Job, task: str) -> str | None:
     """The name in verdicts of what a job trains; None if it is of another task or has no verdict."""
     made = job.work
-    if not isinstance(made, Experiment) or made.task.name != task:
+    if not isinstance(made, RunConfig) or made.task.name != task:
         return None
     trained = made.scheme.name, bool(getattr(made.scheme, "random_start", False)), made.encoding.name
     for system in SYSTEMS:

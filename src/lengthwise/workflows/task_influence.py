@@ -21,7 +21,7 @@ from lengthwise.tasks import TASKS, Task
 
 if TYPE_CHECKING:
     from lengthwise.core.batch import Batch
-    from lengthwise.experiments.experiment import Experiment
+    from lengthwise.experiments.run_config import RunConfig
     from lengthwise.influence.measure.config import MeasureConfig
     from lengthwise.influence.models.language_model import OwnModel
     from lengthwise.workflows.influence_request import Request
@@ -85,7 +85,7 @@ def _with_defaults(settings: dict[str, Any], context: int) -> dict[str, Any]:
     return found
 
 
-def _window_ids(experiment: Experiment, batch: Batch, config: MeasureConfig) -> Callable[[np.ndarray], np.ndarray]:
+def _window_ids(experiment: RunConfig, batch: Batch, config: MeasureConfig) -> Callable[[np.ndarray], np.ndarray]:
     """The ids of whole windows of ``batch``, as at test; a token keeps its id under every mask of the others."""
     rng = stream(config.seed, "influence", "ids")
     ids = experiment.scheme.for_evaluation().assign(batch.places, experiment.task.levels, rng)[:, : config.context]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.training.config import TrainingConfig
 from lengthwise_example.components import Caesar, Even, HalfALiBi
@@ -12,7 +12,7 @@ from lengthwise_example.components import Caesar, Even, HalfALiBi
 
 def caesar_cipher(preset):
     """One small system; presets differ in their steps."""
-    experiment = Experiment(
+    experiment = RunConfig(
         Caesar(),
         Even(),
         HalfALiBi(),

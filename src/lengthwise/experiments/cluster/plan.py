@@ -13,8 +13,8 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.workers import pieces
 
 STEPS, WARM = 6, 2
@@ -98,7 +98,7 @@ def plan(
     return SweepPlan(tuple(costs), core_hours, _makespan(tasks, slots) / 3600, _memory())
 
 
-def _measured(experiment: Experiment, seeds: int) -> tuple[float, float]:
+def _measured(experiment: RunConfig, seeds: int) -> tuple[float, float]:
     """Seconds of one training step, and of all tests of one seed."""
     from lengthwise.evaluation import accuracy
     from lengthwise.training.setup import TaskSetup

@@ -18,8 +18,8 @@ from lengthwise.experiments.cluster.sweep_piece import SweepPiece
 from lengthwise.experiments.comparison.run import Clock, StageRunner
 from lengthwise.experiments.comparison.stages import FIRST_SEED, plan_in, results_of
 from lengthwise.experiments.events import Event
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import finished, run_directory
 from lengthwise.experiments.sweep import Runner
 from lengthwise.experiments.workers import Tell
@@ -55,7 +55,7 @@ def sweep_on(scheduler: Callable[[], Scheduler]) -> Runner:
 def _ends(piece: SweepPiece) -> list[Event]:
     """The ends of the seeds of a job without fallbacks that trains."""
     job, found = piece.job, []
-    if job.fallbacks or not isinstance(job.work, Experiment):
+    if job.fallbacks or not isinstance(job.work, RunConfig):
         return []
     for seed in job.seeds:
         result = finished(run_directory(piece.out, piece.recipe, job.work, seed), job.work, seed)

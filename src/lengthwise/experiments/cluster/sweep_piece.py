@@ -15,8 +15,8 @@ from lengthwise.core.files import locked
 from lengthwise.experiments.cluster.lease import Lease
 from lengthwise.experiments.cluster.piece import Piece, Tell
 from lengthwise.experiments.events import Event
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Study
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import DIVERGED, LEASES, RESULT, run_directory
 from lengthwise.experiments.stack import stack_folders
 from lengthwise.experiments.sweep import run_job
@@ -58,7 +58,7 @@ class SweepPiece(Piece):
                     pass
                 os.rename(run, target)
         for work in self._works():
-            if isinstance(work, Experiment):
+            if isinstance(work, RunConfig):
                 for stack in stack_folders(work, self.out / self.recipe):
                     os.rename(stack, mine / stack.name)
 
@@ -84,13 +84,13 @@ class SweepPiece(Piece):
 
     def halves(self) -> list[SweepPiece]:
         seeds, half = self.job.seeds, len(self.job.seeds) // 2
-        stacked = isinstance(self.job.work, Experiment) and self.job.work.training.stacked
+        stacked = isinstance(self.job.work, RunConfig) and self.job.work.training.stacked
         if not stacked or self.job.fallbacks or not half:
             return []
         jobs = [dataclasses.replace(self.job, seeds=part) for part in (seeds[:half], seeds[half:])]
         return [dataclasses.replace(self, job=job) for job in jobs]
 
-    def _works(self) -> list[Experiment | Study]:
+    def _works(self) -> list[RunConfig | Study]:
         return [self.job.work, *self.job.fallbacks]
 
     def _runs(self) -> list[Path]:

@@ -12,7 +12,7 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.defaults import default_experiment
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.positions.system import System
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
@@ -81,7 +81,7 @@ class Plan:
         """The system of this name."""
         return next(system for system in self.systems if system.name == name)
 
-    def experiment(self, system: System, setting: ModelSetting) -> Experiment:
+    def experiment(self, system: System, setting: ModelSetting) -> RunConfig:
         """What is trained: seeds share one schedule of lengths, and every system sees the same number of strings."""
         made = default_experiment(
             self.built_task, system.scheme, system.encoding, max_length=self.max_length, test_lengths=self.tests

@@ -14,9 +14,9 @@ from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
 from lengthwise.experiments.comparison.plan import ModelSetting, Plan, StepTimes, read_plan
 from lengthwise.experiments.events import Event, Report
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run import in_distribution_score, run_seed, train
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir, finished, run_directory
 from lengthwise.experiments.sweep import sweep
 from lengthwise.experiments.workers import Tell
@@ -153,7 +153,7 @@ def results_of(folder: Path, plan: Plan, system: System) -> list[RunResult]:
     return [result for result in found if result is not None]
 
 
-def _in_distribution(folder: Path, experiment: Experiment, job: Job, tell: Tell) -> float | None:
+def _in_distribution(folder: Path, experiment: RunConfig, job: Job, tell: Tell) -> float | None:
     """Train the first seed in its run directory and measure it on training lengths; None if it diverges."""
     run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
     claim_run_dir(run_folder, experiment, FIRST_SEED)
@@ -164,7 +164,7 @@ def _in_distribution(folder: Path, experiment: Experiment, job: Job, tell: Tell)
     return score.rate()
 
 
-def _measure(folder: Path, experiment: Experiment, job: Job, tell: Tell) -> None:
+def _measure(folder: Path, experiment: RunConfig, job: Job, tell: Tell) -> None:
     """Test the trained first seed; its checkpoint is at its end already."""
     run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
     result = run_seed(

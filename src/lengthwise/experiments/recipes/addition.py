@@ -6,8 +6,8 @@ Coupled ids make addition local. A table must still learn each id; a bias of nea
 from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.local_bias import LocalBias
@@ -48,7 +48,7 @@ def addition(preset: Preset) -> Recipe:
     room = 16 * longest
 
     def job(name: str, scheme: Coupled | Sequential, encoding: NoPE | RoPE | Learned, model: ModelConfig) -> Job:
-        return Job(name, Experiment(task, scheme, encoding, model, training, evaluation), seeds)
+        return Job(name, RunConfig(task, scheme, encoding, model, training, evaluation), seeds)
 
     return Recipe(
         "addition",
@@ -68,7 +68,7 @@ def coupled_job(name: str, longest: int, tests: tuple[int, ...], *, room: int) -
         max_length=longest, steps=3000, batch_size=128, lr=2e-3, weight_decay=0.1, final_lr=0.0
     )  # fmt: skip
     evaluation = EvaluationConfig(lengths=tests, samples=200)
-    experiment = Experiment(
+    experiment = RunConfig(
         Addition(), Coupled(max_position=room, draw="pose"), Learned(), model, training, evaluation
     )  # fmt: skip
     return Job(name, experiment, REPORTED_SEEDS)
@@ -79,5 +79,5 @@ def local_job(name: str, longest: int, tests: tuple[int, ...]) -> Job:
     training = TrainingConfig(max_length=longest, steps=1500, batch_size=64, lr=2e-3, final_lr=0.0)
     evaluation = EvaluationConfig(lengths=tests, samples=200)
     scheme = Coupled(max_position=2 * max(tests), draw="contiguous")
-    experiment = Experiment(Addition(), scheme, LocalBias(), ModelConfig(), training, evaluation)
+    experiment = RunConfig(Addition(), scheme, LocalBias(), ModelConfig(), training, evaluation)
     return Job(name, experiment, LOCAL_SEEDS)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.rare_jump import RareJump
@@ -26,7 +26,7 @@ def addition_jumps(preset: Preset) -> Recipe:
     )  # fmt: skip
     evaluation = EvaluationConfig(lengths=TESTS, samples=200)
     jobs = [
-        Job(name, Experiment(Addition(), scheme, Learned(), model, training, evaluation), seeds)
+        Job(name, RunConfig(Addition(), scheme, Learned(), model, training, evaluation), seeds)
         for name, share in SHARES.items()
         for scheme in [RareJump(max_position=110, jump=share)]
     ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.learned import Learned
@@ -52,5 +52,5 @@ def addition_methods(preset: Preset) -> Recipe:
         model = ModelConfig(
             layers=LAYERS.get(name, 2), loops=loops, log_length=None if encoding.local else 4 * LONGEST
         )  # fmt: skip
-        jobs.append(Job(name, Experiment(own, scheme, encoding, model, training, evaluation), seeds))
+        jobs.append(Job(name, RunConfig(own, scheme, encoding, model, training, evaluation), seeds))
     return Recipe("addition-methods", SUMMARY, tuple(jobs))

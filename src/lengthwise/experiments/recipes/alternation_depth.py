@@ -9,9 +9,9 @@ import dataclasses
 
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.blind.ladder import LADDER, Rung, model_config, training_config
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, seeds
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.positions.encodings.nope import NoPE
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.language import Language
@@ -54,9 +54,9 @@ def _job(depth: int, k: int, preset: Preset) -> Job:
     return Job(f"d = {depth}, k = {k}", first, seeds(preset), claim, fallbacks=tuple(others), needed=NEEDED)
 
 
-def _experiment(rung: Rung, k: int, samples: int) -> Experiment:
+def _experiment(rung: Rung, k: int, samples: int) -> RunConfig:
     evaluation = EvaluationConfig(
         samples=samples, fit_samples=2 * samples, fit_threshold=0.995, probe_samples=200, bins=BINS, unfitted_too=True
     )
     task = Language(language=alternation(k))
-    return Experiment(task, Sequential(), NoPE(), model_config(rung), training_config(rung), evaluation)
+    return RunConfig(task, Sequential(), NoPE(), model_config(rung), training_config(rung), evaluation)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.coupled import Coupled
@@ -53,7 +53,7 @@ def automatic_coupling(preset: Preset) -> Recipe:
         steps = 4000 if quick and name == "addition" else 1500 if quick else 5000
         rules = {"hand-made": task, **OTHER_PLACES.get(name, {}), "found": recoupled(name)}
         for places, task_with_places in rules.items():
-            experiment = Experiment(
+            experiment = RunConfig(
                 task_with_places,
                 # One jump per sequence, so that far ids occur together in training too.
                 Coupled(max_position=16 * longest, draw="pose"),

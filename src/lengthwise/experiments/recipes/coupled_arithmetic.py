@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.encodings.learned import Learned
@@ -52,4 +52,4 @@ def _job(
     scheme = Coupled(max_position=64, draw="contiguous" if local else "pose")
     model = ModelConfig(layers=layers, log_length=None if local else 128)
     training = TrainingConfig(max_length=longest, steps=6000, lr=1e-3 if layers > 1 else 2e-3, final_lr=0.0)
-    return Job(name, Experiment(task, scheme, encoding, model, training, EvaluationConfig(lengths=tests)), seeds)
+    return Job(name, RunConfig(task, scheme, encoding, model, training, EvaluationConfig(lengths=tests)), seeds)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
@@ -25,7 +25,7 @@ def demo(preset: Preset) -> Recipe:
     """The same systems at every preset: PPC, which fits in seconds, and absolute positions with a random start."""
     task = VariableAssignment(names=LONGEST + 20)
     std = 0.01
-    coupled = Experiment(
+    coupled = RunConfig(
         task,
         PredictiveCoupling(draw="sorted", max_position=LONGEST + 16),
         Learned(init_std=std),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import Preset
+from lengthwise.experiments.run_config import RunConfig
 
 SEEDS = (100, 101, 102, 103, 104)
 """Seeds that no earlier training of this project has used."""
@@ -22,7 +22,7 @@ def seeds(preset: Preset) -> tuple[int, ...]:
     return SEEDS[:1] if preset == "quick" else SEEDS
 
 
-def changed(experiment: Experiment, *, model: dict[str, Any], training: dict[str, Any]) -> Experiment:
+def changed(experiment: RunConfig, *, model: dict[str, Any], training: dict[str, Any]) -> RunConfig:
     """The same experiment with another model or training."""
     return dataclasses.replace(
         experiment,

@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, changed, seeds
 from lengthwise.experiments.recipes.ppc_ablations import ppc_ablations
 from lengthwise.experiments.recipes.variable_assignment import TRAINED, variable_assignment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.rope import RoPE
@@ -47,7 +47,7 @@ def golowich_assignment(preset: Preset) -> Recipe:
 
 def _shift(preset: Preset) -> Job:
     """Learned positions with a random start; ids for one chain of 400 lines."""
-    first = Experiment(
+    first = RunConfig(
         VariableAssignment(names=NAMES),
         Sequential(max_position=4 * LENGTHS[-1] + 4, random_start=True),
         Learned(),
@@ -64,7 +64,7 @@ def _shift(preset: Preset) -> Job:
 
 def _rope(preset: Preset) -> Job:
     """RoPE + PoSE, with a separator behind every line; ids for one chain of 400 lines."""
-    first = Experiment(
+    first = RunConfig(
         VariableAssignment(names=NAMES, slots=False, separators=True),
         PoSE(max_position=6 * LENGTHS[-1] + 4),
         RoPE(),
@@ -79,7 +79,7 @@ def _rope(preset: Preset) -> Job:
     )  # fmt: skip
 
 
-def _without_slots(ppc: Experiment, preset: Preset) -> Job:
+def _without_slots(ppc: RunConfig, preset: Preset) -> Job:
     """PPC whose ids do not say which token of a line is the child; one layer cannot see it, so two and three."""
     plain = dataclasses.replace(
         ppc,
@@ -98,7 +98,7 @@ def _without_slots(ppc: Experiment, preset: Preset) -> Job:
 
 def _answers_only(preset: Preset) -> Job:
     """RoPE + PoSE that says the value at once, trained for long and in two depths."""
-    first = Experiment(
+    first = RunConfig(
         VariableAssignment(names=NAMES, scratchpad=False, slots=False, separators=True),
         PoSE(max_position=3 * LENGTHS[-1] + 6),
         RoPE(),

@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, changed, seeds
 from lengthwise.experiments.recipes.parity_scratchpad import LONGEST, parity_scratchpad
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
@@ -34,7 +34,7 @@ def golowich_parity(preset: Preset) -> Recipe:
     jobs = {job.name: job.experiment for job in parity_scratchpad("standard").jobs}
     ppc, given = jobs["scratchpad + PPC"], jobs["scratchpad + given ids"]
     task = ppc.task
-    small = Experiment(
+    small = RunConfig(
         task,
         PoSE(max_position=_LAST),
         RoPE(),
@@ -45,7 +45,7 @@ def golowich_parity(preset: Preset) -> Recipe:
     rope = dataclasses.replace(small, scheme=Sequential())
     shift = dataclasses.replace(small, scheme=Sequential(max_position=_LAST, random_start=True), encoding=Learned())
     everywhere = EvaluationConfig(lengths=LENGTHS, samples=2000, unfitted_too=True)
-    dense = Experiment(
+    dense = RunConfig(
         Parity(),
         PoSE(max_position=LENGTHS[-1] + 3),
         RoPE(),
@@ -67,7 +67,7 @@ def golowich_parity(preset: Preset) -> Recipe:
     return Recipe("golowich-parity", SUMMARY, systems[:1] if quick else systems)
 
 
-def _replacement(name: str, small: Experiment, claim: str, preset: Preset) -> Job:
+def _replacement(name: str, small: RunConfig, claim: str, preset: Preset) -> Job:
     """Two layers of width 128, then three for twice as long, then four of width 256; stopped when fitted."""
     larger = (
         changed(small, model={"layers": 3}, training={"steps": 20_000, "lr": 1e-3}),

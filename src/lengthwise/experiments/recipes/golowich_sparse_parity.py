@@ -6,10 +6,10 @@ Lengths and sizes are ours. All K_train and all position systems are trained ali
 from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, changed, seeds
 from lengthwise.experiments.recipes.sparse_parity import LONGEST, WINDOW
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.encodings.learned import Learned
@@ -52,7 +52,7 @@ def _job(system: str, k_train: int, span: int | None, preset: Preset) -> Job:
     """One layer for 3,000 steps; two layers for 6,000 where fewer than four seeds fit."""
     name, scheme, encoding = SYSTEMS[system]
     quick = preset == "quick"
-    first = Experiment(
+    first = RunConfig(
         SparseParity(k_max=k_train, k_test=(2, 4, 6, 8, 10, 12), span=span, balanced=True),
         scheme,
         encoding,

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
@@ -105,7 +105,7 @@ def table_size(name: str, span: Range) -> int:
 
 def cell_experiment(
     task: Task, encoding: str, size: Size, span: Range, *, rows: int, adversarial: bool = False
-) -> Experiment:
+) -> RunConfig:
     """One configuration of a task: fitted from 99.5 % on, stopped then unless ``size`` goes ``to_the_end``.
 
     Learned positions have a table of ``rows``; training starts at a random one of those that leave room, test at 0.
@@ -149,7 +149,7 @@ def cell_experiment(
         adversarial=adversarial,
     )
     scheme = Sequential(max_position=rows - 1, random_start=encoding.startswith("ape"))
-    return Experiment(task, scheme, positions, model, training, evaluation)
+    return RunConfig(task, scheme, positions, model, training, evaluation)
 
 
 def search(name: str, *, full: bool, encoding: str) -> tuple[Size, ...]:

@@ -7,9 +7,9 @@ relation, for which learned positions (at random offsets) have a program and no 
 from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, SEEDS, changed
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
@@ -52,7 +52,7 @@ def look_back(preset: Preset) -> Recipe:
         ):
             model = ModelConfig(layers=2, heads=1 if name == "learned" else 2, width=width, norm="layer", bias=True)
             claim = "a program with a window exists" if name == "learned" else "no program: no window without positions"
-            first = Experiment(task, scheme, encoding, model, training, evaluation)
+            first = RunConfig(task, scheme, encoding, model, training, evaluation)
             longer = changed(first, model={}, training={"steps": 4 * training.steps})
             jobs.append(Job(f"{name}, t = {t}", first, SEEDS, claim, fallbacks=(longer,), needed=NEEDED))
     return Recipe("look-back", SUMMARY, tuple(jobs))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.encodings.local_bias import LocalBias
@@ -34,7 +34,7 @@ def looped_parity(preset: Preset) -> Recipe:
     evaluation = EvaluationConfig(lengths=TESTS, samples=500)
     seeds = SEEDS[:1] if preset == "quick" else SEEDS
     jobs = (
-        Job(name, Experiment(Parity(), Sequential(), encoding, model, training, evaluation), seeds)
+        Job(name, RunConfig(Parity(), Sequential(), encoding, model, training, evaluation), seeds)
         for name, (encoding, model) in systems.items()
     )
     return Recipe("looped-parity", SUMMARY, tuple(jobs))

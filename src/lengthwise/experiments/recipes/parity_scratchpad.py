@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.nope import NoPE
@@ -41,7 +41,7 @@ def parity_scratchpad(preset: Preset) -> Recipe:
     evaluation = EvaluationConfig(lengths=lengths)
     # Offsets and one jump per sequence, so that far ids are told apart too; within a chunk the next id is one more.
     ppc, coupled = (
-        Experiment(task, scheme, Learned(init_std=std), model, coupled_training, evaluation)
+        RunConfig(task, scheme, Learned(init_std=std), model, coupled_training, evaluation)
         for scheme in (PredictiveCoupling(draw="pose", max_position=room), Coupled(draw="pose", max_position=room))
     )
     # The replacements are given longer to fit, ids for 4 times the training length, and are measured that far.
@@ -49,11 +49,11 @@ def parity_scratchpad(preset: Preset) -> Recipe:
     tokens = 2 * reach + 5
     longer = dataclasses.replace(training, steps=1500 if quick else 10_000, stop_when_fitted=True)
     near = EvaluationConfig(lengths=tuple(length for length in lengths if length <= reach))
-    shift = Experiment(task, Sequential(max_position=tokens, random_start=True), Learned(), deeper, longer, near)
-    pose = Experiment(task, PoSE(max_position=tokens), RoPE(), deeper, longer, near)
-    nope = Experiment(task, Sequential(), NoPE(), deeper, training, evaluation)
+    shift = RunConfig(task, Sequential(max_position=tokens, random_start=True), Learned(), deeper, longer, near)
+    pose = RunConfig(task, PoSE(max_position=tokens), RoPE(), deeper, longer, near)
+    nope = RunConfig(task, Sequential(), NoPE(), deeper, training, evaluation)
     everywhere = EvaluationConfig(lengths=lengths, samples=2000, unfitted_too=True)
-    control = Experiment(Parity(), Sequential(), NoPE(), deeper, training, everywhere)
+    control = RunConfig(Parity(), Sequential(), NoPE(), deeper, training, everywhere)
     ppc_seeds, other_seeds = tuple(range(3 if quick else 5)), tuple(range(1 if quick else 3))
     return Recipe(
         "parity-scratchpad",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.variable_assignment import variable_assignment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.positions.encodings.rope import RoPE
 
 SUMMARY = "predictive position coupling with one part changed at a time: drawing, head, slots, scaling, depth, encoding"
@@ -18,10 +18,10 @@ def ppc_ablations(preset: Preset) -> Recipe:
     """The quick PPC system of ``variable-assignment`` and its variants, tested to 20 times the training length."""
     base = variable_assignment("quick").jobs[0].experiment
 
-    def model(**changes: Any) -> Experiment:
+    def model(**changes: Any) -> RunConfig:
         return dataclasses.replace(base, model=dataclasses.replace(base.model, **changes))
 
-    def draw(name: str) -> Experiment:
+    def draw(name: str) -> RunConfig:
         return base.edited([f"scheme.draw={name}"])
 
     rope = dataclasses.replace(base, encoding=RoPE())

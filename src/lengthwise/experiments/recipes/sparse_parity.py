@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.encodings.nope import NoPE
@@ -47,8 +47,8 @@ def _job(k_train: int, span: int | None, encoding: EncodingSpec) -> Job:
     return Job(f"K_train = {k_train}{where}{positions}", _experiment(task, encoding, 3000, True), tuple(range(5)))
 
 
-def _experiment(task: SparseParity, encoding: EncodingSpec, steps: int, stacked: bool) -> Experiment:
-    return Experiment(
+def _experiment(task: SparseParity, encoding: EncodingSpec, steps: int, stacked: bool) -> RunConfig:
+    return RunConfig(
         task,
         Sequential(),
         encoding,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.experiment import Experiment
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings.learned import Learned
 from lengthwise.positions.encodings.rope import RoPE
@@ -28,7 +28,7 @@ def variable_assignment(preset: Preset) -> Recipe:
     # Names and ids for the longest test; more than that only slows training down.
     task = VariableAssignment(names=200 if quick else 1020 if full else 416)
     std = 0.01
-    ppc = Experiment(
+    ppc = RunConfig(
         task,
         PredictiveCoupling(draw="sorted", max_position=192 if quick else 1088 if full else 448),
         Learned(init_std=std),
@@ -39,7 +39,7 @@ def variable_assignment(preset: Preset) -> Recipe:
     # The replacements get ids for 20 times the training length as PPC does, and are measured to 4 times.
     tokens = 4 * 20 * TRAINED + 4
     replaced = EvaluationConfig(lengths=(8, 16, 32))
-    shift = Experiment(
+    shift = RunConfig(
         task,
         Sequential(max_position=tokens, random_start=True),
         Learned(),
@@ -50,7 +50,7 @@ def variable_assignment(preset: Preset) -> Recipe:
     # Without separators child and parent differ by the parity of their positions only, which a random skip hides: RoPE
     # + PoSE does not fit then. So `standard` gives it a separator behind every line, and ids for 160 such lines.
     relative = task if quick else dataclasses.replace(task, slots=False, separators=True, names=200)
-    rope = Experiment(
+    rope = RunConfig(
         relative,
         PoSE(max_position=tokens if quick else 6 * 20 * TRAINED + 4),
         RoPE(),

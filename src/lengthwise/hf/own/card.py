@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lengthwise.core.result_file import RunResult
 from lengthwise.core.rng import stream
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.hf.own.modeling import LengthwiseForCausalLM
 from lengthwise.positions.structure import structure
 from lengthwise.prediction.predict import predict_task
@@ -64,7 +64,7 @@ def save_with_card(model: LengthwiseForCausalLM, folder: str | Path, result: Run
     return Path(folder)
 
 
-def _structure(found: Experiment) -> list[str]:
+def _structure(found: RunConfig) -> list[str]:
     top = found.training.max_length
     lengths = sorted(
         {near for length in (top, 2 * top, 5 * top) for near in found.task.lengths(length, length + 5)[:1]}
@@ -80,7 +80,7 @@ def _structure(found: Experiment) -> list[str]:
     ]
 
 
-def _verdicts(found: Experiment) -> list[str]:
+def _verdicts(found: RunConfig) -> list[str]:
     known = predict_task(found.task, position_systems([]))
     rows = [f"| {verdict.system} | {SHOWN[verdict.answer]} | {verdict.basis} |" for verdict in known.verdicts]
     return ["| system | generalizes? | basis |", "| --- | --- | --- |", *rows]

@@ -8,15 +8,15 @@ from transformers import PreTrainedConfig
 
 from lengthwise.core.errors import require
 from lengthwise.core.vocab import BOS, EOS, PAD, SPECIALS
-from lengthwise.experiments.experiment import Experiment
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.build import build_model
 from lengthwise.models.transformer import Transformer
 
 
 class LengthwiseConfig(PreTrainedConfig):
-    """A task, a scheme, an encoding and a model, as `Experiment` describes them, with the vocabulary as words.
+    """A task, a scheme, an encoding and a model, as `RunConfig` describes them, with the vocabulary as words.
 
-    ``experiment`` is ``Experiment.to_json()``. Use `of` to make one.
+    ``experiment`` is ``RunConfig.to_json()``. Use `of` to make one.
     """
 
     model_type = "lengthwise"
@@ -42,14 +42,14 @@ class LengthwiseConfig(PreTrainedConfig):
         self.num_attention_heads = model.get("heads", 0)
 
     @classmethod
-    def of(cls, experiment: Experiment, seed: int = 0, **kwargs: Any) -> LengthwiseConfig:
+    def of(cls, experiment: RunConfig, seed: int = 0, **kwargs: Any) -> LengthwiseConfig:
         """The configuration of an experiment's model, with weights drawn from ``seed`` until others are loaded."""
         return cls(experiment.to_json(), list(experiment.task.vocab.tokens), seed, **kwargs)
 
-    def read(self) -> Experiment:
+    def read(self) -> RunConfig:
         """The experiment; raises `LengthwiseError` if this version has another vocabulary for its task."""
         require(bool(self.experiment), "the configuration holds no experiment; make one with LengthwiseConfig.of")
-        experiment = Experiment.from_json(self.experiment)
+        experiment = RunConfig.from_json(self.experiment)
         require(
             list(experiment.task.vocab.tokens) == self.vocabulary,
             f"the vocabulary of task {experiment.task.name!r} is not the one that this model was trained with; install "

@@ -33,7 +33,7 @@ def _component(registry: Registry[Any]) -> tuple[BeforeValidator, PlainSerialize
 
 
 @config
-class Experiment:
+class RunConfig:
     """What is trained and measured; the seeds are not part of it."""
 
     task: Annotated[Task, *_component(TASKS)]
@@ -44,15 +44,15 @@ class Experiment:
     evaluation: EvaluationConfig = dataclasses.field(default_factory=EvaluationConfig)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; ``Experiment.from_json`` reads them back."""
+        """Plain JSON values; ``RunConfig.from_json`` reads them back."""
         return fields_of(self)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Experiment:
+    def from_json(cls, values: dict[str, Any]) -> RunConfig:
         """From plain JSON values; raises `LengthwiseError` on anything unknown or of the wrong type."""
         return from_fields(cls, values, where="experiment")
 
-    def edited(self, edits: list[str]) -> Experiment:
+    def edited(self, edits: list[str]) -> RunConfig:
         """A copy with ``key.path=value`` edits, e.g. ``training.steps=100`` or ``scheme.draw=permuted``."""
         return self.from_json(apply_edits(self.to_json(), edits)) if edits else self
 
@@ -64,7 +64,7 @@ class Experiment:
     def equals(self, described: Any) -> bool:
         """Whether plain JSON values, maybe of an older version with fewer fields, describe this experiment."""
         try:
-            return described == self.to_json() or Experiment.from_json(described) == self
+            return described == self.to_json() or RunConfig.from_json(described) == self
         except (LengthwiseError, TypeError):
             return False
 
