@@ -125,6 +125,8 @@ CHANGES: dict[str, Any] = {
     "groups": 8,
     "fit_threshold": 0.5,
     "dropout": 0.25,
+    "progressive": 0.5,
+    "curriculum": 0.5,
 }
 
 
