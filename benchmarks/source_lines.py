@@ -53,7 +53,7 @@ FEATURES = {
         influence/text/quoted.py experiments/run.py::_attention experiments/recipes/addition.py::local_job
         experiments/recipes/addition.py::coupled_job experiments/recipes/addition.py::REPORTED_SEEDS
         experiments/recipes/addition.py::LOCAL_SEEDS experiments/recipes/addition_methods.py
-        experiments/recipes/coupled_arithmetic.py""",
+        experiments/recipes/coupled_arithmetic.py experiments/recipes/method_matrix.py""",
     "comparison of position systems, demo": """
         experiments/comparison/ cli/compare.py cli/compare_view.py workflows/compare.py report/comparison/ cli/demo.py
         workflows/demo.py experiments/recipes/demo.py experiments/recipes/addition_jumps.py positions/system.py""",

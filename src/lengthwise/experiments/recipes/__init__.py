@@ -17,6 +17,7 @@ from lengthwise.experiments.recipes import influence_far as influence_far
 from lengthwise.experiments.recipes import influence_planted as influence_planted
 from lengthwise.experiments.recipes import look_back as look_back
 from lengthwise.experiments.recipes import looped_parity as looped_parity
+from lengthwise.experiments.recipes import method_matrix as method_matrix
 from lengthwise.experiments.recipes import parity_scratchpad as parity_scratchpad
 from lengthwise.experiments.recipes import planted_theory as planted_theory
 from lengthwise.experiments.recipes import positional_products as positional_products

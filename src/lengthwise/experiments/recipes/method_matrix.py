@@ -1,0 +1,63 @@
+"""Which positional method where: twelve tasks, fifteen methods, one setting for all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.comparison.plan import default_tests
+from lengthwise.experiments.comparison.systems import standard_systems
+from lengthwise.experiments.defaults import default_experiment
+from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
+from lengthwise.experiments.run_config import RunConfig
+from lengthwise.positions.system import System
+from lengthwise.tasks import TASKS, Task
+from lengthwise.training.config import TrainingConfig
+
+SUMMARY = "which positional method where: twelve tasks x fifteen methods, one setting"
+LONGEST, STEPS = 8, 3000
+SEEDS = (300, 301, 302)
+TASKS_COMPARED: tuple[tuple[str, dict[str, object]], ...] = (
+    ("copy", {"symbols": "distinct", "letters": 80}),
+    ("copy", {"symbols": "repeats", "letters": 10}),
+    ("reverse", {"symbols": "repeats", "letters": 10}),
+    ("sort", {"letters": 80}),
+    ("odds-first", {"symbols": "repeats", "letters": 10}),
+    ("bucket-sort", {}),
+    ("addition", {}),
+    ("bitwise-or", {}),
+    ("parity-scratchpad", {"end_mark": True}),
+    ("majority", {"letters": 2}),
+    ("flip-flop", {}),
+    ("induction", {"letters": 80}),
+)
+MORE = tuple(System("sequential", name) for name in ("sinusoidal", "xpos", "t5", "kerple", "cope", "forgetting"))
+"""Beside those that `compare` tries."""
+
+
+@RECIPES.register("method-matrix", SUMMARY)
+def method_matrix(preset: Preset) -> Recipe:
+    """Quick has one seed and the first two tasks. No setting was chosen on these cells; coupled ids need places."""
+    seeds, tasks = (SEEDS[:1], TASKS_COMPARED[:2]) if preset == "quick" else (SEEDS, TASKS_COMPARED)
+    jobs = []
+    for name, fields in tasks:
+        task = TASKS.build({"name": name, **fields})
+        for system in dict.fromkeys((*standard_systems(task), *MORE)):
+            jobs.append(Job(f"{label(name, fields)}, {system.name}", _run(task, system), seeds))
+    return Recipe("method-matrix", SUMMARY, tuple(jobs))
+
+
+def label(name: str, fields: dict[str, object]) -> str:
+    """The task in a system's name; the two kinds of copying differ."""
+    return f"{name} of {fields['symbols']}" if name == "copy" else name
+
+
+def _run(task: Task, system: System) -> RunConfig:
+    """Two layers of width 64 and 3,000 steps of 64 strings, for every task and method."""
+    tests = default_tests(task, LONGEST)
+    made = default_experiment(task, system.scheme, system.encoding, max_length=LONGEST, test_lengths=tests)
+    model = dataclasses.replace(made.model, layers=2, width=64)
+    training = TrainingConfig(
+        max_length=LONGEST, steps=STEPS, lr=1e-3, weight_decay=0.1, final_lr=0.0, stacked=True
+    )  # fmt: skip
+    return dataclasses.replace(made, model=model, training=training, evaluation=EvaluationConfig(lengths=tests))
