@@ -80,7 +80,8 @@ FEATURES = {
     + " ".join(
         f"nn/{name}.py positions/encodings/{name}.py"
         for name in (
-            "alibi_learned", "cope", "coupled_bias", "dynamic_bias", "dynamic_ntk", "forgetting", "kerple", "layers",
+            "alibi_learned", "hard_alibi", "cope", "coupled_bias", "dynamic_bias", "dynamic_ntk", "forgetting",
+            "kerple", "layers",
             "learned_slow", "llama3", "local_bias", "longrope", "ntk", "path", "pi", "rerope", "rope_partial",
             "scalable_softmax", "selective", "self_extend", "shaw", "transformer_xl", "xpos", "yarn",
         )

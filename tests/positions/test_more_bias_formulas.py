@@ -1,4 +1,4 @@
-"""Kerple, dynamic bias, learned ALiBi, coupled bias and partial RoPE against their formulas, number by number."""
+"""Kerple, dynamic and coupled bias, learned and hard ALiBi, partial RoPE against their formulas, number by number."""
 
 from __future__ import annotations
 
@@ -80,6 +80,20 @@ def test_dynamic_bias_equals_the_formula(shape: EncodingShape, depth: int, log: 
 
     assert len(layers) == depth
     assert_bias(module, shape, mlp)
+
+
+@shapes
+@pytest.mark.parametrize("local_heads", [None, 1, 2])
+def test_hard_alibi_is_a_window_for_each_local_head(shape: EncodingShape, local_heads: int | None):
+    module = ENCODINGS.build("hard-alibi", local_heads=local_heads).build(shape)
+    local = (shape.heads + 1) // 2 if local_heads is None else local_heads
+
+    def hidden(h: int, distance: int, _: int) -> float:
+        return -math.inf if h < local and abs(distance) > h else 0.0
+
+    assert_bias(module, shape, hidden)
+    with pytest.raises(LengthwiseError, match=f"local_heads must be 1 to {shape.heads}, the number of heads, got 99"):
+        nn.HardALiBi(shape.heads, local_heads=99)
 
 
 @shapes

@@ -31,6 +31,7 @@ BIASES = [
     nn.Kerple(4, form="power"),
     nn.DynamicBias(4),
     nn.LearnedALiBi(4),
+    nn.HardALiBi(4),
     nn.CoupledBias(4),
     nn.LocalBias(4),
 ]

@@ -16,6 +16,7 @@ from lengthwise.nn.dynamic_bias import DynamicBias as DynamicBias
 from lengthwise.nn.dynamic_ntk import DynamicNTK as DynamicNTK
 from lengthwise.nn.fire import FIRE as FIRE
 from lengthwise.nn.forgetting import ForgettingBias as ForgettingBias
+from lengthwise.nn.hard_alibi import HardALiBi as HardALiBi
 from lengthwise.nn.kerple import Kerple as Kerple
 from lengthwise.nn.layer_encodings import LayerEncodings as LayerEncodings
 from lengthwise.nn.learned import LearnedEmbedding as LearnedEmbedding
