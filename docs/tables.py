@@ -395,7 +395,17 @@ def arithmetic() -> dict[str, str]:
         shares = [[each.scores[i].rate() or 0.0 for each in results] for i in range(len(lengths))]
         rows.append(("median", fitted(results) + " fitted", *(f"{median(values):.3f}" for values in shares)))
         found[f"local-{longest}"] = markdown(("seed", "in distribution", *map(str, lengths)), rows)
-    return found
+    return found | {"looped": looped_parity()}
+
+
+def looped_parity() -> str:
+    """Parity with a loop for each token beside unlooped layers: every seed by number of bits."""
+    systems = ("one layer, looped by tokens", "one layer, looped 4 times", "4 layers, RoPE", "4 layers, NoPE")
+    rows, lengths = [], (20, 25, 30, 35, 40, 50, 60)
+    for system in systems:
+        results = runs("looped-parity", system)
+        rows.append((system, fitted(results), inside(results), *(seeds(results, n, digits=2) for n in lengths)))
+    return markdown(("system", "fitted", "in distribution", *(f"{n} bits" for n in lengths)), rows)
 
 
 def right_by_digits(name: str) -> dict[int, list[int]]:
