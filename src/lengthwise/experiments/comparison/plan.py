@@ -24,7 +24,7 @@ REACH = 0.95
 FEWEST_STEPS, MOST_STEPS = 200, 20_000
 MAX_LENGTH = 6
 """The longest training length where none is given: short, so that a small budget suffices for a fit."""
-SHARE = 0.9
+SHARE = 0.85
 """The share of a budget that is planned for training; the rest is for tests, starts of processes and a slow machine."""
 FILE = "plan.json"
 
