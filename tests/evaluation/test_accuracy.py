@@ -150,7 +150,7 @@ def score(system: str, step: int, length: int, *, answers: bool = True) -> dict:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_scores_equal_the_naive_loop(system: str, step: int):
     task, scheme, _, _ = SYSTEMS[system]
-    for length in (3, 6):
+    for length in (3, 6) if step == STAGES[-1] else (3,):
         fast = score(system, step, length)
         batch = task.batch(length, 40, stream(step, "test", length))
         slow = naive_score(trained(system)[step], task, scheme.for_evaluation(), batch, step)

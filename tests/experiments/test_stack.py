@@ -155,9 +155,9 @@ def test_seeds_without_a_common_schedule_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_seed_that_diverges_is_named_and_the_others_are_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lengthwise.training import trainer
+    from lengthwise.training import loss as losses
 
-    original = trainer.run_losses
+    original = losses.run_losses
 
     def diverging(output, inputs, runs):  # type: ignore[no-untyped-def]
         loss = original(output, inputs, runs)
@@ -165,7 +165,7 @@ def test_a_seed_that_diverges_is_named_and_the_others_are_safe(tmp_path: Path, m
             loss.token[1] *= float("nan")
         return loss
 
-    monkeypatch.setattr(trainer, "run_losses", diverging)
+    monkeypatch.setattr(losses, "run_losses", diverging)
     found = train_seeds(TINY, [0, 7], tmp_path, recipe="r")
     assert list(found) == [7]
     assert found[7].startswith("training diverged: loss is nan at step 2")

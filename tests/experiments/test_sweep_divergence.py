@@ -32,8 +32,7 @@ def results(out: Path, job: Job) -> list[Any]:
     return [finished(run_directory(out, "r", experiment, seed), experiment, seed) for seed in job.seeds]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("stacked", [False, True])
+@pytest.mark.parametrize(("jobs", "stacked"), [(1, True), (2, False)])
 def test_the_others_are_finished(tmp_path: Path, jobs: int, stacked: bool) -> None:
     edit = [f"training.stacked={str(stacked).lower()}"]
     wild, fine = Job("wild", WILD.edited(edit), (0, 1)), Job("fine", FINE.edited(edit), (0, 1))
