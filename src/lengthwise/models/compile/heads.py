@@ -1,8 +1,9 @@
 """Compiler pass 4 writes the attention heads (counting heads, local heads, the phase of BOS), embedding and readout.
 
-A counting head attends uniformly. A local head that fetches from distance δ has logit 4 there and logit 2 on BOS, where
-its values are 0, so at positions i <= δ its value is "false" instead of an average. Multiplied by ln(i), the weight of
-all other positions is at most 1/5, which the MLP rounds to 0.
+A counting head attends uniformly. A local head fetches the bits of δ positions ago that a program asks for (`Shift`s,
+made from windows): φ, added to logits by distance, is 4 at δ and 0 elsewhere, and BOS has logit 2. What a bit's form is
+on BOS is subtracted there, so at positions i <= δ its value is "false" instead of an average. Multiplied by ln(i), the
+weight of all other positions is at most 1/5, which the MLP rounds to 0.
 """
 
 from __future__ import annotations
