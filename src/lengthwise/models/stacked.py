@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from lengthwise.models.config import Loops
 from lengthwise.models.flat_groups import FlatGroup
 from lengthwise.models.kernels.model import FlatTransformer
 from lengthwise.models.transformer import Transformer, TransformerOutput
@@ -44,10 +43,9 @@ class TransformerStack(nn.Module):
         *,
         at: Int[Tensor, " Q"] | slice | None = None,
         groups: Sequence[FlatGroup] | None = None,
-        loops: Loops | None = None,
     ) -> TransformerOutput:
         """What each run's model gives for its own B rows (one, with ``groups``); rows are ordered by run."""
-        return self.model(input_ids, position_ids, at=at, groups=groups, loops=loops)
+        return self.model(input_ids, position_ids, at=at, groups=groups)
 
     def view(self, run: int) -> Transformer:
         """One run's model as an ordinary transformer that sees its weights, until `select` makes new ones."""

@@ -17,10 +17,10 @@ from lengthwise.nn.slots import Slots
 class HardALiBi(RelativeBias):
     """Head h = 1 … m: 0 where |p_i − p_j| < h, and −∞ elsewhere; the other heads: 0, as without positions.
 
-    m = ``local_heads``. So the local heads tell a token its last m tokens and their order, and the other heads look
-    them up anywhere. Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis of levels, all of which
-    have to be near. Output: what to add to the attention logits, ``[B, heads, Q, T]``. The causal mask is not part of
-    it. Has no parameters. Raises `LengthwiseError` unless 1 ≤ ``local_heads`` ≤ ``heads``.
+    m = ``local_heads`` (None: half of them, ours). So the local heads tell a token its last m tokens and their order,
+    and the other heads look them up anywhere. Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis
+    of levels, all of which have to be near. Output: what to add to the attention logits, ``[B, heads, Q, T]``. The
+    causal mask is not part of it. Has no parameters. Raises `LengthwiseError` unless 1 ≤ ``local_heads`` ≤ ``heads``.
 
     >>> import torch
     >>> from lengthwise.nn import HardALiBi

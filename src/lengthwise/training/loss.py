@@ -58,16 +58,17 @@ def step_loss(model: FlatTransformer, inputs: Inputs, config: TrainingConfig, st
 
     With a progressive loss a share α of it comes from a second pass with fewer loops.
     """
-    passes: list[tuple[float, Loops | None]] = [(1.0 - config.progressive, None)]
-    if config.progressive:
-        assert inputs.groups is not None
-        passes += [(config.progressive, progressive_loops(model.config.loops_for(inputs.groups[0].tokens), step))]
-    losses = []
-    for weight, loops in passes:
+
+    def after(loops: Loops | None) -> Float[Tensor, " runs"]:
         output = model(inputs.input_ids, inputs.position_ids, at=inputs.at, groups=inputs.groups, loops=loops)
         loss = run_losses(output, inputs, len(inputs.input_ids))
-        losses.append(weight * (loss.token + config.id_loss * loss.position))
-    return torch.stack(losses).sum(0)
+        return loss.token + config.id_loss * loss.position
+
+    if not config.progressive:
+        return after(None)
+    assert inputs.groups is not None
+    fewer = progressive_loops(model.config.loops_for(inputs.groups[0].tokens), step)
+    return (1 - config.progressive) * after(None) + config.progressive * after(fewer)
 
 
 def progressive_loops(most: int, step: int) -> Loops:

@@ -44,19 +44,24 @@ def time_steps(folder: Path, job: Job, tell: Tell) -> None:
     for index, setting in enumerate(plan.grid):
         experiment = plan.experiment(plan.system(job.name), setting)
         setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
-        found = [0.0, 0.0]
-        for place, seeds in enumerate(([FIRST_SEED], range(FIRST_SEED + 1, plan.seeds))):
-            if not seeds:
-                continue
-            trainer, taken = Trainer(setup, experiment.training, seeds), []
-            for step in range(TIMED_STEPS):
-                started = time.perf_counter()
-                trainer.step(step)
-                taken.append(time.perf_counter() - started)
-            found[place] = statistics.median(taken[SKIPPED_STEPS:])
+        others = range(FIRST_SEED + 1, plan.seeds)
+        found = [
+            _seconds_of(Trainer(setup, experiment.training, seeds).step) if seeds else 0.0
+            for seeds in ([FIRST_SEED], others)
+        ]
         seconds.append(found)
         tell(Event(job.name, FIRST_SEED, "time", index, len(plan.grid), sum(found)))
     write_json(times_file(folder, plan.system(job.name)), seconds)
+
+
+def _seconds_of(take: Callable[[int], object]) -> float:
+    """The median seconds of some steps; the first ones are slower."""
+    taken = []
+    for step in range(TIMED_STEPS):
+        started = time.perf_counter()
+        take(step)
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken[SKIPPED_STEPS:])
 
 
 def times_file(folder: Path, system: System) -> Path:
