@@ -25,7 +25,7 @@ from lengthwise.influence.text.text_task import TextTask
 from lengthwise.influence.text.tokenizer import Bytes
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.learned import LearnedSpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.language import Language
 from lengthwise.tasks.majority import Majority
@@ -66,7 +66,7 @@ def rung() -> Made:
 
 def large() -> Made:
     """Four layers of width 256."""
-    setup = TaskSetup(Majority(letters=2), Sequential(max_position=512), Learned(), ModelConfig(4, 4, 256))
+    setup = TaskSetup(Majority(letters=2), Sequential(max_position=512), LearnedSpec(), ModelConfig(4, 4, 256))
     return setup, TrainingConfig(max_length=50, batch_size=64), 1
 
 

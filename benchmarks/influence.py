@@ -25,7 +25,7 @@ from lengthwise.influence.models.language_model import LanguageModel, OwnModel, 
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingShape
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.rope import RoPESpec
 
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Tokens [1, L̄], visible [1, L̄], target [1] to a loss [1]."""
@@ -36,7 +36,7 @@ def own(name: str, layers: int, width: int, vocab: int) -> OwnModel:
     torch.manual_seed(0)
     config = ModelConfig(layers=layers, heads=4, width=width, tied=True, init="fan_in")
     shape = EncodingShape(width, 4, width // 4, ("coupled",), 1024)
-    return OwnModel(name, Transformer(config, RoPE(), vocab, shape, predicts_ids=False), None)
+    return OwnModel(name, Transformer(config, RoPESpec(), vocab, shape, predicts_ids=False), None)
 
 
 def hub(name: str, architecture: str, layers: int, width: int, vocab: int) -> HuggingFaceModel:

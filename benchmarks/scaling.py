@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.learned import LearnedSpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig
@@ -27,7 +27,7 @@ def step(length: int, width: int, batch: int, seeds: int) -> tuple[Callable[[int
     task = Majority(letters=2)
     config = TrainingConfig(min_length=length, max_length=length, batch_size=batch)
     model = ModelConfig(2, 1, width)
-    setup = TaskSetup(task, Sequential(max_position=512), Learned(), model)
+    setup = TaskSetup(task, Sequential(max_position=512), LearnedSpec(), model)
     return Trainer(setup, config, range(seeds)).step, (length + 4) * batch * seeds
 
 

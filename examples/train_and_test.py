@@ -8,7 +8,7 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.learned import LearnedSpec
 from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
@@ -17,7 +17,7 @@ torch.set_num_threads(1)  # more gain nothing with a tiny model, and lose much b
 experiment = RunConfig(
     task=Addition(base=2),
     scheme=Coupled(max_position=64, draw="pose"),
-    encoding=Learned(),
+    encoding=LearnedSpec(),
     model=ModelConfig(layers=1, heads=4, width=32),
     training=TrainingConfig(max_length=4, steps=30),  # far too few to learn it: an example, not a result
     evaluation=EvaluationConfig(lengths=(4, 8), samples=20, fit_samples=40, unfitted_too=True),

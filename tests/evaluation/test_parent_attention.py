@@ -11,7 +11,7 @@ from lengthwise.evaluation.accuracy import EvaluatedModel
 from lengthwise.evaluation.parent_attention import parent_attention
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.nope import NoPESpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
@@ -23,7 +23,7 @@ MODEL = ModelConfig(layers=2, heads=2, width=8)
 
 def _evaluated(task: Task) -> EvaluatedModel:
     scheme = Sequential()
-    return EvaluatedModel(build_model(task, scheme, NoPE(), MODEL, seed=0).eval(), task, scheme)
+    return EvaluatedModel(build_model(task, scheme, NoPESpec(), MODEL, seed=0).eval(), task, scheme)
 
 
 @pytest.mark.parametrize(

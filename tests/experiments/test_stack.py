@@ -21,7 +21,7 @@ from lengthwise.experiments.run_directory import run_directory
 from lengthwise.experiments.stack import train_seeds
 from lengthwise.experiments.sweep import sweep
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.nope import NoPESpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
@@ -29,7 +29,7 @@ from lengthwise.training.config import TrainingConfig
 TINY = RunConfig(
     Addition(),
     Sequential(),
-    NoPE(),
+    NoPESpec(),
     ModelConfig(width=16, heads=2),
     TrainingConfig(max_length=3, steps=4, batch_size=8, groups=2, probe_every=2, stacked=True),
     EvaluationConfig(lengths=(2, 3), samples=8, fit_samples=8, probe_samples=8),

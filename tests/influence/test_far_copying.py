@@ -16,7 +16,7 @@ from lengthwise.influence.text.quoted import LONGEST, SHORTEST, passages, quoted
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.rope import RoPESpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.copy import Copy
 
@@ -56,7 +56,7 @@ def test_the_split_stays() -> None:
 @pytest.fixture(scope="module")
 def model() -> Transformer:
     task = Copy(letters=26)
-    return build_model(task, Sequential(), RoPE(), ModelConfig(layers=2, heads=2, width=16), seed=0).eval()
+    return build_model(task, Sequential(), RoPESpec(), ModelConfig(layers=2, heads=2, width=16), seed=0).eval()
 
 
 def test_the_gain_is_the_difference_of_two_losses_of_the_same_targets(model: Transformer) -> None:

@@ -16,8 +16,8 @@ from lengthwise.models.regularizer.table import regularizer_table
 from lengthwise.models.theory.finite import finite_version
 from lengthwise.models.theory.limit_parts import LimitHead
 from lengthwise.models.theory.parity_networks import parity_by_counting, parity_by_looking_back
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.nope import NoPESpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.regularizer import positional_regularizer
@@ -89,16 +89,16 @@ def trained(encoding, **model):
 
 
 def test_trained_models_have_a_table_with_undefined_rows():
-    rows = regularizer_table(trained(NoPE())).rows()
+    rows = regularizer_table(trained(NoPESpec())).rows()
     undefined = {name for _, name, value, _ in rows if value == "not defined"}
     assert undefined == {"bits per parameter", "‖KᵀQ‖", "‖p_i‖", "Σ |p_1ᵀKᵀQ p_j|²"}
-    learned = regularizer_table(trained(Learned(), qk_norm=False))
+    learned = regularizer_table(trained(LearnedSpec(), qk_norm=False))
     assert [term.name for term in learned.terms if term.value is None] == ["bits per parameter"]
 
 
 @pytest.mark.filterwarnings("error")
 def test_biases_are_measured_without_a_warning():
-    model = trained(Learned(), bias=True, norm="layer")
+    model = trained(LearnedSpec(), bias=True, norm="layer")
     with torch.no_grad():
         model.blocks[1].up.bias.fill_(0.5)
     term = next(term for term in regularizer_table(model).terms if term.name == "‖b‖")
@@ -107,7 +107,7 @@ def test_biases_are_measured_without_a_warning():
 
 
 def test_the_positional_term_is_the_trained_one():
-    model = trained(Learned())
+    model = trained(LearnedSpec())
     positions = model.encoding.tables[0].weight.detach()
     config = model.config
     by_hand, first = 0.0, 0.0

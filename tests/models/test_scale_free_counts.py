@@ -9,7 +9,7 @@ from torch import Tensor
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingShape
-from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.nope import NoPESpec
 
 WIDTH = 8
 BOS, A, B = range(3)
@@ -21,7 +21,7 @@ def counter(norm: str) -> Transformer:
     torch.manual_seed(0)
     config = ModelConfig(layers=1, heads=1, width=WIDTH, norm=norm, qk_norm=False)  # type: ignore[arg-type]
     model = Transformer(
-        config, NoPE(), 3, EncodingShape(WIDTH, 1, WIDTH, ("coupled",), 500), predicts_ids=False
+        config, NoPESpec(), 3, EncodingShape(WIDTH, 1, WIDTH, ("coupled",), 500), predicts_ids=False
     ).double()
     model.table.weight.copy_(torch.eye(WIDTH)[:3])
     block = model.blocks[0]

@@ -17,7 +17,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.nn.alibi import alibi_slopes
 from lengthwise.nn.t5 import log_bucket
 from lengthwise.positions.encodings import ENCODINGS, EncodingShape
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.rope import RoPESpec
 
 ONE_LEVEL = EncodingShape(width=16, heads=4, head_width=4, kinds=("coupled",), max_position=500)
 THREE_LEVELS = EncodingShape(width=24, heads=3, head_width=8, kinds=("coupled", "fixed", "coupled"), max_position=500)
@@ -241,7 +241,7 @@ def test_rope_refuses_heads_that_it_cannot_rotate(shape: EncodingShape):
     with pytest.raises(
         LengthwiseError, match=r"rope needs an even head width of at least \d+, got \d+; change the width"
     ):
-        RoPE().build(shape)
+        RoPESpec().build(shape)
 
 
 # Added to the token embedding

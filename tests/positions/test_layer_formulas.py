@@ -11,7 +11,7 @@ from test_encoding_formulas import THREE_LEVELS
 from lengthwise import nn
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.encodings.layers import Layers, parse_pattern
+from lengthwise.positions.encodings.layers import LayersSpec, parse_pattern
 from lengthwise.positions.schemes.sequential import Sequential
 from oracle import rough_model, some_inputs
 
@@ -33,7 +33,7 @@ def test_patterns_are_read(text: str, expected: list[tuple[str, int | None, int]
 
 def test_a_pattern_is_an_encoding_with_that_label():
     spec = ENCODINGS.build("rope(window=8)*3+nope")
-    assert spec == Layers("rope(window=8)*3+nope") == ENCODINGS.build("layers", pattern="rope(window=8)*3+nope")
+    assert spec == LayersSpec("rope(window=8)*3+nope") == ENCODINGS.build("layers", pattern="rope(window=8)*3+nope")
     assert spec.label == "rope(window=8)*3+nope"
     assert ENCODINGS.build(ENCODINGS.describe(spec)) == spec
     assert spec.uses_ids

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.fire import FIRE
-from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.fire import FIRESpec
+from lengthwise.positions.encodings.learned import LearnedSpec
 from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from lengthwise.tasks.addition import Addition
 from lengthwise.training import parts as part_models
@@ -22,11 +22,11 @@ from lengthwise.training.trainer import Trainer
 CONFIG = TrainingConfig(max_length=4, steps=4, batch_size=8, groups=2, warmup=2, probe_every=2, stacked=True)
 
 
-def trainer(encoding: Learned | FIRE | None = None, seeds: int = 3, **changes: object) -> Trainer:
+def trainer(encoding: LearnedSpec | FIRESpec | None = None, seeds: int = 3, **changes: object) -> Trainer:
     model = ModelConfig(layers=2, heads=2, width=16)
     scheme = PredictiveCoupling(max_position=30, draw="contiguous")
     config = dataclasses.replace(CONFIG, **changes)
-    return Trainer(TaskSetup(Addition(), scheme, encoding or Learned(), model), config, range(seeds))
+    return Trainer(TaskSetup(Addition(), scheme, encoding or LearnedSpec(), model), config, range(seeds))
 
 
 def test_sizes_are_powers_of_two_that_stay_near() -> None:
@@ -39,13 +39,13 @@ def test_sizes_are_powers_of_two_that_stay_near() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2])
-@pytest.mark.parametrize("encoding", [Learned(), FIRE()])
+@pytest.mark.parametrize("encoding", [LearnedSpec(), FIRESpec()])
 @pytest.mark.parametrize("joined", [0, training_loop.JOINED])
 def test_parts_train_the_same_weights(
-    size: int, encoding: Learned | FIRE, joined: int, monkeypatch: pytest.MonkeyPatch
+    size: int, encoding: LearnedSpec | FIRESpec, joined: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The regularizer is that of learned tables.
-    weight = 0.1 if isinstance(encoding, Learned) else 0.0
+    weight = 0.1 if isinstance(encoding, LearnedSpec) else 0.0
     whole, cut = trainer(encoding, regularizer=weight), trainer(encoding, regularizer=weight)
     monkeypatch.setattr(training_loop, "JOINED", joined)
     for step in range(3):

@@ -14,13 +14,13 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.alibi import ALiBi
-from lengthwise.positions.encodings.fire import FIRE
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.encodings.rope import RoPE
-from lengthwise.positions.encodings.sinusoidal import Sinusoidal
-from lengthwise.positions.encodings.t5 import T5
+from lengthwise.positions.encodings.alibi import ALiBiSpec
+from lengthwise.positions.encodings.fire import FIRESpec
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.nope import NoPESpec
+from lengthwise.positions.encodings.rope import RoPESpec
+from lengthwise.positions.encodings.sinusoidal import SinusoidalSpec
+from lengthwise.positions.encodings.t5 import T5Spec
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
@@ -38,15 +38,15 @@ TINY = ModelConfig(layers=2, heads=2, width=16)
 CONFIG = TrainingConfig(max_length=4, steps=6, batch_size=8, groups=2, warmup=2, probe_every=3, stacked=True)
 PLAIN, PREDICTED = Sequential(max_position=40), PredictiveCoupling(max_position=30, draw="contiguous")
 CASES: list[tuple[PositionScheme, EncodingSpec, ModelConfig]] = [
-    (PLAIN, NoPE(), TINY),
-    (PLAIN, Learned(), dataclasses.replace(TINY, norm="layer", bias=True, tied=True, qk_norm=False)),
-    (PLAIN, RoPE(), dataclasses.replace(TINY, log_length=8)),
-    (PLAIN, FIRE(), TINY),
-    (PLAIN, T5(), TINY),
-    (Coupled(max_position=30), ALiBi(), TINY),
-    (PREDICTED, Sinusoidal(), TINY),
-    (PREDICTED, Learned(), dataclasses.replace(TINY, log_length=8, init="fan_in")),
-    (PLAIN, Learned(), dataclasses.replace(TINY, norm="peri")),
+    (PLAIN, NoPESpec(), TINY),
+    (PLAIN, LearnedSpec(), dataclasses.replace(TINY, norm="layer", bias=True, tied=True, qk_norm=False)),
+    (PLAIN, RoPESpec(), dataclasses.replace(TINY, log_length=8)),
+    (PLAIN, FIRESpec(), TINY),
+    (PLAIN, T5Spec(), TINY),
+    (Coupled(max_position=30), ALiBiSpec(), TINY),
+    (PREDICTED, SinusoidalSpec(), TINY),
+    (PREDICTED, LearnedSpec(), dataclasses.replace(TINY, log_length=8, init="fan_in")),
+    (PLAIN, LearnedSpec(), dataclasses.replace(TINY, norm="peri")),
 ]
 
 

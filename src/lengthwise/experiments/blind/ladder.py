@@ -9,7 +9,7 @@ from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.variants import variant
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.learned import LearnedSpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import Task
 from lengthwise.training.config import TrainingConfig
@@ -105,7 +105,7 @@ def training_config(rung: Rung, encoding: str = "nope") -> TrainingConfig:
 def encoding_spec(rung: Rung, encoding: str) -> EncodingSpec:
     """The model's position encoding; a learned table starts as the rung says."""
     spec = variant(encoding).spec
-    return Learned(init_std=rung.position_std) if isinstance(spec, Learned) else spec
+    return LearnedSpec(init_std=rung.position_std) if isinstance(spec, LearnedSpec) else spec
 
 
 def position_scheme(task: Task, encoding: str) -> Sequential:
@@ -115,4 +115,4 @@ def position_scheme(task: Task, encoding: str) -> Sequential:
     """
     longest = task.lengths(TRAINED[0], BINS[-1][1])[-1]
     tokens = task.batch(longest, 1, stream(0, "blind", "longest")).tokens
-    return Sequential(max_position=tokens - 1, random_start=isinstance(variant(encoding).spec, Learned))
+    return Sequential(max_position=tokens - 1, random_start=isinstance(variant(encoding).spec, LearnedSpec))

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.alibi import ALiBi
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.alibi import ALiBiSpec
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.nope import NoPESpec
+from lengthwise.positions.encodings.rope import RoPESpec
 
 REGULARIZER = 1e-4
 """λ of the positional regularizer, the smaller one of the two published."""
@@ -29,13 +29,13 @@ class Variant:
 
 
 VARIANTS: dict[str, Variant] = {
-    "nope": Variant("nope", NoPE()),
-    "ape": Variant("ape", Learned()),
-    "rope": Variant("rope", RoPE()),
-    "alibi": Variant("alibi", ALiBi()),
+    "nope": Variant("nope", NoPESpec()),
+    "ape": Variant("ape", LearnedSpec()),
+    "rope": Variant("rope", RoPESpec()),
+    "alibi": Variant("alibi", ALiBiSpec()),
     # QK-norm makes the regularizer vacuous, so the regularized system has a partner without both.
-    "ape-no-qk-norm": Variant("ape", Learned(), qk_norm=False),
-    "ape+reg": Variant("ape", Learned(), qk_norm=False, regularizer=REGULARIZER),
+    "ape-no-qk-norm": Variant("ape", LearnedSpec(), qk_norm=False),
+    "ape+reg": Variant("ape", LearnedSpec(), qk_norm=False, regularizer=REGULARIZER),
 }
 
 

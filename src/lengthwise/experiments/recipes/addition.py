@@ -9,10 +9,10 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.local_bias import LocalBias
-from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.local_bias import LocalBiasSpec
+from lengthwise.positions.encodings.nope import NoPESpec
+from lengthwise.positions.encodings.rope import RoPESpec
 from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.addition import Addition
@@ -47,16 +47,18 @@ def addition(preset: Preset) -> Recipe:
     seeds = (0, 1, 2) if quick else (0, 1, 2, 3, 4)
     room = 16 * longest
 
-    def job(name: str, scheme: Coupled | Sequential, encoding: NoPE | RoPE | Learned, model: ModelConfig) -> Job:
+    def job(
+        name: str, scheme: Coupled | Sequential, encoding: NoPESpec | RoPESpec | LearnedSpec, model: ModelConfig
+    ) -> Job:
         return Job(name, RunConfig(task, scheme, encoding, model, training, evaluation), seeds)
 
     return Recipe(
         "addition",
         SUMMARY,
         (
-            job("coupled", Coupled(max_position=room, draw="pose"), Learned(), coupled),
-            job("RoPE", Sequential(), RoPE(), plain),
-            job("NoPE", Sequential(), NoPE(), plain),
+            job("coupled", Coupled(max_position=room, draw="pose"), LearnedSpec(), coupled),
+            job("RoPE", Sequential(), RoPESpec(), plain),
+            job("NoPE", Sequential(), NoPESpec(), plain),
         ),
     )
 
@@ -69,7 +71,7 @@ def coupled_job(name: str, longest: int, tests: tuple[int, ...], *, room: int) -
     )  # fmt: skip
     evaluation = EvaluationConfig(lengths=tests, samples=200)
     experiment = RunConfig(
-        Addition(), Coupled(max_position=room, draw="pose"), Learned(), model, training, evaluation
+        Addition(), Coupled(max_position=room, draw="pose"), LearnedSpec(), model, training, evaluation
     )  # fmt: skip
     return Job(name, experiment, REPORTED_SEEDS)
 
@@ -79,5 +81,5 @@ def local_job(name: str, longest: int, tests: tuple[int, ...]) -> Job:
     training = TrainingConfig(max_length=longest, steps=1500, batch_size=64, lr=2e-3, final_lr=0.0)
     evaluation = EvaluationConfig(lengths=tests, samples=200)
     scheme = Coupled(max_position=2 * max(tests), draw="contiguous")
-    experiment = RunConfig(Addition(), scheme, LocalBias(), ModelConfig(), training, evaluation)
+    experiment = RunConfig(Addition(), scheme, LocalBiasSpec(), ModelConfig(), training, evaluation)
     return Job(name, experiment, LOCAL_SEEDS)

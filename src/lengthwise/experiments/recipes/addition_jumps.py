@@ -6,7 +6,7 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.learned import LearnedSpec
 from lengthwise.positions.schemes.rare_jump import RareJump
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
@@ -26,7 +26,7 @@ def addition_jumps(preset: Preset) -> Recipe:
     )  # fmt: skip
     evaluation = EvaluationConfig(lengths=TESTS, samples=200)
     jobs = [
-        Job(name, RunConfig(Addition(), scheme, Learned(), model, training, evaluation), seeds)
+        Job(name, RunConfig(Addition(), scheme, LearnedSpec(), model, training, evaluation), seeds)
         for name, share in SHARES.items()
         for scheme in [RareJump(max_position=110, jump=share)]
     ]

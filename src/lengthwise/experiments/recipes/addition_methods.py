@@ -7,9 +7,9 @@ from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.local_bias import LocalBias
-from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.local_bias import LocalBiasSpec
+from lengthwise.positions.encodings.nope import NoPESpec
 from lengthwise.positions.schemes.abacus import AbacusScheme
 from lengthwise.positions.schemes.base import PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled
@@ -33,14 +33,14 @@ def addition_methods(preset: Preset) -> Recipe:
     task, hinted = Addition(), HintedAddition(hints=48)
     fire, rope = ENCODINGS.build("fire"), ENCODINGS.build("rope")
     systems: dict[str, tuple[Task, PositionScheme, EncodingSpec, int]] = {
-        "coupled ids, local bias": (task, Coupled(max_position=64, draw="contiguous"), LocalBias(), 1),
-        f"Abacus, offsets up to {OFFSET}": (task, AbacusScheme(max_position=64, offset=OFFSET), Learned(), 1),
-        "index hints": (hinted, Sequential(), NoPE(), 1),
+        "coupled ids, local bias": (task, Coupled(max_position=64, draw="contiguous"), LocalBiasSpec(), 1),
+        f"Abacus, offsets up to {OFFSET}": (task, AbacusScheme(max_position=64, offset=OFFSET), LearnedSpec(), 1),
+        "index hints": (hinted, Sequential(), NoPESpec(), 1),
         "FIRE": (task, Sequential(), fire, 1),
-        "NoPE": (task, Sequential(), NoPE(), 1),
+        "NoPE": (task, Sequential(), NoPESpec(), 1),
         "RoPE": (task, Sequential(), rope, 1),
-        "randomized ids": (task, Randomized(max_position=256), Learned(), 1),
-        "NoPE, looped 3 times": (task, Sequential(), NoPE(), 3),
+        "randomized ids": (task, Randomized(max_position=256), LearnedSpec(), 1),
+        "NoPE, looped 3 times": (task, Sequential(), NoPESpec(), 3),
     }
     training = TrainingConfig(
         max_length=LONGEST, steps=4000, lr=1e-3, weight_decay=0.1, final_lr=0.0

@@ -12,7 +12,7 @@ from lengthwise.experiments.blind.ladder import LADDER, Rung, model_config, trai
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, seeds
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.nope import NoPESpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.language import Language
 
@@ -59,4 +59,4 @@ def _experiment(rung: Rung, k: int, samples: int) -> RunConfig:
         samples=samples, fit_samples=2 * samples, fit_threshold=0.995, probe_samples=200, bins=BINS, unfitted_too=True
     )
     task = Language(language=alternation(k))
-    return RunConfig(task, Sequential(), NoPE(), model_config(rung), training_config(rung), evaluation)
+    return RunConfig(task, Sequential(), NoPESpec(), model_config(rung), training_config(rung), evaluation)

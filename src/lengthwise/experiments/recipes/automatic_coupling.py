@@ -12,7 +12,7 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.learned import LearnedSpec
 from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
@@ -57,7 +57,7 @@ def automatic_coupling(preset: Preset) -> Recipe:
                 task_with_places,
                 # One jump per sequence, so that far ids occur together in training too.
                 Coupled(max_position=16 * longest, draw="pose"),
-                Learned(),
+                LearnedSpec(),
                 ModelConfig(layers=1, heads=4, width=128, log_length=4 * longest),
                 TrainingConfig(
                     max_length=longest, steps=steps, batch_size=64, lr=1e-3, stacked=quick and name == "addition"

@@ -7,8 +7,8 @@ from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.local_bias import LocalBias
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.local_bias import LocalBiasSpec
 from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.base import Task
@@ -29,11 +29,11 @@ def coupled_arithmetic(preset: Preset) -> Recipe:
     mines = TASKS.build("minesweeper")
     seeds = SEEDS[:1] if preset == "quick" else SEEDS
     jobs = (
-        _job("running sums, local bias", sums, LocalBias(), 5, (5, 8, 10, 12), seeds),
+        _job("running sums, local bias", sums, LocalBiasSpec(), 5, (5, 8, 10, 12), seeds),
         _job("N x 2, local bias and NoPE", by_two, ENCODINGS.build(MIXED), 10, (10, 15, 20, 25), seeds, layers=3),
-        _job("N x 2, learned table", by_two, Learned(), 10, (10, 15, 20, 25), seeds, layers=3),
-        _job("product with scratchpad, learned table", product, Learned(), 4, (4, 5, 6, 8), seeds, layers=2),
-        _job("minesweeper, learned table", mines, Learned(), 7, (7, 8, 9, 10), seeds, layers=2),
+        _job("N x 2, learned table", by_two, LearnedSpec(), 10, (10, 15, 20, 25), seeds, layers=3),
+        _job("product with scratchpad, learned table", product, LearnedSpec(), 4, (4, 5, 6, 8), seeds, layers=2),
+        _job("minesweeper, learned table", mines, LearnedSpec(), 7, (7, 8, 9, 10), seeds, layers=2),
     )
     return Recipe("coupled-arithmetic", SUMMARY, jobs)
 

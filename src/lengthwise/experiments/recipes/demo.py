@@ -8,7 +8,7 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.learned import LearnedSpec
 from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.variable_assignment import VariableAssignment
@@ -28,7 +28,7 @@ def demo(preset: Preset) -> Recipe:
     coupled = RunConfig(
         task,
         PredictiveCoupling(draw="sorted", max_position=LONGEST + 16),
-        Learned(init_std=std),
+        LearnedSpec(init_std=std),
         ModelConfig(layers=1, heads=4, width=128, log_length=2 * TRAINED, table_std=std),
         TrainingConfig(max_length=TRAINED, steps=800, lr=2e-3),
         EvaluationConfig(lengths=(TRAINED, 8, 20, LONGEST)),
@@ -37,7 +37,7 @@ def demo(preset: Preset) -> Recipe:
     plain = dataclasses.replace(
         coupled,
         scheme=Sequential(max_position=4 * 20 + 4, random_start=True),
-        encoding=Learned(),
+        encoding=LearnedSpec(),
         model=ModelConfig(layers=2, heads=4, width=128, log_length=4 * TRAINED),
         training=TrainingConfig(max_length=TRAINED, steps=4000, lr=2e-3, stop_when_fitted=True),
         evaluation=EvaluationConfig(lengths=(TRAINED, 8, 20)),

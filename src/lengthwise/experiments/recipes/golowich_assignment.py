@@ -14,8 +14,8 @@ from lengthwise.experiments.recipes.ppc_ablations import ppc_ablations
 from lengthwise.experiments.recipes.variable_assignment import TRAINED, variable_assignment
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.rope import RoPESpec
 from lengthwise.positions.schemes.pose import PoSE
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.variable_assignment import VariableAssignment
@@ -50,7 +50,7 @@ def _shift(preset: Preset) -> Job:
     first = RunConfig(
         VariableAssignment(names=NAMES),
         Sequential(max_position=4 * LENGTHS[-1] + 4, random_start=True),
-        Learned(),
+        LearnedSpec(),
         ModelConfig(layers=3, heads=4, width=SHIFT_WIDTH, log_length=4 * TRAINED),
         TrainingConfig(max_length=TRAINED, steps=10_000, lr=1e-3, stacked=True, stop_when_fitted=True),
         EvaluationConfig(lengths=LENGTHS),
@@ -67,7 +67,7 @@ def _rope(preset: Preset) -> Job:
     first = RunConfig(
         VariableAssignment(names=NAMES, slots=False, separators=True),
         PoSE(max_position=6 * LENGTHS[-1] + 4),
-        RoPE(),
+        RoPESpec(),
         ModelConfig(layers=3, heads=4, width=ROPE_WIDTH, log_length=4 * TRAINED),
         TrainingConfig(max_length=TRAINED, steps=10_000, lr=2e-3, stacked=True, stop_when_fitted=True),
         EvaluationConfig(lengths=LENGTHS),
@@ -101,7 +101,7 @@ def _answers_only(preset: Preset) -> Job:
     first = RunConfig(
         VariableAssignment(names=NAMES, scratchpad=False, slots=False, separators=True),
         PoSE(max_position=3 * LENGTHS[-1] + 6),
-        RoPE(),
+        RoPESpec(),
         ModelConfig(layers=4, heads=4, width=ROPE_WIDTH, log_length=4 * TRAINED),
         TrainingConfig(max_length=TRAINED, steps=30_000, lr=1e-3, stacked=True, stop_when_fitted=True),
         EvaluationConfig(lengths=LENGTHS),

@@ -13,9 +13,9 @@ from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, changed, see
 from lengthwise.experiments.recipes.parity_scratchpad import LONGEST, parity_scratchpad
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.nope import NoPESpec
+from lengthwise.positions.encodings.rope import RoPESpec
 from lengthwise.positions.schemes.pose import PoSE
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.parity import Parity
@@ -37,23 +37,23 @@ def golowich_parity(preset: Preset) -> Recipe:
     small = RunConfig(
         task,
         PoSE(max_position=_LAST),
-        RoPE(),
+        RoPESpec(),
         ModelConfig(layers=2, heads=4, width=128, log_length=2 * LONGEST),
         TrainingConfig(max_length=LONGEST, steps=10_000, stacked=True, stop_when_fitted=True),
         EvaluationConfig(lengths=LENGTHS),
     )
     rope = dataclasses.replace(small, scheme=Sequential())
-    shift = dataclasses.replace(small, scheme=Sequential(max_position=_LAST, random_start=True), encoding=Learned())
+    shift = dataclasses.replace(small, scheme=Sequential(max_position=_LAST, random_start=True), encoding=LearnedSpec())
     everywhere = EvaluationConfig(lengths=LENGTHS, samples=2000, unfitted_too=True)
     dense = RunConfig(
         Parity(),
         PoSE(max_position=LENGTHS[-1] + 3),
-        RoPE(),
+        RoPESpec(),
         ModelConfig(layers=2, heads=4, width=128, log_length=2 * LONGEST),
         TrainingConfig(max_length=LONGEST, steps=6000, stacked=True),
         everywhere,
     )
-    dense_nope = dataclasses.replace(dense, scheme=Sequential(), encoding=NoPE())
+    dense_nope = dataclasses.replace(dense, scheme=Sequential(), encoding=NoPESpec())
     own = seeds(preset)
     systems = (
         Job("scratchpad + PPC", ppc, own, "the model predicts the coupled ids"),

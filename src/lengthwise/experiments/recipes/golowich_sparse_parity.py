@@ -12,9 +12,9 @@ from lengthwise.experiments.recipes.sparse_parity import LONGEST, WINDOW
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.nope import NoPESpec
+from lengthwise.positions.encodings.rope import RoPESpec
 from lengthwise.positions.schemes.base import PositionScheme
 from lengthwise.positions.schemes.pose import PoSE
 from lengthwise.positions.schemes.sequential import Sequential
@@ -28,10 +28,10 @@ _LAST = LENGTHS[-1] + 2
 """The largest position id: ``<bos>``, 500 bits, the query and the answer."""
 
 SYSTEMS: dict[str, tuple[str, PositionScheme, EncodingSpec]] = {
-    "rope+pose": ("RoPE + PoSE", PoSE(max_position=_LAST), RoPE()),
-    "nope": ("NoPE", Sequential(), NoPE()),
-    "ape": ("APE", Sequential(max_position=_LAST, random_start=True), Learned()),
-    "rope": ("RoPE", Sequential(), RoPE()),
+    "rope+pose": ("RoPE + PoSE", PoSE(max_position=_LAST), RoPESpec()),
+    "nope": ("NoPE", Sequential(), NoPESpec()),
+    "ape": ("APE", Sequential(max_position=_LAST, random_start=True), LearnedSpec()),
+    "rope": ("RoPE", Sequential(), RoPESpec()),
 }
 """By the name for ``--encoding``: the paper's main scheme first, then controls."""
 

@@ -10,10 +10,10 @@ from lengthwise.experiments.run_config import RunConfig
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.alibi import ALiBi
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.alibi import ALiBiSpec
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.nope import NoPESpec
+from lengthwise.positions.encodings.rope import RoPESpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.huang import HUANG
@@ -22,11 +22,11 @@ from lengthwise.tasks.parity import Parity
 from lengthwise.training.config import TrainingConfig
 
 ENCODINGS: dict[str, EncodingSpec] = {
-    "nope": NoPE(),
-    "ape": Learned(),
-    "rope": RoPE(),
-    "alibi": ALiBi(),
-    "ape+reg": Learned(),
+    "nope": NoPESpec(),
+    "ape": LearnedSpec(),
+    "rope": RoPESpec(),
+    "alibi": ALiBiSpec(),
+    "ape+reg": LearnedSpec(),
 }
 """By name: what the published table has (no positions, learned ones), and what is added here."""
 
@@ -122,8 +122,8 @@ def cell_experiment(
         log_length=span.trained if size.log_length else None,
     )
     positions = ENCODINGS[encoding]
-    if isinstance(positions, Learned):
-        positions = Learned(init_std=size.position_std)
+    if isinstance(positions, LearnedSpec):
+        positions = LearnedSpec(init_std=size.position_std)
     training = TrainingConfig(
         min_length=0 if isinstance(task, Parity) and task.ones == "uniform" else 1,
         max_length=span.trained,

@@ -11,8 +11,8 @@ from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, SEEDS, changed
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.nope import NoPE
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.nope import NoPESpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.look_back import LookBack
 from lengthwise.training.config import TrainingConfig
@@ -47,8 +47,8 @@ def look_back(preset: Preset) -> Recipe:
     for t in (1, 2, 3):
         task = LookBack(t=t, letters=lengths[-1])
         for name, scheme, encoding in (
-            ("learned", Sequential(max_position=room, random_start=True), Learned()),
-            ("NoPE", Sequential(max_position=room), NoPE()),
+            ("learned", Sequential(max_position=room, random_start=True), LearnedSpec()),
+            ("NoPE", Sequential(max_position=room), NoPESpec()),
         ):
             model = ModelConfig(layers=2, heads=1 if name == "learned" else 2, width=width, norm="layer", bias=True)
             claim = "a program with a window exists" if name == "learned" else "no program: no window without positions"

@@ -7,9 +7,9 @@ from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.local_bias import LocalBias
-from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.local_bias import LocalBiasSpec
+from lengthwise.positions.encodings.nope import NoPESpec
+from lengthwise.positions.encodings.rope import RoPESpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.parity import Parity
 from lengthwise.training.config import TrainingConfig
@@ -23,10 +23,10 @@ SEEDS = (300, 301, 302)
 def looped_parity(preset: Preset) -> Recipe:
     """Train on up to 20 bits; quick has one seed. Settings of the looped layer were chosen on seed 100."""
     systems: dict[str, tuple[EncodingSpec, ModelConfig]] = {
-        "one layer, looped by tokens": (LocalBias(window=1), ModelConfig(width=64, loops="tokens")),
-        "one layer, looped 4 times": (LocalBias(window=1), ModelConfig(width=64, loops=4)),
-        "4 layers, RoPE": (RoPE(), ModelConfig(layers=4, width=64)),
-        "4 layers, NoPE": (NoPE(), ModelConfig(layers=4, width=64)),
+        "one layer, looped by tokens": (LocalBiasSpec(window=1), ModelConfig(width=64, loops="tokens")),
+        "one layer, looped 4 times": (LocalBiasSpec(window=1), ModelConfig(width=64, loops=4)),
+        "4 layers, RoPE": (RoPESpec(), ModelConfig(layers=4, width=64)),
+        "4 layers, NoPE": (NoPESpec(), ModelConfig(layers=4, width=64)),
     }
     training = TrainingConfig(
         max_length=LONGEST, steps=5000, groups=1, lr=1e-3, warmup=200, final_lr=0.0, weight_decay=0.1, curriculum=0.5

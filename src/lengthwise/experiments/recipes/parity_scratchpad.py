@@ -8,9 +8,9 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.nope import NoPESpec
+from lengthwise.positions.encodings.rope import RoPESpec
 from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.positions.schemes.pose import PoSE
 from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
@@ -41,7 +41,7 @@ def parity_scratchpad(preset: Preset) -> Recipe:
     evaluation = EvaluationConfig(lengths=lengths)
     # Offsets and one jump per sequence, so that far ids are told apart too; within a chunk the next id is one more.
     ppc, coupled = (
-        RunConfig(task, scheme, Learned(init_std=std), model, coupled_training, evaluation)
+        RunConfig(task, scheme, LearnedSpec(init_std=std), model, coupled_training, evaluation)
         for scheme in (PredictiveCoupling(draw="pose", max_position=room), Coupled(draw="pose", max_position=room))
     )
     # The replacements are given longer to fit, ids for 4 times the training length, and are measured that far.
@@ -49,11 +49,11 @@ def parity_scratchpad(preset: Preset) -> Recipe:
     tokens = 2 * reach + 5
     longer = dataclasses.replace(training, steps=1500 if quick else 10_000, stop_when_fitted=True)
     near = EvaluationConfig(lengths=tuple(length for length in lengths if length <= reach))
-    shift = RunConfig(task, Sequential(max_position=tokens, random_start=True), Learned(), deeper, longer, near)
-    pose = RunConfig(task, PoSE(max_position=tokens), RoPE(), deeper, longer, near)
-    nope = RunConfig(task, Sequential(), NoPE(), deeper, training, evaluation)
+    shift = RunConfig(task, Sequential(max_position=tokens, random_start=True), LearnedSpec(), deeper, longer, near)
+    pose = RunConfig(task, PoSE(max_position=tokens), RoPESpec(), deeper, longer, near)
+    nope = RunConfig(task, Sequential(), NoPESpec(), deeper, training, evaluation)
     everywhere = EvaluationConfig(lengths=lengths, samples=2000, unfitted_too=True)
-    control = RunConfig(Parity(), Sequential(), NoPE(), deeper, training, everywhere)
+    control = RunConfig(Parity(), Sequential(), NoPESpec(), deeper, training, everywhere)
     ppc_seeds, other_seeds = tuple(range(3 if quick else 5)), tuple(range(1 if quick else 3))
     return Recipe(
         "parity-scratchpad",

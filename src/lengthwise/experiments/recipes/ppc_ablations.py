@@ -8,7 +8,7 @@ from typing import Any
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.variable_assignment import variable_assignment
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.rope import RoPESpec
 
 SUMMARY = "predictive position coupling with one part changed at a time: drawing, head, slots, scaling, depth, encoding"
 
@@ -24,7 +24,7 @@ def ppc_ablations(preset: Preset) -> Recipe:
     def draw(name: str) -> RunConfig:
         return base.edited([f"scheme.draw={name}"])
 
-    rope = dataclasses.replace(base, encoding=RoPE())
+    rope = dataclasses.replace(base, encoding=RoPESpec())
     variants = {
         "as it is": base,
         "contiguous ids": draw("contiguous"),

@@ -7,8 +7,8 @@ from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.nope import NoPE
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.nope import NoPESpec
+from lengthwise.positions.encodings.rope import RoPESpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.sparse_parity import SparseParity
 from lengthwise.training.config import TrainingConfig
@@ -29,20 +29,20 @@ def sparse_parity(preset: Preset) -> Recipe:
     """
     if preset == "quick":
         return Recipe("sparse-parity", SUMMARY, (_quick(),))
-    jobs = [_job(k_train, span, NoPE()) for k_train in (4, 6, 8, 10, 12) for span in (None, WINDOW)]
-    jobs += [_job(8, span, RoPE()) for span in (None, WINDOW)]
+    jobs = [_job(k_train, span, NoPESpec()) for k_train in (4, 6, 8, 10, 12) for span in (None, WINDOW)]
+    jobs += [_job(8, span, RoPESpec()) for span in (None, WINDOW)]
     return Recipe("sparse-parity", SUMMARY, tuple(jobs))
 
 
 def _quick() -> Job:
     task = SparseParity(k_max=4, k_test=(1, 2, 3, 4, 5, 6))
-    return Job("K_train = 4", _experiment(task, NoPE(), steps=1500, stacked=False), tuple(range(5)))
+    return Job("K_train = 4", _experiment(task, NoPESpec(), steps=1500, stacked=False), tuple(range(5)))
 
 
 def _job(k_train: int, span: int | None, encoding: EncodingSpec) -> Job:
     task = SparseParity(k_max=k_train, k_test=(2, 4, 6, 8, 10, 12), span=span, balanced=True)
     where = "" if span is None else f", marked within {span}"
-    positions = "" if isinstance(encoding, NoPE) else ", RoPE"
+    positions = "" if isinstance(encoding, NoPESpec) else ", RoPE"
     # Not stopped at the first fit: how long a seed trains decides how it does on long strings, so all train alike.
     return Job(f"K_train = {k_train}{where}{positions}", _experiment(task, encoding, 3000, True), tuple(range(5)))
 

@@ -8,8 +8,8 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.learned import LearnedSpec
+from lengthwise.positions.encodings.rope import RoPESpec
 from lengthwise.positions.schemes.pose import PoSE
 from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
 from lengthwise.positions.schemes.sequential import Sequential
@@ -31,7 +31,7 @@ def variable_assignment(preset: Preset) -> Recipe:
     ppc = RunConfig(
         task,
         PredictiveCoupling(draw="sorted", max_position=192 if quick else 1088 if full else 448),
-        Learned(init_std=std),
+        LearnedSpec(init_std=std),
         ModelConfig(layers=1, heads=4, width=128 if quick else 256, log_length=2 * TRAINED, table_std=std),
         TrainingConfig(max_length=TRAINED, steps=1000 if quick else 6000 if full else 2000, lr=2e-3 if quick else 1e-3),
         EvaluationConfig(lengths=(8, 32, 160) if quick else (8, 16, 32, 80, 160, 400, *((1000,) if full else ()))),
@@ -42,7 +42,7 @@ def variable_assignment(preset: Preset) -> Recipe:
     shift = RunConfig(
         task,
         Sequential(max_position=tokens, random_start=True),
-        Learned(),
+        LearnedSpec(),
         ModelConfig(layers=3, heads=4, width=128, log_length=4 * TRAINED),
         TrainingConfig(max_length=TRAINED, steps=4000 if quick else 6000, lr=1e-3),
         replaced,
@@ -53,7 +53,7 @@ def variable_assignment(preset: Preset) -> Recipe:
     rope = RunConfig(
         relative,
         PoSE(max_position=tokens if quick else 6 * 20 * TRAINED + 4),
-        RoPE(),
+        RoPESpec(),
         ModelConfig(layers=3, heads=4, width=128, log_length=4 * TRAINED),
         TrainingConfig(
             max_length=TRAINED, steps=1600 if quick else 10_000, lr=1e-3 if quick else 2e-3, stop_when_fitted=True

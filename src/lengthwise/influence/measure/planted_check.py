@@ -20,7 +20,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingShape
-from lengthwise.positions.encodings.rope import RoPE
+from lengthwise.positions.encodings.rope import RoPESpec
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.trainer import Trainer
 
@@ -72,7 +72,7 @@ class PlantedSetup:
         shape = EncodingShape(config.width, config.heads, config.head_width, ("coupled",), text.context - 1)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(stream(seed, "planted", "init").integers(2**62)))
-            return Transformer(config, RoPE(), text.vocab_size, shape, predicts_ids=False)
+            return Transformer(config, RoPESpec(), text.vocab_size, shape, predicts_ids=False)
 
     def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
         """One group of windows with equally many visible tokens each."""

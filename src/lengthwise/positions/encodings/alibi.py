@@ -6,7 +6,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("alibi")
-class ALiBi(ModuleSpec):
+class ALiBiSpec(ModuleSpec):
     """A penalty linear in the distance of the ids, with a fixed slope per head (Press et al. 2022)."""
 
     module = "ALiBi"

@@ -6,7 +6,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("alibi-learned")
-class LearnedALiBi(ModuleSpec):
+class LearnedALiBiSpec(ModuleSpec):
     """ALiBi whose slopes are learned, from those of ALiBi on."""
 
     module = "LearnedALiBi"

@@ -44,7 +44,7 @@ class EncodingSpec(ABC):
         """The torch module, for ids ``[B, T, L]`` of the kinds in ``shape``; imports torch."""
 
     def slots(self, shape: EncodingShape) -> Slots:
-        """The learned vectors of the ``fixed`` levels, which every encoding but `NoPE` adds."""
+        """The learned vectors of the ``fixed`` levels, which every encoding but `NoPESpec` adds."""
         from lengthwise import nn
 
         return nn.Slots(shape.fixed, shape.width, FIXED_LEVEL_IDS)

@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("cope")
-class CoPE(ModuleSpec):
+class CoPESpec(ModuleSpec):
     """Contextual positions: how many keys from a key up to the query pass a gate (Golovneva et al. 2024)."""
 
     module = "CoPE"

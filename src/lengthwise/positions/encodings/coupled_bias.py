@@ -6,7 +6,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("coupled-bias")
-class CoupledBias(ModuleSpec):
+class CoupledBiasSpec(ModuleSpec):
     """A learned bias per signed, clipped distance, with a table for each level; shared by the layers."""
 
     module = "CoupledBias"

@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("dynamic-bias")
-class DynamicBias(ModuleSpec):
+class DynamicBiasSpec(ModuleSpec):
     """A small MLP on the signed distance, on a log scale, shared by the layers (Wang et al. 2021)."""
 
     module = "DynamicBias"

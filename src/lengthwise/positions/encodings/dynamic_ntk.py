@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("dynamic-ntk")
-class DynamicNTK(ModuleSpec):
+class DynamicNTKSpec(ModuleSpec):
     """RoPE whose base grows with the tokens so far beyond the trained ``length`` (emozilla 2023)."""
 
     module = "DynamicNTK"

@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("fire")
-class FIRE(ModuleSpec):
+class FIRESpec(ModuleSpec):
     """A small MLP on the distance relative to the query's position, both on a log scale (Li et al. 2024).
 
     The normalizer is the maximum of the learned threshold and the ids of query and key. One bias serves all layers.

@@ -8,7 +8,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("forgetting")
-class Forgetting(ModuleSpec):
+class ForgettingSpec(ModuleSpec):
     """Forget gates of the tokens make attention decay, as in the forgetting transformer, FoX (Lin et al. 2025)."""
 
     module = "ForgettingBias"

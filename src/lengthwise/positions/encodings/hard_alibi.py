@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("hard-alibi")
-class HardALiBi(ModuleSpec):
+class HardALiBiSpec(ModuleSpec):
     """Head h of the local heads sees the last h tokens, the other heads see everything (Jelassi et al. 2024)."""
 
     module = "HardALiBi"

@@ -12,7 +12,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("kerple")
-class Kerple(ModuleSpec):
+class KerpleSpec(ModuleSpec):
     """A learned penalty on distance, r·ln(1 + s·distance) or r·distance^s, per head (Chi et al. 2022)."""
 
     module = "Kerple"

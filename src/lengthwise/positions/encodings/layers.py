@@ -27,7 +27,7 @@ class LayerPart:
 
 
 @ENCODINGS.register("layers")
-class Layers(EncodingSpec):
+class LayersSpec(EncodingSpec):
     """Each layer has the encoding, and maybe the attention window, that a pattern gives it.
 
     ``rope(window=128)*3+nope`` is three layers of RoPE in which a query sees 128 tokens, itself included, then one

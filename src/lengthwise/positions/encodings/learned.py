@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("learned")
-class Learned(ModuleSpec):
+class LearnedSpec(ModuleSpec):
     """A learned vector per id, added to the token embedding; one table per level, summed (APE)."""
 
     module = "LearnedEmbedding"

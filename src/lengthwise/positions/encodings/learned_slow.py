@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("learned-slow")
-class SlowLearned(ModuleSpec):
+class SlowLearnedSpec(ModuleSpec):
     """A learned table that is multiplied by ``scale`` on use, so that Adam changes it ``scale`` times as fast.
 
     Adam's steps have the size of the learning rate even where the loss hardly depends on a number; in a slow table,

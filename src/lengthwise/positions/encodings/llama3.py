@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("llama3")
-class Llama3(ModuleSpec):
+class Llama3Spec(ModuleSpec):
     """RoPE with slow pairs interpolated, as in Llama 3.1 (Dubey et al. 2024).
 
     ``length`` is the trained context in tokens.

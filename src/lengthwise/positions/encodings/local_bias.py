@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("local-bias")
-class LocalBias(ModuleSpec):
+class LocalBiasSpec(ModuleSpec):
     """A learned bias per signed distance of near ids; far ids get no attention. Shared by the layers."""
 
     module = "LocalBias"

@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("longrope")
-class LongRoPE(ModuleSpec):
+class LongRoPESpec(ModuleSpec):
     """RoPE with a factor for each pair, and the first ``unscaled`` ids as trained (Ding et al. 2024).
 
     Without ``factors`` the pairs are scaled as in NTK-aware scaling, where a search for factors starts.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @ENCODINGS.register("nope")
-class NoPE(EncodingSpec):
+class NoPESpec(EncodingSpec):
     """No position encoding; only the causal mask distinguishes positions (Haviv et al. 2022).
 
     Labels on ``fixed`` levels are ignored as well.

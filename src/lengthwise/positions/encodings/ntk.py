@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("ntk")
-class NTK(ModuleSpec):
+class NTKSpec(ModuleSpec):
     """RoPE with a base that grows with ``factor``: NTK-aware scaling (bloc97 2023)."""
 
     module = "NTKAware"

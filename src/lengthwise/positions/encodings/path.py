@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("path")
-class PaTH(ModuleSpec):
+class PaTHSpec(ModuleSpec):
     """Queries and keys pass a matrix I − β w wᵀ for each token between them (Yang et al. 2025)."""
 
     module = "PaTH"

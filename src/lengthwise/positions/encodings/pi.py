@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("pi")
-class PI(ModuleSpec):
+class PISpec(ModuleSpec):
     """RoPE with ids divided by ``factor``: position interpolation (Chen et al. 2023)."""
 
     module = "PositionInterpolation"

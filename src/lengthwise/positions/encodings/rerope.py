@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("rerope")
-class ReRoPE(ModuleSpec):
+class ReRoPESpec(ModuleSpec):
     """RoPE with distances clipped at ``near``, or growing by ``leak`` beyond it (Su 2023)."""
 
     module = "ReRoPE"

@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("rope")
-class RoPE(ModuleSpec):
+class RoPESpec(ModuleSpec):
     """Queries and keys are rotated by their ids, in the half layout (Su et al. 2021).
 
     Several coupled levels share the frequencies in contiguous blocks.

@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("rope-partial")
-class PartialRoPE(ModuleSpec):
+class PartialRoPESpec(ModuleSpec):
     """A share of the coordinates of queries and keys is rotated by the ids (GPT-NeoX, GPT-J)."""
 
     module = "PartialRotary"

@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("scalable-softmax")
-class ScalableSoftmax(ModuleSpec):
+class ScalableSoftmaxSpec(ModuleSpec):
     """Logits are multiplied by a learned number per head and the logarithm of the number of keys (Nakanishi 2025)."""
 
     module = "ScalableSoftmax"

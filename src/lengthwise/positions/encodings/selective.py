@@ -6,7 +6,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("selective")
-class Selective(ModuleSpec):
+class SelectiveSpec(ModuleSpec):
     """Selective attention: each layer's first head decides which earlier tokens to mask (Leviathan et al. 2024)."""
 
     module = "SelectiveAttention"

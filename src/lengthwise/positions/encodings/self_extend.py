@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("self-extend")
-class SelfExtend(ModuleSpec):
+class SelfExtendSpec(ModuleSpec):
     """RoPE with exact distances below ``near`` and grouped ones beyond (Jin et al. 2024)."""
 
     module = "SelfExtend"

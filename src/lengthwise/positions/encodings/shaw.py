@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("shaw")
-class Shaw(ModuleSpec):
+class ShawSpec(ModuleSpec):
     """A learned vector per clipped distance, added to keys; shared by heads and layers (Shaw et al. 2018)."""
 
     module = "Shaw"

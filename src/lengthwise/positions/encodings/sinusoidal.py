@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("sinusoidal")
-class Sinusoidal(ModuleSpec):
+class SinusoidalSpec(ModuleSpec):
     """Fixed sines and cosines of the id, added to the token embedding (Vaswani et al. 2017)."""
 
     module = "Sinusoidal"

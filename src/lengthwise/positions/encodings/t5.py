@@ -6,7 +6,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("t5")
-class T5(ModuleSpec):
+class T5Spec(ModuleSpec):
     """A learned bias per logarithmic bucket of distances, shared by all layers (Raffel et al. 2020).
 
     Keys with larger ids than the query's (coupled ids fall) have buckets of their own.

@@ -6,7 +6,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("transformer-xl")
-class TransformerXL(ModuleSpec):
+class TransformerXLSpec(ModuleSpec):
     """Queries meet projected sinusoids of the distance; shared by the layers (Dai et al. 2019)."""
 
     module = "TransformerXL"

@@ -7,7 +7,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 
 
 @ENCODINGS.register("xpos")
-class XPos(ModuleSpec):
+class XPosSpec(ModuleSpec):
     """RoPE with factors that decay with the distance, faster for pairs that rotate faster (Sun et al. 2022)."""
 
     module = "XPos"

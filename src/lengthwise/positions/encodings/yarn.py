@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @ENCODINGS.register("yarn")
-class YaRN(EncodingSpec):
+class YaRNSpec(EncodingSpec):
     """RoPE with fast pairs kept and slow pairs interpolated, and sharper attention (Peng et al. 2023).
 
     ``length`` is the trained context in tokens. ``by_index`` is the variant of most public code.

@@ -14,7 +14,7 @@ from lengthwise.models.generate import END, generate
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Block, Transformer
 from lengthwise.nn.learned import LearnedEmbedding
-from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.learned import LearnedSpec
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
@@ -88,7 +88,7 @@ def prompts(scheme: PositionScheme, size: int) -> tuple[torch.Tensor, torch.Tens
 
 def endless(scheme: PositionScheme, config: ModelConfig) -> Transformer:
     """A model with random weights that never ends early: its end token has the logit 0, below the largest."""
-    model = build_model(Addition(), scheme, Learned(init_std=1.0), config, seed=0).eval()
+    model = build_model(Addition(), scheme, LearnedSpec(init_std=1.0), config, seed=0).eval()
     assert model.head is not None
     with torch.no_grad():
         model.head.weight[END] = 0.0

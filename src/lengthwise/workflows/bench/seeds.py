@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.learned import LearnedSpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.majority import Majority
 from lengthwise.training.config import TrainingConfig
@@ -21,7 +21,9 @@ def rows(effort: Effort) -> Iterator[BenchRow]:
     steps = 1 if effort.quick else 4
     for layers, width in ((1, 16), (2, 64)):
         config = TrainingConfig(max_length=50, batch_size=64, stacked=True)
-        setup = TaskSetup(Majority(letters=2), Sequential(max_position=153), Learned(), ModelConfig(layers, 1, width))
+        setup = TaskSetup(
+            Majority(letters=2), Sequential(max_position=153), LearnedSpec(), ModelConfig(layers, 1, width)
+        )
         alone, together = Trainer(setup, config, [0]), Trainer(setup, config, range(SEEDS))
 
         def one(repeat: int, alone: Trainer = alone) -> None:

@@ -11,7 +11,7 @@ import torch
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
-from lengthwise.positions.encodings.learned import Learned
+from lengthwise.positions.encodings.learned import LearnedSpec
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
@@ -57,7 +57,7 @@ class Case:
     def trainer(self, precision: str, *, every_token: bool = False) -> Trainer:
         """Our trainer of this case."""
         kind = EveryToken if every_token else TaskSetup
-        setup = kind(self.task, Sequential(max_position=self.max_position), Learned(), self.model)
+        setup = kind(self.task, Sequential(max_position=self.max_position), LearnedSpec(), self.model)
         return Trainer(setup, self.config(precision), [0])
 
 
