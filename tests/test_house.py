@@ -50,10 +50,6 @@ RETIRED_NAMES = {
 RETIRED_FUNCTIONS, RETIRED_FILES = {"claim", "held"}, {"plain.py", "outside.py", "batching.py", "sight.py"}
 PREREGISTERED = {"experiments/blind/study.py", "experiments/blind/ladder.py"}
 """Files of the blind study, which keep the words that they were registered with."""
-SAME_NAME = {
-    "Experiment",  # `lw.Experiment` is what a notebook trains; `experiments.run_config.Experiment` is its configuration
-}  # fmt: skip
-"""Public classes that share a name, and why; beside them, an encoding's settings and its module share theirs."""
 
 
 @cache
@@ -172,19 +168,15 @@ def test_a_retired_name_is_found_as_field_parameter_and_variable():
     assert names_in(ast.parse(source)) & RETIRED_NAMES == {"Sight", "few", "turns", "asked", "mix", "brief"}
 
 
-def test_a_public_class_name_means_one_thing():
-    places = defaultdict(set)
+def test_a_class_or_type_has_a_name_of_its_own():
+    defined = defaultdict(list)
     for path, tree in trees().items():
         for node in tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].add(path)
-    shared = {name for name, paths in places.items() if len(paths) > 1}
-    encodings = {
-        name
-        for name in shared
-        if {str(Path(path).parent) for path in places[name]} == {"nn", "positions/encodings"} and len(places[name]) == 2
-    }
-    assert shared - encodings - SAME_NAME == set()
+            if isinstance(node, ast.ClassDef):
+                defined[node.name].append(path)
+            elif isinstance(node, ast.Assign) and re.match("_?[A-Z].*[a-z]", name := ast.unparse(node.targets[0])):
+                defined[name].append(path)
+    assert {name: paths for name, paths in defined.items() if len(paths) > 1} == {}
 
 
 def test_public_methods_have_docstrings_unless_they_override():

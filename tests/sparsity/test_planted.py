@@ -18,7 +18,7 @@ from lengthwise.sparsity.planted.placements import (
     UserPlacement,
     offset_patterns,
 )
-from lengthwise.sparsity.planted.planted_correlations import Planted, Words
+from lengthwise.sparsity.planted.planted_correlations import Planted, WordDistribution
 
 
 @settings(max_examples=30, deadline=None)
@@ -93,7 +93,7 @@ def test_label_functions():
 def test_background_follows_mu_and_words_follow_q_voc():
     planted = Planted(
         placement=Local(2, 3),
-        words=Words(listed=((2, 2), (2, 1)), probabilities=(0.25, 0.75)),
+        words=WordDistribution(listed=((2, 2), (2, 1)), probabilities=(0.25, 0.75)),
         background=(0.7, 0.0, 0.3),
         values=(0, 1, 2),
         label=SumMod(3),
@@ -113,9 +113,16 @@ def test_same_stream_same_sample():
     np.testing.assert_array_equal(a.tokens, b.tokens)
 
 
-@pytest.mark.parametrize("change", [{"background": (0.5, 0.6)}, {"values": (0,)}, {"words": Words(symbols=(5,))}])
+@pytest.mark.parametrize(
+    "change", [{"background": (0.5, 0.6)}, {"values": (0,)}, {"words": WordDistribution(symbols=(5,))}]
+)
 def test_parts_that_do_not_fit_are_refused(change):
-    fields = {"placement": Uniform(2), "words": Words(symbols=(0, 1)), "background": (0.5, 0.5), "values": (0, 1)}
+    fields = {
+        "placement": Uniform(2),
+        "words": WordDistribution(symbols=(0, 1)),
+        "background": (0.5, 0.5),
+        "values": (0, 1),
+    }
     Planted(**fields)
     with pytest.raises(ValueError, match=r"."):
         Planted(**{**fields, **change})

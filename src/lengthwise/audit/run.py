@@ -21,12 +21,12 @@ from lengthwise.tasks import TASKS
 
 FORMAT = 1
 RESULT = "audit.json"
-Progress = Callable[[int, int], None]
+ReportDone = Callable[[int, int], None]
 """Called with the number of questions that are done and that there are."""
 
 
 def run_audit(
-    asker: Asker, plan: AuditPlan, folder: Path, progress: Progress = lambda done, total: None
+    asker: Asker, plan: AuditPlan, folder: Path, progress: ReportDone = lambda done, total: None
 ) -> dict[str, Any]:
     """Ask in every form, then vary length, distance and number in the best one; writes ``audit.json`` and returns it.
 
@@ -50,7 +50,7 @@ def run_audit(
     return result
 
 
-def _ask_all(asker: Asker, questions: Sequence[Question], store: AnswerStore, progress: Progress) -> list[Asked]:
+def _ask_all(asker: Asker, questions: Sequence[Question], store: AnswerStore, progress: ReportDone) -> list[Asked]:
     """What became of every question; equal prompts are asked once."""
     keys = [_key(asker, question) for question in questions]
     open_ = {}

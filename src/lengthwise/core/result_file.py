@@ -24,7 +24,7 @@ SUPERSEDED = "superseded"
 CONTROLS = "controls"
 """The folder of single runs under switched settings: evidence about a result, no part of it."""
 
-Count = Annotated[int, Field(ge=0, lt=2**53)]
+WholeNumber = Annotated[int, Field(ge=0, lt=2**53)]
 Positive = Annotated[int, Field(ge=1, lt=2**53)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -33,22 +33,22 @@ Axes = tuple[tuple[str, int], ...]
 """The axes of a test beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""
 
 
-class _Part(pydantic.BaseModel):
+class _StrictPart(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(strict=True, extra="allow")
 
 
-class Score(_Part):
+class Score(_StrictPart):
     """Counts at one length (or in one bin), in distribution or beyond."""
 
-    length: Count
+    length: WholeNumber
     axes: dict[str, int] = {}
     n: Positive
     exact_match: float | None = None
-    correct: dict[str, Count]
-    tokens: Count | None = None
+    correct: dict[str, WholeNumber]
+    tokens: WholeNumber | None = None
     tokens_total: Positive | None = None
-    first_error: dict[str, Count] = {}
-    first_error_at: list[Count] = []
+    first_error: dict[str, WholeNumber] = {}
+    first_error_at: list[WholeNumber] = []
     test_set: str = ""
 
     @pydantic.model_validator(mode="after")
@@ -66,20 +66,20 @@ class Score(_Part):
         return self.correct[metric] / self.n
 
 
-class _Task(_Part):
+class _Task(_StrictPart):
     name: str
 
 
-class _Training(_Part):
+class _Training(_StrictPart):
     max_length: Positive
     steps: Positive | None = None
 
 
-class _Evaluation(_Part):
-    lengths: list[Count] = []
+class _Evaluation(_StrictPart):
+    lengths: list[WholeNumber] = []
 
 
-class _Experiment(_Part):
+class _Experiment(_StrictPart):
     task: _Task
     training: _Training
     evaluation: _Evaluation = _Evaluation()
@@ -90,7 +90,7 @@ def _experiment(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-class RunResult(_Part):
+class RunResult(_StrictPart):
     """One system trained with one seed and measured: the contents of ``result.json``."""
 
     format: int = FORMAT
@@ -98,14 +98,14 @@ class RunResult(_Part):
     system: str
     experiment: Annotated[dict[str, Any], pydantic.AfterValidator(_experiment)]
     """The configuration, as `lengthwise.experiments.run_config.RunConfig` writes it."""
-    seed: Count
+    seed: WholeNumber
     fitted: bool
     in_distribution: Score
     scores: list[Score]
-    steps: Count | None = None
+    steps: WholeNumber | None = None
     seconds: Seconds | None = None
     probes: list[dict[str, Any]] = []
-    parameters: Count | None = None
+    parameters: WholeNumber | None = None
     commit: str = "unknown"
     machine: dict[str, Any] = {}
     time: str = ""
@@ -137,7 +137,7 @@ class RunResult(_Part):
         raise LengthwiseError(f"{where} is damaged{what}; delete it and run again")
 
 
-class StudyResult(_Part):
+class StudyResult(_StrictPart):
     """The result of a study with one seed: rows of a table with the same columns, or a ``kind`` of result of its own.
 
     Further fields are the study's own, and commit, version, machine and time.

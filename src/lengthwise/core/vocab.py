@@ -12,6 +12,8 @@ from lengthwise.core.errors import UnknownNameError
 
 PAD, BOS, SEP, EOS = "<pad>", "<bos>", "<sep>", "<eos>"
 SPECIALS = (PAD, BOS, SEP, EOS)
+Symbols = tuple[str, ...]
+"""A word, symbol by symbol."""
 
 
 @dataclass(frozen=True)

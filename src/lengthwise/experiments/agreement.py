@@ -18,7 +18,7 @@ SEARCHED = 12
 """Configurations at the full budget without a fit, after which a cell is "not fitted" instead of "not run"."""
 FULL_STEPS = 30_000
 
-Status = Literal["fitted", "not fitted", "not run"]
+FitStatus = Literal["fitted", "not fitted", "not run"]
 
 
 class Agreement(TypedDict):
@@ -27,7 +27,7 @@ class Agreement(TypedDict):
     task: str
     encoding: str
     predicted: str
-    status: Status
+    status: FitStatus
     test_set: str
     seeds: int
     fitted: int
@@ -64,7 +64,7 @@ def cell(
     best = speaking(results)
     fitted = [result for result in best if result["fitted"] is True]
     full = [rows for rows in tried if _steps(rows) >= full_steps]
-    status: Status = "not run"
+    status: FitStatus = "not run"
     if len(fitted) >= needed:
         status = "fitted"
     elif len(full) >= searched:

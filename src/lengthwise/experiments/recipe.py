@@ -46,7 +46,7 @@ class Study:
         return [digest({**key, "seed": seed})]
 
 
-Work = RunConfig | Study
+JobWork = RunConfig | Study
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Job:
     """One line of the figure: a name, what is computed, and with which seeds."""
 
     name: str
-    work: Work
+    work: JobWork
     seeds: tuple[int, ...] = (0, 1, 2)
     claim: str = ""
     """What the job is there to show, one line for the report."""

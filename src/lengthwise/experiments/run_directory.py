@@ -8,7 +8,7 @@ from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import LOCK, read_json, write_json
 from lengthwise.core.result_file import RunResult, StudyResult, read_sealed, write_sealed
-from lengthwise.experiments.recipe import Study, Work
+from lengthwise.experiments.recipe import JobWork, Study
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 
 RESULT, CONFIG, DIVERGED = "result.json", "config.json", "diverged.json"
@@ -16,7 +16,7 @@ LEASES = "leases"
 """The folder of what a cluster is at work on; runs come back from there when they end."""
 
 
-def run_name(work: Work, seed: int) -> str:
+def run_name(work: JobWork, seed: int) -> str:
     """The hash that names a run: of what differs from the defaults, one seed, and the result format.
 
     `RunConfig.described` says what is hashed, and `core.config.digest` how.
@@ -24,7 +24,7 @@ def run_name(work: Work, seed: int) -> str:
     return digest({"format": RESULT_FORMAT, **work.described(), "seed": seed})
 
 
-def run_directory(out: Path, recipe: str, work: Work, seed: int) -> Path:
+def run_directory(out: Path, recipe: str, work: JobWork, seed: int) -> Path:
     """``out/recipe/<hash>``, or the directory of the same run under a name by an older rule where there is one."""
     folder = out / recipe / run_name(work, seed)
     if not folder.exists():

@@ -14,7 +14,7 @@ from lengthwise.core.result_file import RunResult, StudyResult
 from lengthwise.experiments.cluster.reclaim import reclaim
 from lengthwise.experiments.events import Event, Report
 from lengthwise.experiments.provenance import commit
-from lengthwise.experiments.recipe import Job, Recipe, Study, Work
+from lengthwise.experiments.recipe import Job, JobWork, Recipe, Study
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import (
@@ -33,7 +33,7 @@ Runner = Callable[[str, Path, list[Job], Tell], list[str]]
 """Runs jobs of a recipe (by name, with its ``out``) somewhere; returns what there is to say of seeds that diverged."""
 Known = Mapping[tuple[str, int], AnyResult | None]
 """By name of the job and seed: the finished result, if there is one."""
-Rows = tuple[tuple[AnyResult, ...], list[str]]
+ResultRows = tuple[tuple[AnyResult, ...], list[str]]
 """Results of one configuration's seeds, and what there is to say of those that diverged."""
 
 
@@ -116,7 +116,7 @@ def _known(recipe: Recipe, out: Path) -> Known:
     return {(job.name, seed): _finished(recipe.name, job.work, seed, out) for job in recipe.jobs for seed in job.seeds}
 
 
-def _finished(recipe: str, work: Work, seed: int, out: Path) -> AnyResult | None:
+def _finished(recipe: str, work: JobWork, seed: int, out: Path) -> AnyResult | None:
     folder = run_directory(out, recipe, work, seed)
     return finished_study(folder, work, seed) if isinstance(work, Study) else finished(folder, work, seed)
 
@@ -158,7 +158,7 @@ def run_job(recipe: str, out: Path, job: Job, tell: Tell) -> None:
     sweep(Recipe(recipe, "", (job,)), out, observe=tell)
 
 
-def _search(recipe: str, job: Job, known: Known, out: Path, tell: Tell) -> Rows:
+def _search(recipe: str, job: Job, known: Known, out: Path, tell: Tell) -> ResultRows:
     """The results of the first configuration of a job in which enough seeds fit, or else of the best one."""
     best = _configuration(recipe, job, known, out, tell)
     for experiment in job.fallbacks:
@@ -170,12 +170,12 @@ def _search(recipe: str, job: Job, known: Known, out: Path, tell: Tell) -> Rows:
     return best
 
 
-def _fitted(rows: Rows) -> tuple[int, int]:
+def _fitted(rows: ResultRows) -> tuple[int, int]:
     """Seeds that fitted, then seeds that have results at all."""
     return sum(isinstance(result, RunResult) and result.fitted for result in rows[0]), len(rows[0])
 
 
-def _configuration(recipe: str, job: Job, known: Known, out: Path, tell: Tell) -> Rows:
+def _configuration(recipe: str, job: Job, known: Known, out: Path, tell: Tell) -> ResultRows:
     """All seeds of one configuration; one that diverges ends without a result, and the others go on."""
     rows, failures = [], []
     pending = [seed for seed in job.seeds if known[job.name, seed] is None]

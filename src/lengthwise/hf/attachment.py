@@ -22,7 +22,7 @@ from lengthwise.hf.padding import padding_mask, rule_ids
 from lengthwise.hf.refusals import refuse_generation, refuse_positions
 from lengthwise.hf.rules.base import IdFunction, IdRule, as_rule
 
-Model = TypeVar("Model", bound=nn.Module)
+HFModel = TypeVar("HFModel", bound=nn.Module)
 STATE = "_lengthwise_attachment"
 REFUSED = ("generate_batch", "init_continuous_batching", "continuous_batching_context_manager")
 
@@ -93,7 +93,7 @@ class Attachment:
         return (*args[:index], ids, *args[index + 1 :]), kwargs
 
 
-def attach(model: Model, rule: IdRule | IdFunction, *, module: str | None = None) -> Model:
+def attach(model: HFModel, rule: IdRule | IdFunction, *, module: str | None = None) -> HFModel:
     """Give ``model`` the position ids of ``rule``, in training, in forward passes and in `generate`; returns it.
 
     ``rule`` is a function of token ids [B, T] to position ids [B, T] (rotary encodings take floats, too), or one of
@@ -120,7 +120,7 @@ def attach(model: Model, rule: IdRule | IdFunction, *, module: str | None = None
     return model
 
 
-def detach(model: Model) -> Model:
+def detach(model: HFModel) -> HFModel:
     """Undo `attach`: the model is what it was, bit for bit. Raises `LengthwiseError` if no rule is attached."""
     inner = stock(model)
     state: Attachment | None = inner.__dict__.pop(STATE, None)

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lengthwise.core.errors import require
-
-Symbols = tuple[str, ...]
+from lengthwise.core.vocab import Symbols
 
 
 @dataclass(frozen=True)

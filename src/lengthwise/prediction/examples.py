@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lengthwise.core.rng import stream
-from lengthwise.crasp.synthesis.examples import Symbols, labelled, read_examples
+from lengthwise.core.vocab import Symbols
+from lengthwise.crasp.synthesis.examples import labelled, read_examples
 from lengthwise.crasp.synthesis.synthesize import synthesize
 from lengthwise.prediction.combine_evidence import verdicts_of
 from lengthwise.prediction.suites.arguments import Evidence, program_evidence

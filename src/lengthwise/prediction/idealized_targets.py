@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
+from lengthwise.core.vocab import Symbols
 from lengthwise.prediction.idealized import TargetFunction
-
-Symbols = tuple[str, ...]
 
 
 def majority(word: Symbols) -> bool:

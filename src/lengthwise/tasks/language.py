@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
@@ -19,14 +19,13 @@ from lengthwise.languages.automata.construction import language as automaton_of
 from lengthwise.languages.counter import CounterLanguage
 from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
+from lengthwise.languages.words.adversarial import Words
 from lengthwise.languages.words.counting import all_words, count_words, lengths_with_words
 from lengthwise.languages.words.hard_words import hard_words
 from lengthwise.languages.words.labels import allowed_next
 from lengthwise.languages.words.sampling import sample_words
 from lengthwise.tasks.base import TASKS, Task
 from lengthwise.tasks.string_set import ROWS, StringSet, chunks, shares
-
-Words = Int[ndarray, "B N"]
 
 
 @TASKS.register("language")

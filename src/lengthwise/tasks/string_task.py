@@ -16,7 +16,7 @@ from lengthwise.core.vocab import BOS, SEP, Vocab
 from lengthwise.tasks.base import Task
 from lengthwise.tasks.sampling import distinct, symbol_names
 
-Symbols = Literal["distinct", "repeats"]
+SymbolChoice = Literal["distinct", "repeats"]
 
 
 @config
@@ -27,7 +27,7 @@ class StringTask(Task):
     repeats (the sizes of Huang et al. 2025).
     """
 
-    symbols: Symbols = "distinct"
+    symbols: SymbolChoice = "distinct"
     letters: AtLeast1 | None = None
 
     @cached_property
@@ -52,7 +52,7 @@ class StringTask(Task):
         seq.eos()
 
 
-def draw(symbols: Symbols, vocab: Vocab, length: int, rows: int, rng: Rng) -> np.ndarray:
+def draw(symbols: SymbolChoice, vocab: Vocab, length: int, rows: int, rng: Rng) -> np.ndarray:
     """Token ids of random strings, column by column: shape ``[length, rows]``."""
     letters = len(vocab) - 4
     if symbols == "distinct":
@@ -60,7 +60,7 @@ def draw(symbols: Symbols, vocab: Vocab, length: int, rows: int, rng: Rng) -> np
     return rng.integers(letters, size=(length, rows), dtype=np.int64) + 4
 
 
-def read(symbols: Symbols, vocab: Vocab, prompt: Sequence[str]) -> list[str]:
+def read(symbols: SymbolChoice, vocab: Vocab, prompt: Sequence[str]) -> list[str]:
     """The string of a prompt ``<bos> … <sep>``; raises `ValueError` for any other prompt."""
     string = list(prompt[1:-1])
     if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != SEP or any(vocab[symbol] < 4 for symbol in string):

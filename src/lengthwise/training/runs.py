@@ -9,7 +9,7 @@ import pydantic
 from pydantic import Field
 
 from lengthwise.core.errors import TrainingDivergedError
-from lengthwise.core.result_file import Count, Seconds
+from lengthwise.core.result_file import Seconds, WholeNumber
 from lengthwise.models.transformer import Transformer
 
 STRICT = pydantic.ConfigDict(strict=True, extra="forbid")
@@ -20,7 +20,7 @@ class Progress:
     """How far a run is: steps done, seconds spent, probes so far."""
 
     __pydantic_config__ = STRICT
-    step: Count = 0
+    step: WholeNumber = 0
     seconds: Seconds = 0.0
     probes: list[dict[str, Any]] = field(default_factory=list)
     done: bool = False
@@ -41,10 +41,10 @@ class StackProgress:
     """How far a stack is; ``members`` are the runs whose weights are in the file, in the order of the stack."""
 
     __pydantic_config__ = STRICT
-    step: Count
+    step: WholeNumber
     seconds: Seconds
     runs: Annotated[list[Run], Field(min_length=1)]
-    members: list[Count]
+    members: list[WholeNumber]
     progress: list[Progress]
     failures: list[str | None]
 

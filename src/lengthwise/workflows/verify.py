@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from lengthwise.experiments.blind.comparison.scoring import cell_row
 from lengthwise.experiments.blind.frozen import frozen_study, measured_reliability
 from lengthwise.experiments.blind.ladder import ENCODINGS
 from lengthwise.experiments.blind.parallel_cells import run_encodings
+from lengthwise.experiments.blind.run import Note
 from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.blind.user_list import user_study
 from lengthwise.prediction.predict import predict_task
@@ -22,9 +23,6 @@ from lengthwise.report.blind.verification_page import verification_page
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 from lengthwise.training.threads import cores
-
-Note = Callable[[str], None]
-"""Called with one line about what is going on."""
 
 
 @dataclass(frozen=True)

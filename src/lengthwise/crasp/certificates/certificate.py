@@ -22,21 +22,21 @@ from lengthwise.languages.automata.minimize import access_words, distinguishing_
 from lengthwise.languages.automata.monoid import TransitionSemigroup
 from lengthwise.languages.automata.search import Search, trace_back
 
-Certificate = dict[str, Any]
+CertificateData = dict[str, Any]
 MOST_NODES = 2_000_000
 """Pairs of an element and a remainder among which words are searched for."""
 
 
-def certificate(decision: Decision, fragment: str, end: str) -> Certificate | None:
+def certificate(decision: Decision, fragment: str, end: str) -> CertificateData | None:
     """The certificate of one verdict; None for *unknown*."""
     verdict = decision.verdict(fragment, end)
-    head: Certificate = {"regex": decision.regex, "fragment": fragment, "end": end, "answer": verdict.verdict}
+    head: CertificateData = {"regex": decision.regex, "fragment": fragment, "end": end, "answer": verdict.verdict}
     if verdict.verdict == "unknown":
         return None
     if verdict.window is not None and verdict.period is not None:
         return head | _yes(decision, verdict.window, verdict.period, end)
     target = _target(decision, verdict.letter)
-    body: Certificate | None = None
+    body: CertificateData | None = None
     match verdict.reason:
         case "merged pair":
             return head | no_for(decision, 1, 1, end, letter=verdict.letter)
@@ -49,7 +49,7 @@ def certificate(decision: Decision, fragment: str, end: str) -> Certificate | No
     return head | _header(decision, verdict.letter, target.dfa) | _present(body)
 
 
-def no_for(decision: Decision, window: int, period: int, end: str, *, letter: int | None = None) -> Certificate:
+def no_for(decision: Decision, window: int, period: int, end: str, *, letter: int | None = None) -> CertificateData:
     """The certificate that no program has this window and period; raises `LengthwiseError` if there is one."""
     choices: Sequence[int | None] = [None] if end == "eos" else range(len(decision.dfa.alphabet))
     for choice in choices if letter is None else [letter]:
@@ -91,7 +91,7 @@ def words_by_remainder(semigroup: TransitionSemigroup, step: int, elements: Iter
     return found
 
 
-def _present(body: Certificate | None) -> Certificate:
+def _present(body: CertificateData | None) -> CertificateData:
     if body is None:
         raise AssertionError("a verdict without its reason")
     return body
@@ -103,7 +103,7 @@ def _target(decision: Decision, letter: int | None) -> Analysis:
     return decision.analyses[minimize(decision.dfa.right_quotient(letter))]
 
 
-def _header(decision: Decision, letter: int | None, dfa: Dfa) -> Certificate:
+def _header(decision: Decision, letter: int | None, dfa: Dfa) -> CertificateData:
     return {"letter": None if letter is None else decision.dfa.alphabet[letter], "automaton": _automaton(dfa)}
 
 
@@ -115,7 +115,7 @@ def _automaton(dfa: Dfa) -> dict[str, Any]:
     }
 
 
-def _yes(decision: Decision, window: int, period: int, end: str) -> Certificate:
+def _yes(decision: Decision, window: int, period: int, end: str) -> CertificateData:
     letters: Sequence[int | None] = [None] if end == "eos" else range(len(decision.dfa.alphabet))
     parts = []
     for letter in letters:
@@ -148,7 +148,7 @@ def _node(dfa: Dfa, node: ProductNode) -> list[Any]:
     return [node.state, list(dfa.decode(node.window)), node.phase]
 
 
-def _product(dfa: Dfa, component: Component, refinement: Refinement, window: int, period: int) -> Certificate:
+def _product(dfa: Dfa, component: Component, refinement: Refinement, window: int, period: int) -> CertificateData:
     symbols = len(dfa.alphabet)
     pairs = refinement.merged_pairs()
     first, second = pairs[0]
@@ -168,7 +168,9 @@ def _product(dfa: Dfa, component: Component, refinement: Refinement, window: int
     }
 
 
-def _local(target: Analysis, system: LocalSystem | None, windows: int | str, periods: int | str) -> Certificate | None:
+def _local(
+    target: Analysis, system: LocalSystem | None, windows: int | str, periods: int | str
+) -> CertificateData | None:
     """A certificate from merged states that loop on a word, for all windows and/or all periods.
 
     Verdicts with the same reason share it: what it takes is searched for once.
@@ -183,7 +185,7 @@ def _local(target: Analysis, system: LocalSystem | None, windows: int | str, per
 
 def _local_body(
     target: Analysis, semigroup: TransitionSemigroup, system: LocalSystem, windows: int | str, periods: int | str
-) -> Certificate:
+) -> CertificateData:
     dfa = target.dfa
     stable = semigroup.by_length.stable_index if periods == "all" else None
     step = stable or int(periods)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.crasp.certificates.certificate import Certificate, certificate
+from lengthwise.crasp.certificates.certificate import CertificateData, certificate
 from lengthwise.crasp.decide.decision import Decision
 from lengthwise.languages.automata.search import Search
 
@@ -34,7 +34,7 @@ def explanation(decision: Decision, fragment: str, end: str) -> str:
     return "" if found is None else explain(found)
 
 
-def explain(certificate: Certificate) -> str:
+def explain(certificate: CertificateData) -> str:
     """A few sentences: the claim, the words or potentials that prove it, and the end convention."""
     end = "the last symbol is visible" if certificate["end"] == "visible" else "the answer is read at an end mark"
     if certificate["answer"] == "yes":
@@ -62,7 +62,7 @@ def explain(certificate: Certificate) -> str:
     return "\n".join(lines)
 
 
-def _explain_yes(certificate: Certificate, end: str) -> str:
+def _explain_yes(certificate: CertificateData, end: str) -> str:
     chains = [chain for part in certificate["parts"] for chain in part["components"]]
     if not chains:
         reason = "Windows and positions alone, or first occurrences, separate all states; no balanced count is needed."
@@ -76,7 +76,7 @@ def _explain_yes(certificate: Certificate, end: str) -> str:
     return f"yes: a program exists {_scope(certificate)} ({end}).\n{reason}"
 
 
-def _scope(certificate: Certificate) -> str:
+def _scope(certificate: CertificateData) -> str:
     windows, periods = certificate["windows"], certificate["periods"]
     if windows == periods == "all":
         return "for any window and any period"
@@ -91,7 +91,7 @@ def _text(word: Sequence[str], alphabet: Sequence[str]) -> str:
     return ("" if all(len(symbol) == 1 for symbol in alphabet) else " ").join(word) or "the empty word"
 
 
-def witness(certificate: Certificate, length: int) -> Witness:
+def witness(certificate: CertificateData, length: int) -> Witness:
     """Two words of about ``length`` symbols with different answers that end in the same long repetition of the loop.
 
     Where such access words are found, u and u′ have equal letter counts. Raises `LengthwiseError` for a certificate

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_text
+from lengthwise.core.vocab import Symbols
 
-Symbols = tuple[str, ...]
 LABELS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 

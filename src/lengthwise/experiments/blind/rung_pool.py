@@ -10,7 +10,7 @@ import math
 import multiprocessing
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -18,12 +18,11 @@ from typing import Any, cast
 
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError
 from lengthwise.experiments.blind.cells import cell_path, read_cell, write_cell
-from lengthwise.experiments.blind.run import fits, run_rung, work_folder
+from lengthwise.experiments.blind.run import Note, fits, run_rung, work_folder
 from lengthwise.experiments.blind.study import BlindStudy, StudyEntry, read_study
 from lengthwise.experiments.workers import start_undisturbed
 from lengthwise.training.threads import use_one_thread_per_job
 
-Note = Callable[[str], None]
 TABLE = "languages"
 
 

@@ -15,7 +15,7 @@ from lengthwise.experiments.blind.cells import cell_path, slug
 from lengthwise.experiments.blind.run import run_cell
 from lengthwise.experiments.blind.study import BlindStudy, read_study
 from lengthwise.experiments.cluster.lease import Lease
-from lengthwise.experiments.cluster.piece import Piece, Tell
+from lengthwise.experiments.cluster.piece import Piece, TellState
 from lengthwise.experiments.run_directory import LEASES
 
 
@@ -59,7 +59,7 @@ class CellPiece(Piece):
             if there.exists() and not here.exists():
                 shutil.copyfile(there, here)
 
-    def run(self, folder: Path, tell: Tell) -> str:
+    def run(self, folder: Path, tell: TellState) -> str:
         (entry,) = [entry for entry in self.study.entries(self.table) if entry.name == self.entry]
         study = dataclasses.replace(self.study, folder=folder / "study")
         run_cell(

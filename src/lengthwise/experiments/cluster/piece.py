@@ -13,8 +13,8 @@ from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.core.files import read_json
 from lengthwise.experiments.cluster.lease import Lease, LeaseLostError, acquire
 
-Status = Literal["finished", "diverged", "failed", "memory", "held", "lost"]
-Tell = Callable[[dict[str, Any]], None]
+PieceStatus = Literal["finished", "diverged", "failed", "memory", "held", "lost"]
+TellState = Callable[[dict[str, Any]], None]
 ATTEMPTS = "attempts.json"
 MOST_ATTEMPTS = 3
 """Ends without a trace and without a new checkpoint in between, after which memory is taken to be the reason."""
@@ -37,7 +37,7 @@ class Piece(ABC):
         """Move what there is of this piece into the folder of a lease."""
 
     @abstractmethod
-    def run(self, folder: Path, tell: Tell) -> str:
+    def run(self, folder: Path, tell: TellState) -> str:
         """Compute in ``folder``, going on from what is there; returns a hash of the results."""
 
     @abstractmethod
@@ -57,7 +57,7 @@ class Piece(ABC):
 class Outcome:
     """How a task ended; ``what`` is a message or the hash of its results."""
 
-    status: Status
+    status: PieceStatus
     what: str = ""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.experiments.cluster.lease import Lease
-from lengthwise.experiments.cluster.piece import Piece, Tell
+from lengthwise.experiments.cluster.piece import Piece, TellState
 from lengthwise.experiments.cluster.sweep_piece import SweepPiece
 from lengthwise.experiments.comparison.plan import FILE
 from lengthwise.experiments.comparison.stages import FIRST_SEED, RUNS, STAGES, plan_in, times_file, tuning_file
@@ -48,7 +48,7 @@ class StagePiece(Piece):
                 here.parent.mkdir(exist_ok=True)
                 shutil.copyfile(there, here)
 
-    def run(self, folder: Path, tell: Tell) -> str:
+    def run(self, folder: Path, tell: TellState) -> str:
         def observe(event: Event) -> None:
             tell(asdict(event))
 

@@ -13,7 +13,7 @@ from typing import Any
 from lengthwise.core.config import digest
 from lengthwise.core.files import locked
 from lengthwise.experiments.cluster.lease import Lease
-from lengthwise.experiments.cluster.piece import Piece, Tell
+from lengthwise.experiments.cluster.piece import Piece, TellState
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Job, Study
 from lengthwise.experiments.run_config import RunConfig
@@ -62,7 +62,7 @@ class SweepPiece(Piece):
                 for stack in stack_folders(work, self.out / self.recipe):
                     os.rename(stack, mine / stack.name)
 
-    def run(self, folder: Path, tell: Tell) -> str:
+    def run(self, folder: Path, tell: TellState) -> str:
         def observe(event: Event) -> None:
             tell(dataclasses.asdict(event))
 

@@ -20,8 +20,8 @@ from lengthwise.experiments.recipes.huang import cell_name
 from lengthwise.experiments.recipes.huang_cells import PUBLISHED_ENCODINGS
 from lengthwise.experiments.recipes.huang_table import build_table
 
-Row = Mapping[str, Any]
-Found = Mapping[str, Any]
+CellRow = Mapping[str, Any]
+CellResults = Mapping[str, Any]
 
 CUTS = (0.5, 0.7, 0.9, 0.95)
 LAST, BEFORE = "101-150", "51-100"
@@ -64,14 +64,14 @@ def review(folder: Path) -> list[ReviewTable]:
     ]
 
 
-def seeds_at_the_end(folder: Path) -> list[tuple[Row, list[float]]]:
+def seeds_at_the_end(folder: Path) -> list[tuple[CellRow, list[float]]]:
     """Every cell of the table with the accuracy of each fitted seed in the last bin."""
     rows = [row for row in build_table([folder]) if row["encoding"] in PUBLISHED_ENCODINGS]
     results = _latest(result_files(folder))
     return [(row, [value for value in _seeds(_speaking(row, results), LAST) if value >= 0]) for row in rows]
 
 
-def by_class(rows: Sequence[Row]) -> ReviewTable:
+def by_class(rows: Sequence[CellRow]) -> ReviewTable:
     """Cells by what theory says: at or above the cut, below it, undecided."""
     lines = []
     for answer in ("yes", "no"):
@@ -83,7 +83,7 @@ def by_class(rows: Sequence[Row]) -> ReviewTable:
     return ReviewTable("Cells by what theory says", heads, tuple(lines))
 
 
-def by_cut(rows: Sequence[Row]) -> ReviewTable:
+def by_cut(rows: Sequence[CellRow]) -> ReviewTable:
     """Cells that are compatible with theory, at other cuts than the fixed one."""
     lines = []
     for cut in CUTS:
@@ -99,7 +99,7 @@ def by_cut(rows: Sequence[Row]) -> ReviewTable:
     return ReviewTable("The cut varied", heads, tuple(lines))
 
 
-def by_group(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> ReviewTable:
+def by_group(rows: Sequence[CellRow], results: Mapping[str, Sequence[CellResults]]) -> ReviewTable:
     """Seeds one by one: how many of the fitted ones are at the cut or above."""
     lines = []
     for answer in ("yes", "no"):
@@ -116,7 +116,7 @@ def by_group(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> Rev
     return ReviewTable("Single seeds of the decided cells", heads, tuple(lines))
 
 
-def by_settings(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> ReviewTable:
+def by_settings(rows: Sequence[CellRow], results: Mapping[str, Sequence[CellResults]]) -> ReviewTable:
     """What the settings of the decided cells were, by what theory says of the language with and without positions."""
     answers = {(row["task"], row["encoding"]): row["predicted"] for row in rows}
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
@@ -141,7 +141,7 @@ def by_settings(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> 
     return ReviewTable("Settings of the decided cells", heads, tuple(lines))
 
 
-def by_configuration(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> ReviewTable:
+def by_configuration(rows: Sequence[CellRow], results: Mapping[str, Sequence[CellResults]]) -> ReviewTable:
     """The cells of which some fitted configurations are above the cut and some below, replaced ones included."""
     lines = []
     for row in rows:
@@ -158,7 +158,7 @@ def by_configuration(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]
     return ReviewTable("Cells whose outcome depends on the configuration", heads, tuple(lines))
 
 
-def by_words(rows: Sequence[Row]) -> ReviewTable:
+def by_words(rows: Sequence[CellRow]) -> ReviewTable:
     """Adversarial against uniform words, where both were measured: medians of the fitted seeds."""
     lines = [
         (
@@ -177,7 +177,7 @@ def by_words(rows: Sequence[Row]) -> ReviewTable:
     return ReviewTable("Adversarial and uniform words", heads, tuple(lines))
 
 
-def by_commit(folder: Path, rows: Sequence[Row]) -> ReviewTable:
+def by_commit(folder: Path, rows: Sequence[CellRow]) -> ReviewTable:
     """The counts of every table that was ever committed, oldest first, and of today's."""
     commits = [commit for commit in superseded_commits(folder) if (commit / "table.json").exists()]
     lines = []
@@ -197,7 +197,7 @@ def superseded_commits(folder: Path) -> list[Path]:
     return [order.parent / line.split()[0] for line in lines]
 
 
-def by_seed(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> ReviewTable:
+def by_seed(rows: Sequence[CellRow], results: Mapping[str, Sequence[CellResults]]) -> ReviewTable:
     """Every cell with every seed of the configuration that speaks for it; a dash is a seed that did not fit."""
     lines = []
     for row in rows:
@@ -211,27 +211,27 @@ def by_seed(rows: Sequence[Row], results: Mapping[str, Sequence[Found]]) -> Revi
     return ReviewTable("Every cell and every seed", heads, tuple(lines))
 
 
-def _latest(paths: Iterable[Path]) -> dict[str, list[Found]]:
+def _latest(paths: Iterable[Path]) -> dict[str, list[CellResults]]:
     """By system: one result per configuration and seed, the last one given."""
-    runs: dict[tuple[str, str, int], Found] = {}
+    runs: dict[tuple[str, str, int], CellResults] = {}
     for path in paths:
         values = read_json(path, what="result file")
         if isinstance(values, dict) and values.get("recipe") != "huang":
             continue
         result = checked(values, f"result file {path}")
         runs[result["system"], canonical_json(result["experiment"]), result["seed"]] = result
-    found: dict[str, list[Found]] = {}
+    found: dict[str, list[CellResults]] = {}
     for (system, _, _), result in sorted(runs.items()):
         found.setdefault(system, []).append(result)
     return found
 
 
-def _speaking(row: Row, results: Mapping[str, Sequence[Found]]) -> list[Found]:
+def _speaking(row: CellRow, results: Mapping[str, Sequence[CellResults]]) -> list[CellResults]:
     """The runs of the configuration that speaks for a cell, by seed."""
     return speaking(results.get(cell_name(row["task"], row["encoding"]), []))
 
 
-def _seeds(runs: Sequence[Found], name: str) -> list[float]:
+def _seeds(runs: Sequence[CellResults], name: str) -> list[float]:
     """Whole-answer accuracy of each seed in a bin, −1 where it did not fit; adversarial words where there are such."""
     values = []
     for run in runs:
@@ -242,7 +242,7 @@ def _seeds(runs: Sequence[Found], name: str) -> list[float]:
     return values
 
 
-def _decided(row: Row, answer: str) -> bool:
+def _decided(row: CellRow, answer: str) -> bool:
     return row["right"] is not None and row["predicted"] == answer
 
 
@@ -254,7 +254,7 @@ def _shown(values: Iterable[float]) -> str:
     return " ".join(f"{value:.2f}" if value >= 0 else "–" for value in values)
 
 
-def _names(rows: Sequence[Row]) -> str:
+def _names(rows: Sequence[CellRow]) -> str:
     return ", ".join(f"{row['task']} {row['encoding']}" for row in rows) or "none"
 
 

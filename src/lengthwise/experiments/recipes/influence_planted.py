@@ -16,8 +16,8 @@ SUMMARY = "influential tokens on planted text: greedy finds S* of a sum, stops e
 FOUND, RECOVERED, NULL = 0.95, 0.95, 0.05
 """What is asked of greedy on a sum: share of targets with exactly S*, R_k at the true k, most |R_k| in the null."""
 
-Label = Literal["sum", "majority", "parity"]
-KINDS: tuple[tuple[Label, int], ...] = (("sum", 3), ("majority", 3), ("parity", 2))
+LabelName = Literal["sum", "majority", "parity"]
+KINDS: tuple[tuple[LabelName, int], ...] = (("sum", 3), ("majority", 3), ("parity", 2))
 """g* and its k. A transformer learns the parity of two bits in the time that there is, not that of three."""
 EXPECTED = {
     "sum": "finds S*",
@@ -44,7 +44,7 @@ def influence_planted(preset: Preset, seed: int, report: Report) -> dict[str, An
     return {"steps": steps, "rows": rows}
 
 
-def rows_of(label: Label, steps: int, targets: int, seed: int, report: Report) -> list[dict[str, Any]]:
+def rows_of(label: LabelName, steps: int, targets: int, seed: int, report: Report) -> list[dict[str, Any]]:
     """The rows of one g*: exact inference, and a transformer trained for ``steps`` steps."""
     from lengthwise.influence.measure.config import MeasureConfig
     from lengthwise.influence.measure.planted_check import PlantedTraining, check_planted, train_planted

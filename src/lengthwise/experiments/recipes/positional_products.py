@@ -40,15 +40,15 @@ _STEPS: dict[Preset, dict[int, int]] = {
 }
 """The published number is 15,000; at width 256 the fit is complete long before."""
 
-Kind = Literal["local", "periodic", "neither", "union"]
+RelationKind = Literal["local", "periodic", "neither", "union"]
 
 
 @dataclass(frozen=True)
-class Relation:
+class PairRelation:
     """A relation of query i and key j through their distance i − j; ``published`` is its key in the published table."""
 
     name: str
-    kind: Kind
+    kind: RelationKind
     holds: Callable[[ndarray], ndarray]
     published: str
 
@@ -63,12 +63,12 @@ def _prime(distance: ndarray) -> ndarray:
     return np.isin(distance, primes)
 
 
-def relations(preset: Preset) -> tuple[Relation, ...]:
+def relations(preset: Preset) -> tuple[PairRelation, ...]:
     """Two of each kind, or all of the table (its unions apart)."""
-    local = [Relation(f"j = i-{c}", "local", lambda d, c=c: d == c, f"j=i-c c={c}") for c in (1, 5, 25)]
-    near = [Relation(f"j > i-{c}", "local", lambda d, c=c: d < c, f"j>i-c c={c}") for c in (2, 5, 25)]
+    local = [PairRelation(f"j = i-{c}", "local", lambda d, c=c: d == c, f"j=i-c c={c}") for c in (1, 5, 25)]
+    near = [PairRelation(f"j > i-{c}", "local", lambda d, c=c: d < c, f"j>i-c c={c}") for c in (2, 5, 25)]
     periodic = [
-        Relation(
+        PairRelation(
             f"i-j mod {m} = {r}",
             "periodic",
             lambda d, m=m, r=r: d % m == r,
@@ -76,8 +76,8 @@ def relations(preset: Preset) -> tuple[Relation, ...]:
         )
         for m, r in ((3, 0), (5, 0), (3, 2), (5, 2))
     ]
-    far = [Relation(f"j < i-{c}", "neither", lambda d, c=c: d > c, f"j<i-c c={c}") for c in (0, 5, 25)]
-    prime = Relation("i-j prime", "neither", _prime, "i-j is prime")
+    far = [PairRelation(f"j < i-{c}", "neither", lambda d, c=c: d > c, f"j<i-c c={c}") for c in (0, 5, 25)]
+    prime = PairRelation("i-j prime", "neither", _prime, "i-j is prime")
     if preset == "quick":
         return (local[0], near[1], periodic[0], periodic[3], far[1], prime)
     return (*local, *near, *periodic, *far, prime)
@@ -89,7 +89,7 @@ def positional_products(preset: Preset, seed: int, report: Report) -> dict[str, 
     return fitted_relations(relations(preset), preset, seed, report)
 
 
-def fitted_relations(chosen: tuple[Relation, ...], preset: Preset, seed: int, report: Report) -> dict[str, Any]:
+def fitted_relations(chosen: tuple[PairRelation, ...], preset: Preset, seed: int, report: Report) -> dict[str, Any]:
     """The result of a study of these relations, all fitted at both widths."""
     steps = _STEPS[preset]
     total = sum(steps.values())
@@ -120,12 +120,12 @@ def fitted_relations(chosen: tuple[Relation, ...], preset: Preset, seed: int, re
     return {"steps": {str(width): count for width, count in steps.items()}, "rows": rows}
 
 
-def extrapolates(relation: Relation, error: float) -> bool:
+def extrapolates(relation: PairRelation, error: float) -> bool:
     """Whether an error on the longest windows counts as having learned the relation."""
     return error < min(EXTRAPOLATES_BELOW, zero_error(relation, LENGTHS[-1]))
 
 
-def zero_error(relation: Relation, length: int) -> float:
+def zero_error(relation: PairRelation, length: int) -> float:
     """The mean squared error of answering 0 everywhere: what a rare relation's error has to be compared with."""
     distance = np.arange(length)
     pairs = length - distance

@@ -10,17 +10,17 @@ from typing import Any
 from lengthwise.experiments.events import Report
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe, Study
 from lengthwise.experiments.recipes.fixed_beforehand import seeds
-from lengthwise.experiments.recipes.positional_products import Relation, fitted_relations
+from lengthwise.experiments.recipes.positional_products import PairRelation, fitted_relations
 
 SUMMARY = "products of learned positions: unions of a local and a periodic relation at both widths, five new seeds"
 UNIONS = ((1, 3), (10, 3), (1, 5), (12, 5))
 """Distance c and period m of "j = i − c or m divides i − j"."""
 
 
-def unions() -> tuple[Relation, ...]:
+def unions() -> tuple[PairRelation, ...]:
     """The four relations of the published table."""
     return tuple(
-        Relation(
+        PairRelation(
             f"j = i-{c} or i-j mod {m} = 0",
             "union",
             lambda d, c=c, m=m: (d == c) | (d % m == 0),

@@ -27,9 +27,9 @@ from lengthwise.training.runs import RunState
 from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 
-__all__ = ["LM_PRESETS", "LMConfig", "Report", "lm_config", "pair", "train_lm"]
+__all__ = ["LM_PRESETS", "LMConfig", "ReportTraining", "lm_config", "pair", "train_lm"]
 
-Report = Callable[[str, int, int, float], None]
+ReportTraining = Callable[[str, int, int, float], None]
 """Called with what is done (``tokenize``, ``train`` or ``held-out``), how far, of how much, and a loss in nats per
 token (not a number where there is none)."""
 
@@ -45,7 +45,7 @@ def train_lm(
     config: LMConfig,
     corpus: Corpus,
     folder: Path,
-    report: Report | None = None,
+    report: ReportTraining | None = None,
     about: Callable[[], Mapping[str, Any]] | None = None,
     *,
     probed: int = PROBED,
@@ -81,7 +81,7 @@ def _finished(folder: Path) -> dict[str, Any] | None:
 
 
 def _train(
-    config: LMConfig, corpus: Corpus, folder: Path, tell: Report, probed: int, watch: Watcher | None
+    config: LMConfig, corpus: Corpus, folder: Path, tell: ReportTraining, probed: int, watch: Watcher | None
 ) -> dict[str, Any]:
     tell("tokenize", 0, 1, float("nan"))
     tokenizer = _tokenizer(config, corpus, folder)

@@ -16,14 +16,14 @@ from lengthwise.influence.measure.summary import NEEDS_CONTEXT, Resamples, by_k,
 if TYPE_CHECKING:
     from lengthwise.influence.text.windows import Windows
 
-Values = dict[str, ndarray]
+EntryValues = dict[str, ndarray]
 """Measured arrays with targets along the first axis: ``long``, ``short``, ``order/RULE``, ``losses/RULE`` and more."""
 Pieces = Callable[[Sequence[int]], list[str]]
 """Maps token ids to the text of each token."""
 
 
 def target_entries(
-    values: Values, windows: Windows, config: MeasureConfig, pieces: Pieces | None
+    values: EntryValues, windows: Windows, config: MeasureConfig, pieces: Pieces | None
 ) -> Iterator[dict[str, Any]]:
     """Yield one entry per target."""
     ids = [int(token) for token in windows.tokens[:, -1]]
@@ -62,7 +62,7 @@ def rounded(losses: Any) -> Any:
     return np.round(losses, 7).tolist()
 
 
-def summary(values: Values, windows: Windows, config: MeasureConfig) -> dict[str, Any]:
+def summary(values: EntryValues, windows: Windows, config: MeasureConfig) -> dict[str, Any]:
     """R_k and regression lines with intervals by rule and k; spans, overlap of rules, and extrapolation."""
     short: Float[ndarray, " N"] = values["short"]
     y = short - values["long"]
@@ -107,7 +107,7 @@ def summary(values: Values, windows: Windows, config: MeasureConfig) -> dict[str
 
 
 def _extrapolation(
-    values: Values, sparse: dict[int, ndarray], y: Float[ndarray, " N"], resamples: Resamples
+    values: EntryValues, sparse: dict[int, ndarray], y: Float[ndarray, " N"], resamples: Resamples
 ) -> dict[str, Any] | None:
     if "extrapolated long" not in values:
         return None

@@ -19,7 +19,7 @@ from lengthwise.core.config import fields_of
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.influence.measure.config import MeasureConfig
-from lengthwise.influence.measure.entries import Pieces, Values, summary, target_entries
+from lengthwise.influence.measure.entries import EntryValues, Pieces, summary, target_entries
 from lengthwise.influence.measure.scorer import Scorer
 from lengthwise.influence.measure.selection import SELECTION_RULES, SelectionRule
 
@@ -133,7 +133,7 @@ class _Measurement:
     def __post_init__(self) -> None:
         self.rules = [SELECTION_RULES.build(name) for name in self.config.rules]
 
-    def values(self) -> Values:
+    def values(self) -> EntryValues:
         return {name: np.concatenate(parts) for name, parts in self.parts.items()}
 
     def add_chunk(self, rows: Int[ndarray, " n"]) -> None:

@@ -22,7 +22,7 @@ from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.sparsity.planted.labels import MajorityLabel, ParityLabel, SumMod
 from lengthwise.sparsity.planted.placements import Uniform
-from lengthwise.sparsity.planted.planted_correlations import Planted, Words
+from lengthwise.sparsity.planted.planted_correlations import Planted, WordDistribution
 
 NOISE = 4
 """Number of noise symbols in the alphabet."""
@@ -79,7 +79,7 @@ class PlantedText:
             label = MajorityLabel() if self.label == "majority" else ParityLabel()
         return Planted(
             placement=Uniform(self.k),
-            words=Words(symbols=symbols, listed=listed),
+            words=WordDistribution(symbols=symbols, listed=listed),
             background=(1 / NOISE,) * NOISE + (0.0,) * bits,
             values=(0,) * NOISE + tuple(values),
             label=label,

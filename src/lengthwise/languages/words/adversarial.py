@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
+from jaxtyping import Int
+from numpy import ndarray
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng
@@ -18,7 +19,7 @@ from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.search import numbered_graph
 from lengthwise.languages.words.sampling import sample_words
 
-Words = npt.NDArray[np.int64]
+Words = Int[ndarray, "B N"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class WindowPairs:
 
     left: Words
     right: Words
-    positions: npt.NDArray[np.int64]
+    positions: Int[ndarray, " pairs"]
     window: int
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-Node = int
+NodeId = int
 """The number of a node."""
 
 
@@ -17,13 +17,13 @@ Node = int
 class Form:
     """Σ weight · node + constant, with non-zero integer weights on distinct nodes in ascending order."""
 
-    terms: tuple[tuple[int, Node], ...] = ()
+    terms: tuple[tuple[int, NodeId], ...] = ()
     constant: int = 0
 
     @classmethod
     def of(cls, *parts: tuple[int, Form], constant: int = 0) -> Form:
         """Σ factor · form + constant."""
-        weights: dict[Node, int] = {}
+        weights: dict[NodeId, int] = {}
         for factor, form in parts:
             constant += factor * form.constant
             for weight, node in form.terms:
@@ -36,7 +36,7 @@ class Form:
         return Form.of((-1, self), constant=1)
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[NodeId, ...]:
         """The nodes that it reads."""
         return tuple(node for _, node in self.terms)
 
@@ -48,7 +48,7 @@ class Gate:
     bit: ClassVar[bool] = True
 
     @property
-    def inputs(self) -> tuple[Node, ...]:
+    def inputs(self) -> tuple[NodeId, ...]:
         """The nodes that it reads."""
         return ()
 
@@ -75,7 +75,7 @@ class FormGate(Gate):
     form: Form
 
     @property
-    def inputs(self) -> tuple[Node, ...]:
+    def inputs(self) -> tuple[NodeId, ...]:
         return self.form.nodes
 
 
@@ -119,7 +119,7 @@ class Gated(Gate):
     bit: ClassVar[bool] = False
 
     @property
-    def inputs(self) -> tuple[Node, ...]:
+    def inputs(self) -> tuple[NodeId, ...]:
         return (*self.condition.nodes, *self.form.nodes)
 
 

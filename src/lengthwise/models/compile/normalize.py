@@ -17,7 +17,7 @@ from lengthwise.models.compile.circuit import (
     Form,
     Gate,
     Gated,
-    Node,
+    NodeId,
     PhaseBit,
     Ramp,
     Shift,
@@ -97,8 +97,8 @@ class _Normalizer:
         self.bounds: list[tuple[int, int]] = []
         self.origin: list[int] = []
         self.current = 0
-        self._known: dict[Gate, Node] = {}
-        self._conjuncts: dict[Node, tuple[Form, ...]] = {}
+        self._known: dict[Gate, NodeId] = {}
+        self._conjuncts: dict[NodeId, tuple[Form, ...]] = {}
 
     def lower(self, operation: op.Operation, forms: list[Form]) -> Form:
         """The form of an operation, given the ``forms`` of all earlier operations."""

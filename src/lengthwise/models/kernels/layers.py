@@ -18,7 +18,7 @@ from lengthwise.nn.parameters import Scalars
 
 Hold = Callable[[Tensor], nn.Parameter]
 """From a parameter of one model to the one that a layer holds: itself, or that of a stack."""
-Part = tuple[Tensor, Tensor | None]
+WeightAndBias = tuple[Tensor, Tensor | None]
 """Weight and bias with the run as their first axis; of a linear layer [R, E, D] and [R, E], for some or all outputs."""
 
 
@@ -35,7 +35,7 @@ class RunLayer(nn.Module):
         self.weight = hold(weight)
         self.bias = None if bias is None else hold(bias)
 
-    def weights(self) -> Part:
+    def weights(self) -> WeightAndBias:
         """Weight and bias."""
         if self.weight.ndim > self.dimensions:
             return self.weight, self.bias
@@ -49,7 +49,7 @@ class RunLinear(RunLayer):
         """Each run's rows times its own matrix."""
         return product(x, *self.weights())
 
-    def parts(self, sizes: Sequence[int]) -> list[Part]:
+    def parts(self, sizes: Sequence[int]) -> list[WeightAndBias]:
         """The outputs in pieces of these sizes; multiply by `product`."""
         weight, bias = self.weights()
         biases = [None] * len(sizes) if bias is None else bias.split(list(sizes), 1)

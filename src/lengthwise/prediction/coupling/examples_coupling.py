@@ -17,7 +17,7 @@ from lengthwise.sparsity.coupling.dependence_data import dependencies_from_data
 FEWEST = 200
 """Examples of one prompt length that are enough to estimate parents among a few symbols."""
 
-Rows = Sequence[Sequence[str]]
+TokenRows = Sequence[Sequence[str]]
 
 
 def couple_examples(
@@ -49,14 +49,14 @@ def couple_examples(
     )  # fmt: skip
 
 
-def _rows(path: Path) -> dict[int, Rows]:
+def _rows(path: Path) -> dict[int, TokenRows]:
     """Prompt and answer together, by the number of prompt tokens; lengths with too few examples are left out."""
     by_length: dict[int, list[tuple[Sequence[str], Sequence[str]]]] = defaultdict(list)
     for prompt, answer in read_examples(path):
         if isinstance(answer, bool):
             raise LengthwiseError(f"{path}: answers are yes or no; a coupling places the tokens of longer answers")
         by_length[len(prompt)].append((prompt, answer))
-    rows: dict[int, Rows] = {}
+    rows: dict[int, TokenRows] = {}
     for n, pairs in by_length.items():
         size, _ = Counter(len(answer) for _, answer in pairs).most_common(1)[0]
         kept = [[*prompt, *answer] for prompt, answer in pairs if len(answer) == size]

@@ -27,7 +27,7 @@ FEW = 24
 """Vocabularies up to this size may have a rule for each token; in larger ones only frequent tokens do."""
 PROGRAM_FOR = "for ids up to any bound"
 
-Kind = Literal["this", "next", "none", "same id", "same token", "token"]
+SelectorKind = Literal["this", "next", "none", "same id", "same token", "token"]
 
 
 @dataclass(frozen=True, order=True)
@@ -40,7 +40,7 @@ class NextIdRule:
     """
 
     cost: int
-    kind: Kind
+    kind: SelectorKind
     offset: int = 0
     slot: int | None = None
     token: int | None = None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from lengthwise.report.figures.drawing import Drawing
 
-Row = Mapping[str, Any]
+LanguageRow = Mapping[str, Any]
 
 VERDICT_COLOURS = {"yes": COLOURS[2], "no": COLOURS[1], "unknown": QUIET}
 """Of what was predicted; people with any common colour blindness can tell them apart."""
@@ -21,7 +21,7 @@ SPREAD = 0.13
 """Vertical distance between the dots of neighbouring seeds, in rows."""
 
 
-def draw_blind(rows: Sequence[Row], cut: float, width: float = WIDE, name: str = "101-150") -> Drawing:
+def draw_blind(rows: Sequence[LanguageRow], cut: float, width: float = WIDE, name: str = "101-150") -> Drawing:
     """Accuracy of every seed in one bin, the lower one of uniform and adversarial words.
 
     Filled dots are fitted seeds of decided cells; hollow ones are all others. A bar is the median that decides.
@@ -51,7 +51,7 @@ def draw_blind(rows: Sequence[Row], cut: float, width: float = WIDE, name: str =
         return figure
 
 
-def _row(figure: Drawing, plot: Plot, row: Row, line: int, name: str) -> None:
+def _row(figure: Drawing, plot: Plot, row: LanguageRow, line: int, name: str) -> None:
     """The dots of the seeds of one cell."""
     colour = VERDICT_COLOURS[row["predicted"]]
     for index, seed in enumerate(row["seeds"]):

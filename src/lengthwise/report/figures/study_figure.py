@@ -14,17 +14,17 @@ from lengthwise.report.figures.theory_figure import draw_theory
 if TYPE_CHECKING:
     from lengthwise.report.figures.drawing import Drawing
 
-Rows = Sequence[Mapping[str, Any]]
+StudyRows = Sequence[Mapping[str, Any]]
 
 
-def draw_study(study: str, rows: Rows) -> Drawing:
+def draw_study(study: str, rows: StudyRows) -> Drawing:
     """The figure of a study's rows; raises `UnknownNameError` for a study without a figure."""
     if study not in STUDY_FIGURES:
         raise UnknownNameError("figure", study, STUDY_FIGURES)
     return STUDY_FIGURES[study](rows)
 
 
-def learner_figure(rows: Rows) -> Drawing:
+def learner_figure(rows: StudyRows) -> Drawing:
     """One line per target: R of the learned transformer over n; filled markers stand for no error up to n."""
     with new_figure(
         7.6, 4.2, "idealized-learner", "Regularizer over n for the seven targets of the idealized learner"
@@ -50,7 +50,7 @@ def learner_figure(rows: Rows) -> Drawing:
         return figure
 
 
-def growth_figure(rows: Rows) -> Drawing:
+def growth_figure(rows: StudyRows) -> Drawing:
     """One line per network, both axes logarithmic; programs solid, networks for parity dashed."""
     with new_figure(
         7.0, 3.8, "regularizer-growth", "Regularizer over the context: constant for programs, growing for parity"
@@ -71,7 +71,7 @@ def growth_figure(rows: Rows) -> Drawing:
         return figure
 
 
-def products_figure(rows: Rows) -> Drawing:
+def products_figure(rows: StudyRows) -> Drawing:
     """Mean squared error on windows of 150, ours and published, by relation and width."""
     widths = sorted({row["width"] for row in rows})
     with new_figure(
@@ -105,7 +105,7 @@ def _floor(value: float) -> float:
     return value if value > 1e-6 and math.isfinite(value) else 1e-6
 
 
-STUDY_FIGURES: dict[str, Callable[[Rows], Drawing]] = {
+STUDY_FIGURES: dict[str, Callable[[StudyRows], Drawing]] = {
     "idealized-learner": learner_figure,
     "regularizer-growth": growth_figure,
     "positional-products": products_figure,

@@ -38,11 +38,11 @@ class Choice:
     losses: ndarray
 
 
-class _Part(pydantic.BaseModel):
+class _FrozenPart(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(frozen=True, allow_inf_nan=False)
 
 
-class RecoveredCell(_Part):
+class RecoveredCell(_FrozenPart):
     """The recovered fraction R_k of the long context's gain and the line of y on x, with intervals."""
 
     recovered: float | None = None
@@ -52,18 +52,18 @@ class RecoveredCell(_Part):
     slope_interval: tuple[float, float] | None = None
 
 
-Row = dict[int, RecoveredCell]
+CellsByK = dict[int, RecoveredCell]
 """By k."""
 
 
-class _Rows(_Part):
-    rules: dict[str, Row]
-    cross: Row | None = None
-    null: Row | None = None
-    beyond_null: Row | None = None
+class _Rows(_FrozenPart):
+    rules: dict[str, CellsByK]
+    cross: CellsByK | None = None
+    null: CellsByK | None = None
+    beyond_null: CellsByK | None = None
 
     @property
-    def cells(self) -> dict[str, Row]:
+    def cells(self) -> dict[str, CellsByK]:
         """The rows of the rules, then those of the controls that were measured."""
         controls = {"cross": self.cross, "null": self.null, "beyond_null": self.beyond_null}
         return {**self.rules, **{name: row for name, row in controls.items() if row}}
@@ -77,7 +77,7 @@ class Split(_Rows):
     share_of_gain: float | None = None
 
 
-class Link(_Part):
+class Link(_FrozenPart):
     """Spearman's correlation of the share x/y at k with the additional loss of the short-context model."""
 
     k: int
@@ -86,12 +86,12 @@ class Link(_Part):
     interval: tuple[float, float] | None = None
 
 
-class _Overlap(_Part):
+class _Overlap(_FrozenPart):
     rules: tuple[str, str]
     common: dict[int, float]
 
 
-class _Overlaps(_Part):
+class _Overlaps(_FrozenPart):
     pairs: list[_Overlap]
 
 
@@ -116,7 +116,7 @@ class InfluenceResult:
     short: ndarray
     chosen: Mapping[str, Choice]
     """By selection rule; ``cross`` (chosen by the other model) and ``null`` are further keys where they exist."""
-    cells: Mapping[str, Row]
+    cells: Mapping[str, CellsByK]
     """By the same keys, then by k; ``beyond_null`` is greedy's gain minus that of the null."""
     needing: Split | None
     link: Link | None

@@ -23,7 +23,7 @@ ENOUGH_FOR_DIVISORS = 6
 """Lengths from which a size with a divisor is told from others: two periods of the largest."""
 
 
-class _Formula:
+class _SizeFormula:
     """Leaves fields that were added later out of JSON while they have their defaults, so that hashes stay the same."""
 
     @pydantic.model_serializer(mode="wrap")
@@ -33,7 +33,7 @@ class _Formula:
 
 
 @dataclass(frozen=True)
-class ColumnRange(_Formula):
+class ColumnRange(_SizeFormula):
     """A segment: ``⌊(base + per_length·n) / divisor⌋`` neighbouring columns of the prompt or the answer.
 
     All of them vary, or all are constant.
@@ -57,7 +57,7 @@ class ColumnRange(_Formula):
 
 
 @dataclass(frozen=True)
-class PlaceFormula(_Formula):
+class PlaceFormula(_SizeFormula):
     """place(i) = shift + per_length·⌊(n + offset) / divisor⌋ + slope·⌊(i + phase) / run⌋."""
 
     shift: int

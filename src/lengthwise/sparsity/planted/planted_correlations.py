@@ -21,7 +21,7 @@ from lengthwise.sparsity.planted.placements import Local, Placement, Uniform
 
 
 @config
-class Words:
+class WordDistribution:
     """Q_voc: the distribution of the k relevant tokens, given either by ``symbols`` or by ``listed``.
 
     Each token is uniform over ``symbols``, or whole words (tuples of k tokens) are drawn from ``listed`` with
@@ -75,7 +75,7 @@ class Planted:
     """
 
     placement: Placement
-    words: Words
+    words: WordDistribution
     background: tuple[float, ...]
     values: tuple[int, ...]
     label: Label = ParityLabel()
@@ -110,7 +110,7 @@ class Planted:
             placement = Uniform(k) if span is None else Local(k, span)
         return cls(
             placement=placement,
-            words=Words(symbols=tuple(range(values, 2 * values))),
+            words=WordDistribution(symbols=tuple(range(values, 2 * values))),
             background=(1 / values,) * values + (0.0,) * values,
             values=tuple(range(values)) * 2,
             label=label or ParityLabel(),

@@ -8,7 +8,7 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks.base import TASKS
-from lengthwise.tasks.string_task import StringTask, Symbols, read
+from lengthwise.tasks.string_task import StringTask, SymbolChoice, read
 
 
 @TASKS.register("duplicate")
@@ -20,7 +20,7 @@ class Duplicate(StringTask):
 
     summary = "a string, then the same string twice"
 
-    symbols: Symbols = "repeats"
+    symbols: SymbolChoice = "repeats"
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """The string twice."""

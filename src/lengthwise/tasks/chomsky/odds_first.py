@@ -8,7 +8,7 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks.base import TASKS
-from lengthwise.tasks.string_task import StringTask, Symbols, read
+from lengthwise.tasks.string_task import StringTask, SymbolChoice, read
 
 
 @TASKS.register("odds-first")
@@ -20,7 +20,7 @@ class OddsFirst(StringTask):
 
     summary = "a string, then its symbols at odd and after them those at even places"
 
-    symbols: Symbols = "repeats"
+    symbols: SymbolChoice = "repeats"
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Symbols 0, 2, …, then 1, 3, …"""

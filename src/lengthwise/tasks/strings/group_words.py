@@ -14,10 +14,10 @@ from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
 
-Group = Literal["S3", "A4", "S4", "A5", "S5"]
+GroupName = Literal["S3", "A4", "S4", "A5", "S5"]
 
 
-def elements(group: Group) -> list[tuple[int, ...]]:
+def elements(group: GroupName) -> list[tuple[int, ...]]:
     """The permutations of a symmetric or alternating group, the identity first."""
     degree = int(group[1])
     found = list(permutations(range(degree)))
@@ -29,7 +29,7 @@ def _is_even(permutation: tuple[int, ...]) -> bool:
     return inversions % 2 == 0
 
 
-def table_of(group: Group) -> np.ndarray:
+def table_of(group: GroupName) -> np.ndarray:
     """The index of the product of two elements, ``[g, g]``: the second one is applied after the first."""
     listed = elements(group)
     index = {permutation: i for i, permutation in enumerate(listed)}
@@ -47,7 +47,7 @@ class GroupWords(Task):
     summary = "the products of n elements of a finite group, one after the other"
     place_rule = "next"
 
-    group: Group = "S3"
+    group: GroupName = "S3"
     scratchpad: bool = True
 
     @cached_property

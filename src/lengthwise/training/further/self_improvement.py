@@ -27,7 +27,7 @@ from lengthwise.training.further.fine_tune import Continued
 from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 
-Report = Callable[[int, int, int, float], None]
+ReportRound = Callable[[int, int, int, float], None]
 """Called with the round, the steps done in it, its steps, and the mean loss of the voters."""
 
 
@@ -142,7 +142,12 @@ class Round:
 
 
 def improve(
-    setup: TaskSetup, rounds: Rounds, seeds: Sequence[int], *, folder: Path | None = None, report: Report | None = None
+    setup: TaskSetup,
+    rounds: Rounds,
+    seeds: Sequence[int],
+    *,
+    folder: Path | None = None,
+    report: ReportRound | None = None,
 ) -> Iterator[Round]:
     """Train one model for each of ``seeds`` on the first lengths, then round by round on their common labels.
 

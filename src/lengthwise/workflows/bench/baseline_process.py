@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
-from lengthwise.workflows.bench.measure import Clock, Timed
+from lengthwise.workflows.bench.measure import ClockName, Timed
 
 Sides = Mapping[Any, Callable[[int], object]]
 """Functions to time, by key. Each takes the number of the repeat."""
@@ -27,7 +27,7 @@ class BaselineProcess(AbstractContextManager["BaselineProcess"]):
     ``make`` and its arguments are pickled, so they must be importable.
     """
 
-    def __init__(self, make: Callable[..., Sides], *arguments: Any, clock: Clock) -> None:
+    def __init__(self, make: Callable[..., Sides], *arguments: Any, clock: ClockName) -> None:
         self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
         self._seconds = partial(_seconds, make, arguments, clock)
 
@@ -39,7 +39,9 @@ class BaselineProcess(AbstractContextManager["BaselineProcess"]):
         self._pool.shutdown()
 
 
-def _seconds(make: Callable[..., Sides], arguments: tuple[Any, ...], name: Clock, key: Hashable, repeat: int) -> float:
+def _seconds(
+    make: Callable[..., Sides], arguments: tuple[Any, ...], name: ClockName, key: Hashable, repeat: int
+) -> float:
     """How long one side takes; the sides are built before the first."""
     clock = time.perf_counter if name == "wall" else time.process_time
     if not _SIDES:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from lengthwise.core.errors import LengthwiseError
 
-Clock = Literal["wall", "cpu"]
+ClockName = Literal["wall", "cpu"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Effort:
     """How long to measure: timed repeats of each side after one warm-up, in wall or CPU seconds."""
 
     repeats: int = 5
-    clock: Clock = "wall"
+    clock: ClockName = "wall"
     quick: bool = False
     """Smaller cases, for a first look and for tests."""
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from lengthwise.core.rng import stream
-from lengthwise.experiments.blind.comparison.rivals import Answers, Row, Scores, key
+from lengthwise.experiments.blind.comparison.rivals import Answers, CellMeasures, Scores, key
 from lengthwise.experiments.blind.comparison.scoring import BOOTSTRAP, CUT
 
 
-def outcomes(rows: Sequence[Row], cut: float = CUT) -> dict[tuple[str, str], bool]:
+def outcomes(rows: Sequence[CellMeasures], cut: float = CUT) -> dict[tuple[str, str], bool]:
     """Whether each decided cell generalizes at a cut."""
     return {key(row): row["score"] >= cut for row in rows if row["score"] is not None}
 

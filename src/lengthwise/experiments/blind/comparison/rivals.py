@@ -9,7 +9,7 @@ from typing import Any
 
 from lengthwise.experiments.blind.study import StudyEntry
 
-Row = Mapping[str, Any]
+CellMeasures = Mapping[str, Any]
 Answers = dict[tuple[str, str], bool]
 """By (language, encoding): whether the cell is predicted to generalize."""
 Scores = dict[tuple[str, str], float]
@@ -22,27 +22,27 @@ class Rival:
 
     name: str
     text: str
-    score: Callable[[StudyEntry, Row], float | None]
+    score: Callable[[StudyEntry, CellMeasures], float | None]
     cut: Callable[[Sequence[StudyEntry]], float]
 
-    def scores(self, entries: Sequence[StudyEntry], rows: Sequence[Row]) -> Scores:
+    def scores(self, entries: Sequence[StudyEntry], rows: Sequence[CellMeasures]) -> Scores:
         """Of all cells for which the rival says something."""
         by_name = {entry.name: entry for entry in entries}
         found = {key(row): self.score(by_name[row["language"]], row) for row in rows}
         return {cell: value for cell, value in found.items() if value is not None}
 
-    def answers(self, entries: Sequence[StudyEntry], rows: Sequence[Row]) -> Answers:
+    def answers(self, entries: Sequence[StudyEntry], rows: Sequence[CellMeasures]) -> Answers:
         """Yes where the score reaches the cut."""
         cut = self.cut(entries)
         return {cell: value >= cut for cell, value in self.scores(entries, rows).items()}
 
 
-def key(row: Row) -> tuple[str, str]:
+def key(row: CellMeasures) -> tuple[str, str]:
     """The cell of a row."""
     return str(row["language"]), str(row["encoding"])
 
 
-def our_answers(rows: Sequence[Row]) -> Answers:
+def our_answers(rows: Sequence[CellMeasures]) -> Answers:
     """The verdicts of the study."""
     return {key(row): row["predicted"] == "yes" for row in rows if row["predicted"] in ("yes", "no")}
 
@@ -51,8 +51,8 @@ def _half(entries: Sequence[StudyEntry]) -> float:
     return 0.5
 
 
-def _feature(name: str, sign: int = 1) -> Callable[[StudyEntry, Row], float | None]:
-    def score(entry: StudyEntry, row: Row) -> float | None:
+def _feature(name: str, sign: int = 1) -> Callable[[StudyEntry, CellMeasures], float | None]:
+    def score(entry: StudyEntry, row: CellMeasures) -> float | None:
         return sign * float(entry.features[name]) if name in entry.features else None
 
     return score
@@ -66,13 +66,13 @@ def _median(name: str) -> Callable[[Sequence[StudyEntry]], float]:
     return cut
 
 
-def _early(entry: StudyEntry, row: Row) -> float | None:
+def _early(entry: StudyEntry, row: CellMeasures) -> float | None:
     """The fourth best of five seeds."""
     early = row["early_fit"]
     return None if early is None else sorted(early["by_seed"], reverse=True)[:4][-1]
 
 
-def _first_rung(entry: StudyEntry, row: Row) -> float | None:
+def _first_rung(entry: StudyEntry, row: CellMeasures) -> float | None:
     return None if row["rung"] is None else -float(row["rung"] if row["status"] == "decided" else row["rung"] + 1)
 
 

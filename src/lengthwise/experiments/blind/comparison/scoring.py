@@ -16,7 +16,7 @@ DECIDING = "101-150"
 """The bin whose accuracy decides."""
 BOOTSTRAP = 10_000
 
-Status = Literal["decided", "not fitted", "not run"]
+CellStatus = Literal["decided", "not fitted", "not run"]
 WordSet = Literal["lower", "uniform", "adversarial"]
 """The lower accuracy of the two sets, or one of them."""
 
@@ -26,7 +26,7 @@ def cell_row(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) ->
     results = _results(study, table, entry, encoding)
     last = results[-1] if results else None
     ended = last is not None and (last["speaks"] or last["rung"] == len(study.ladder))
-    status: Status = "not run"
+    status: CellStatus = "not run"
     if last is not None and ended:
         status = "decided" if last["speaks"] else "not fitted"
     seeds = [_seed_row(seed) for seed in last["seeds"]] if last is not None and ended else []

@@ -7,7 +7,7 @@ from typing import Any
 
 from lengthwise.experiments.blind.cells import check_files
 from lengthwise.experiments.blind.comparison import compare
-from lengthwise.experiments.blind.comparison.rivals import RIVALS, Answers, Row, our_answers
+from lengthwise.experiments.blind.comparison.rivals import RIVALS, Answers, CellMeasures, our_answers
 from lengthwise.experiments.blind.comparison.scoring import CUT, CUTS, DECIDING, cell_row, cell_score, is_right
 from lengthwise.experiments.blind.study import BlindStudy
 
@@ -53,7 +53,7 @@ def table(study: BlindStudy, name: str = "languages", encodings: Sequence[str] |
     }
 
 
-def counts(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+def counts(rows: Sequence[CellMeasures]) -> dict[str, dict[str, int]]:
     """By predicted class: decided, right, not fitted and not run cells."""
     result: dict[str, dict[str, int]] = {}
     for row in rows:
@@ -66,7 +66,7 @@ def counts(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
     return result
 
 
-def reliability(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, int]]]:
+def reliability(rows: Sequence[CellMeasures]) -> dict[str, dict[str, dict[str, int]]]:
     """By encoding and verdict: cells in all, decided ones, and how many of these came out as predicted."""
     result: dict[str, dict[str, dict[str, int]]] = {}
     for row in rows:
@@ -80,14 +80,14 @@ def reliability(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, int]]]:
     return result
 
 
-def _strict(answers: Answers, measured: Mapping[tuple[str, str], bool], rows: Sequence[Row]) -> dict[str, int]:
+def _strict(answers: Answers, measured: Mapping[tuple[str, str], bool], rows: Sequence[CellMeasures]) -> dict[str, int]:
     """Right cells among all that have been run, undecided ones counted as wrong."""
     run = [row for row in rows if row["status"] != "not run"]
     right = sum(answers[cell] == measured[cell] for cell in set(answers) & set(measured))
     return {"cells": len(run), "right": right}
 
 
-def _by_words(rows: Sequence[Row], ours: Answers) -> dict[str, dict[str, Any]]:
+def _by_words(rows: Sequence[CellMeasures], ours: Answers) -> dict[str, dict[str, Any]]:
     """Our predictor where another bin or another set of words decides."""
     result: dict[str, dict[str, Any]] = {}
     for name in ("51-100", DECIDING, "151-300"):
