@@ -108,11 +108,7 @@ def test_a_length_that_was_not_exported_is_named(tmp_path: Path, monkeypatch: py
     export("inspect", PLAN, Path("tasks"))
     with pytest.raises(ValueError, match=r"no problems of length 3; choose from \[2, 4\]"):
         inspect_ai.eval(
-            "tasks/lengthwise_parity.py",
-            model="mockllm/model",
-            task_args={"length": 3},
-            display="none",
-            log_dir="logs",
+            "tasks/lengthwise_parity.py", model="mockllm/model", task_args={"length": 3}, display="none", log_dir="logs"
         )
 
 

@@ -206,11 +206,7 @@ def cpu_seconds(*words: str) -> float:
 
 @pytest.mark.parametrize(
     ("words", "seconds"),
-    [
-        (["--help"], 0.4),
-        (["decide", "(aa)*"], 0.7),
-        (["predict", "addition"], 0.9),
-    ],
+    [(["--help"], 0.4), (["decide", "(aa)*"], 0.7), (["predict", "addition"], 0.9)],
     ids=["help", "decide", "predict"],
 )
 def test_commands_start_quickly(words: list[str], seconds: float) -> None:

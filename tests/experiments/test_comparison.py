@@ -116,10 +116,7 @@ def test_systems_by_short_names():
 
 
 def test_a_budget_decides_the_steps_and_may_be_too_small():
-    seconds = {
-        "a": [StepTimes(0.01, 0.02), StepTimes(0.02, 0.03)],
-        "b": [StepTimes(0.03, 0.05), StepTimes(0.01, 0.02)],
-    }
+    seconds = {"a": [StepTimes(0.01, 0.02), StepTimes(0.02, 0.03)], "b": [StepTimes(0.03, 0.05), StepTimes(0.01, 0.02)]}
     assert steps_for(600.0, 1, seconds) == int(planning.SHARE * 600 / 0.15) // 50 * 50
     assert steps_for(600.0, 2, seconds) == pytest.approx(2 * steps_for(600.0, 1, seconds), abs=100)
     with pytest.raises(

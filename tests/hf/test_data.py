@@ -14,15 +14,7 @@ from transformers import PreTrainedTokenizerFast, Trainer, TrainingArguments
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.hf import (
-    CoupledPlaces,
-    LengthwiseConfig,
-    LengthwiseForCausalLM,
-    attach,
-    collate,
-    dataset,
-    text_dataset,
-)
+from lengthwise.hf import CoupledPlaces, LengthwiseConfig, LengthwiseForCausalLM, attach, collate, dataset, text_dataset
 from lengthwise.tasks import TASKS
 
 

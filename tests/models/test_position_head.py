@@ -113,10 +113,7 @@ def test_classification_is_cross_entropy():
 
 @pytest.mark.parametrize(
     "make",
-    [
-        lambda scores: Classification(scores),
-        lambda scores: Pointer(scores, torch.arange(50)[None]),
-    ],
+    [lambda scores: Classification(scores), lambda scores: Pointer(scores, torch.arange(50)[None])],
     ids=["classification", "pointer"],
 )
 def test_losses_are_summed_in_full_precision(make):

@@ -117,10 +117,7 @@ def a_comparison(folder: Path) -> dict[Path, Read]:
     plan.write(folder)
     path = tuning_file(folder, plan.systems[0])
     write_sealed(path, {"system": "rope", "in_distribution": [0.5, 0.75], "chosen": 1})
-    return {
-        folder / "plan.json": lambda: read_plan(folder),
-        path: lambda: read_tuning(folder, plan, plan.systems[0]),
-    }
+    return {folder / "plan.json": lambda: read_plan(folder), path: lambda: read_tuning(folder, plan, plan.systems[0])}
 
 
 def a_compiled_program(folder: Path) -> dict[Path, Read]:

@@ -7,13 +7,7 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.sparsity.heads.attention import LocalHead
-from lengthwise.sparsity.heads.theorem import (
-    Exactness,
-    Setting,
-    admissible,
-    check_theorem_a,
-    random_heads,
-)
+from lengthwise.sparsity.heads.theorem import Exactness, Setting, admissible, check_theorem_a, random_heads
 from lengthwise.sparsity.planted.labels import Lookup, MajorityLabel, ParityLabel, SumMod
 from lengthwise.sparsity.planted.placements import FixedOffsets
 from lengthwise.sparsity.planted.planted_correlations import Planted

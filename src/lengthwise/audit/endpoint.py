@@ -161,10 +161,7 @@ def _key_of(variable: str) -> str:
         "never the key",
     )
     key = os.environ.get(variable, "").strip()
-    require(
-        key.isascii() and key.isprintable(),
-        f"the key in {variable} has characters that no key has; set it again",
-    )
+    require(key.isascii() and key.isprintable(), f"the key in {variable} has characters that no key has; set it again")
     return key
 
 

@@ -11,8 +11,7 @@ from lengthwise.core.errors import LengthwiseError, require
 AUTO = "auto"
 
 Threads = Annotated[
-    int | None,
-    typer.Option("--threads", help="Processor threads. Default: what pays for the size of the model."),
+    int | None, typer.Option("--threads", help="Processor threads. Default: what pays for the size of the model.")
 ]
 Jobs = Annotated[
     str,

@@ -71,11 +71,7 @@ def trained_pair(size: str, seed: int, corpus: Corpus, folder: Path, report: Rep
 
 
 def observe(
-    models: Models,
-    documents: Sequence[Document],
-    corpus: dict[str, Any],
-    config: MeasureConfig,
-    report: Report,
+    models: Models, documents: Sequence[Document], corpus: dict[str, Any], config: MeasureConfig, report: Report
 ) -> dict[str, Any]:
     """Measure on ``documents``; the contents of ``result.json`` but for provenance.
 

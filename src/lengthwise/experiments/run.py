@@ -47,11 +47,7 @@ def run_seed(
 
 
 def train(
-    experiment: RunConfig,
-    seeds: Sequence[int],
-    folder: Path,
-    report: Report,
-    run_folders: Sequence[Path] | None = None,
+    experiment: RunConfig, seeds: Sequence[int], folder: Path, report: Report, run_folders: Sequence[Path] | None = None
 ) -> list[RunState]:
     """Train the seeds as one stack with its checkpoint in ``folder``; each run folder gets a checkpoint of its own."""
     # Torch is loaded only when something has to be trained.

@@ -17,13 +17,7 @@ from lengthwise.experiments.provenance import commit
 from lengthwise.experiments.recipe import Job, JobWork, Recipe, Study
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.experiments.run_directory import (
-    divergence,
-    finished,
-    finished_study,
-    note_divergence,
-    run_directory,
-)
+from lengthwise.experiments.run_directory import divergence, finished, finished_study, note_divergence, run_directory
 from lengthwise.experiments.stack import train_seeds
 from lengthwise.experiments.study import run_study
 from lengthwise.experiments.workers import Diverged, Tell, pieces, run_jobs
@@ -66,12 +60,7 @@ class Sweep:
 
 
 def sweep(
-    recipe: Recipe,
-    out: Path,
-    *,
-    jobs: int = 1,
-    runner: Runner | None = None,
-    observe: Tell = lambda event: None,
+    recipe: Recipe, out: Path, *, jobs: int = 1, runner: Runner | None = None, observe: Tell = lambda event: None
 ) -> Sweep:
     """Run what is not finished, job by job; each result is written as soon as it is there.
 

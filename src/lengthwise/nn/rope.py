@@ -38,12 +38,7 @@ class Rotary(PositionEncoding):
     level_of: Tensor
 
     def __init__(
-        self,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        base: float = 10_000.0,
-        slots: Slots | None = None,
+        self, head_width: int, levels: int | Sequence[int] = 1, *, base: float = 10_000.0, slots: Slots | None = None
     ) -> None:
         used, half = level_indices(levels), head_width // 2
         require(0 < base < math.inf, f"base must be finite and above 0, got {base}")

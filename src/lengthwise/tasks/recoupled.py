@@ -26,13 +26,7 @@ COPY_RULE = CouplingRule(
         ColumnRange(0, 1, in_prompt=False, varies=True),
         ColumnRange(1, 0, in_prompt=False, varies=False),
     ),
-    formulas=(
-        None,
-        PlaceFormula(2, 0, 1),
-        PlaceFormula(1, 0, 0),
-        PlaceFormula(2, 0, 1),
-        PlaceFormula(2, 1, 0),
-    ),
+    formulas=(None, PlaceFormula(2, 0, 1), PlaceFormula(1, 0, 0), PlaceFormula(2, 0, 1), PlaceFormula(2, 1, 0)),
     lengths=(4, 5, 6),
 )
 """The rule that the search finds for copy, the default ``task``; a test compares the two."""

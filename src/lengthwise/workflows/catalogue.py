@@ -16,7 +16,7 @@ REGISTRIES: dict[str, Registry[Any]] = {"task": TASKS, "scheme": SCHEMES, "encod
 """The registry of each kind of component."""
 
 ENCODING_ALIASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "ape": ({"name": "learned"}, {"name": "sequential", "random_start": True}),
+    "ape": ({"name": "learned"}, {"name": "sequential", "random_start": True})
 }
 """Names that stand for an encoding together with a scheme, as the literature uses them."""
 
@@ -39,9 +39,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
         "tasks": _entries(TASKS),
         "schemes": _entries(SCHEMES),
         "encodings": encodings,
-        "recipes": [
-            *({"name": name, "summary": summary} for name, summary in RECIPES.names().items()),
-        ],
+        "recipes": [*({"name": name, "summary": summary} for name, summary in RECIPES.names().items())],
     }
 
 

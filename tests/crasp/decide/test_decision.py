@@ -95,12 +95,7 @@ def test_json_is_the_documented_object():
     assert json.loads(json.dumps(value)) == value
     assert (value["regex"], value["alphabet"], value["states"], value["star_free"]) == ("(aa)*", ["a"], 2, False)
     assert list(value["fragments"]) == ["none", "local", "periodic", "ape"]
-    assert value["fragments"]["periodic"]["visible"] == {
-        "verdict": "yes",
-        "window": 1,
-        "period": 2,
-        "basis": "proved",
-    }
+    assert value["fragments"]["periodic"]["visible"] == {"verdict": "yes", "window": 1, "period": 2, "basis": "proved"}
     assert value["fragments"]["none"]["eos"] == {"verdict": "no", "window": None, "period": None, "basis": "cited"}
     assert value["fragments"]["local"]["visible"]["basis"] == "ours"
 

@@ -15,14 +15,7 @@ from lengthwise.core.files import locked
 from lengthwise.core.user_file import code_of
 from lengthwise.experiments.cluster.reclaim import reclaim
 from lengthwise.experiments.comparison.plan import FEWEST_STEPS, MAX_LENGTH, Plan, default_tests, read_plan, steps_for
-from lengthwise.experiments.comparison.stages import (
-    RUNS,
-    STAGES,
-    forget_times,
-    read_times,
-    results_of,
-    tuning_file,
-)
+from lengthwise.experiments.comparison.stages import RUNS, STAGES, forget_times, read_times, results_of, tuning_file
 from lengthwise.experiments.comparison.systems import chosen_systems
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Job

@@ -34,19 +34,11 @@ def idealized_learner(preset: Preset, seed: int, report: Report) -> dict[str, An
         letters = len(target.alphabet)
         if letters not in classes:
             classes[letters] = HypothesisClass(
-                letters,
-                length=_LENGTHS[preset][letters],
-                max_size=_SIZES[letters],
-                periods=(2,),
-                distances=(1,),
+                letters, length=_LENGTHS[preset][letters], max_size=_SIZES[letters], periods=(2,), distances=(1,)
             )
         found = learn(target, classes[letters], seed=seed)
         rows.append(
-            {
-                **dataclasses.asdict(found),
-                "as_expected": found.as_expected,
-                "class_size": len(classes[letters]),
-            }
+            {**dataclasses.asdict(found), "as_expected": found.as_expected, "class_size": len(classes[letters])}
         )
     report("done", len(TARGETS), len(TARGETS))
     return {"rows": rows}

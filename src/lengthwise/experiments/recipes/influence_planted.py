@@ -19,11 +19,7 @@ FOUND, RECOVERED, NULL = 0.95, 0.95, 0.05
 LabelName = Literal["sum", "majority", "parity"]
 KINDS: tuple[tuple[LabelName, int], ...] = (("sum", 3), ("majority", 3), ("parity", 2))
 """g* and its k. A transformer learns the parity of two bits in the time that there is, not that of three."""
-EXPECTED = {
-    "sum": "finds S*",
-    "majority": "needs no S*",
-    "parity": "misses S*",
-}
+EXPECTED = {"sum": "finds S*", "majority": "needs no S*", "parity": "misses S*"}
 """What greedy does: every token of a sum helps by itself; two equal bits of three settle a majority; one bit of a
 parity gains nothing."""
 _STEPS: dict[Preset, int] = {"quick": 4000, "standard": 6000, "full": 6000}

@@ -69,10 +69,7 @@ def relations(preset: Preset) -> tuple[PairRelation, ...]:
     near = [PairRelation(f"j > i-{c}", "local", lambda d, c=c: d < c, f"j>i-c c={c}") for c in (2, 5, 25)]
     periodic = [
         PairRelation(
-            f"i-j mod {m} = {r}",
-            "periodic",
-            lambda d, m=m, r=r: d % m == r,
-            f"(i-j)=c_2 mod c_1 c_1={m}, c_2={r}",
+            f"i-j mod {m} = {r}", "periodic", lambda d, m=m, r=r: d % m == r, f"(i-j)=c_2 mod c_1 c_1={m}, c_2={r}"
         )
         for m, r in ((3, 0), (5, 0), (3, 2), (5, 2))
     ]

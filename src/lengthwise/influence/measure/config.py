@@ -19,15 +19,7 @@ class MeasureConfig:
     recent: int = 64
     ks: tuple[int, ...] = (1, 2, 4, 8, 16)
     targets: AtLeast1 = 200
-    rules: tuple[str, ...] = (
-        "greedy",
-        "one-shot",
-        "gradient-input",
-        "attention",
-        "surrogate",
-        "random",
-        "last-k",
-    )
+    rules: tuple[str, ...] = ("greedy", "one-shot", "gradient-input", "attention", "surrogate", "random", "last-k")
     keep_first: bool = False
     seed: int = 0
     bootstrap: AtLeast1 = 1000

@@ -31,10 +31,7 @@ def target_entries(
     shown = [pieces([token])[0] for token in ids] if pieces is not None else [str(token) for token in ids]
 
     def chosen(name: str, i: int) -> dict[str, Any]:
-        return {
-            "order": [int(at) for at in values[f"order/{name}"][i]],
-            "losses": rounded(values[f"losses/{name}"][i]),
-        }
+        return {"order": [int(at) for at in values[f"order/{name}"][i]], "losses": rounded(values[f"losses/{name}"][i])}
 
     for i, token in enumerate(shown):
         entry: dict[str, Any] = {

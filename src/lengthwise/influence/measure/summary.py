@@ -126,10 +126,7 @@ def overlap(orders: dict[str, Int[ndarray, "N m"]], block: int, ks: tuple[int, .
 
 
 def extrapolation(
-    x: dict[int, Float[ndarray, " N"]],
-    y: Float[ndarray, " N"],
-    gap: Float[ndarray, " N"],
-    resamples: Resamples,
+    x: dict[int, Float[ndarray, " N"]], y: Float[ndarray, " N"], gap: Float[ndarray, " N"], resamples: Resamples
 ) -> dict[str, Any]:
     """Spearman's correlation of the share x/y with ``gap``, over the targets that need the context, for each k.
 

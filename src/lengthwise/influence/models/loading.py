@@ -29,10 +29,7 @@ def check_folder(source: str) -> None:
     require(path.is_dir() or not looks_local, f"no folder {source}; check --model")
     if not path.is_dir():
         return
-    require(
-        (path / "config.json").is_file(),
-        f"folder {source} holds no model (config.json is missing); check --model",
-    )
+    require((path / "config.json").is_file(), f"folder {source} holds no model (config.json is missing); check --model")
     require(
         model_type(path) != "lengthwise",
         f"{source} holds the model of a task, which reads no text; measure it alone: lengthwise influence --model "

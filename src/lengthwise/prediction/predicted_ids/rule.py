@@ -211,10 +211,7 @@ def _described(
             keys = _key(batch, ids, t - 1)
             total += len(keys)
             missing += sum(key in hopeless for key in keys)
-            for rule in {by_key[key] for key in keys if key in by_key} - {
-                NextIdRule(1, "this"),
-                NextIdRule(1, "none"),
-            }:
+            for rule in {by_key[key] for key in keys if key in by_key} - {NextIdRule(1, "this"), NextIdRule(1, "none")}:
                 if rule.kind != "next":
                     rows = [by_key.get(key) == rule for key in keys]
                     where = rule.matches(batch, ids, t - 1)[rows].any(axis=0)
