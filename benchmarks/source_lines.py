@@ -90,11 +90,13 @@ FEATURES = {
         f"positions/schemes/{name}.py"
         for name in ("abacus", "id_multiplier", "own_rule", "randomized_float", "rare_jump", "reset")
     ),
-    "looped layers, self-improvement": """
+    "looped layers, self-improvement, priming": """
         models/looped.py models/config.py::Loops training/loss.py::progressive_loops training/loss.py::step_loss
         training/further/self_improvement.py training/further/__init__.py
+        training/data.py::priming_lengths training/config.py::priming training/config.py::priming_length
+        training/config.py::longest
         experiments/recipes/self_improvement.py experiments/recipes/looped_parity.py""",
-    "26 tasks": "tasks/arithmetic/ tasks/chomsky/ tasks/recall/ tasks/strings/",
+    "29 tasks": "tasks/arithmetic/ tasks/chomsky/ tasks/hinting.py tasks/recall/ tasks/strings/",
     "evidence on them, rules of predicted ids, search": """
         prediction/predicted_ids/ prediction/search/places.py prediction/search/small_program.py
         prediction/suites/known.py prediction/coupling/examples_coupling.py

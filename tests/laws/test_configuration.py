@@ -29,7 +29,9 @@ COMPONENTS = [
     )
 ]
 CONFIGS = [ModelConfig, TrainingConfig, EvaluationConfig]
-BASE = RunConfig.from_json({"task": "addition", "scheme": "predictive-coupling", "encoding": "fire"})
+BASE = RunConfig.from_json(
+    {"task": "addition", "scheme": "predictive-coupling", "encoding": "fire", "training": {"priming_length": 20}}
+)
 
 models = st.builds(
     ModelConfig,
@@ -127,6 +129,7 @@ CHANGES: dict[str, Any] = {
     "dropout": 0.25,
     "progressive": 0.5,
     "curriculum": 0.5,
+    "priming": 0.25,
 }
 
 

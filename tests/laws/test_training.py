@@ -13,7 +13,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.data import training_groups, training_lengths
+from lengthwise.training.data import priming_lengths, training_groups, training_lengths
 from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 from small import SCHEME_VARIANTS, Echo, fitting_scheme
@@ -57,6 +57,26 @@ def test_a_curriculum_begins_with_the_shortest_lengths():
     assert longest[5:] == [4] * 5
     alone = training_groups(TASK, SCHEME_VARIANTS["coupled"], dataclasses.replace(config, stacked=True), 3, 30)
     assert max((g.input_ids.shape[1] - 5) // 3 for g in alone) <= 3
+
+
+def test_priming_adds_a_share_of_longer_strings():
+    config = dataclasses.replace(CONFIG, priming=0.1, priming_length=6, stacked=True)
+
+    def lengths(config: TrainingConfig) -> list[int]:
+        groups = [g for step in range(200) for g in training_groups(TASK, SCHEME_VARIANTS["coupled"], config, 0, step)]
+        return [(g.input_ids.shape[1] - 5) // 3 for g in groups]
+
+    drawn = lengths(config)
+    longer = [n for n in drawn if n > CONFIG.max_length]
+    assert set(longer) == {5, 6}
+    assert 0.06 < len(longer) / len(drawn) < 0.14
+    assert config.longest == 6
+    assert max(lengths(CONFIG)) == CONFIG.longest == 4
+    with pytest.raises(ValueError, match="priming_length must exceed max_length"):
+        dataclasses.replace(CONFIG, priming=0.1, priming_length=4)
+    few = TASKS.build({"name": "copy", "symbols": "distinct", "letters": 5})
+    with pytest.raises(LengthwiseError, match="has no instances of lengths 6 to 7; change"):
+        priming_lengths(few, TrainingConfig(max_length=5, priming=0.1, priming_length=7))
 
 
 def test_a_range_without_instances_is_refused():

@@ -37,6 +37,7 @@ from lengthwise.tasks.sort import Sort
 from lengthwise.tasks.sparse_parity import SparseParity
 from lengthwise.tasks.strings.bigram_copy import UniqueBigramCopy
 from lengthwise.tasks.strings.counting import Counting
+from lengthwise.tasks.strings.successor import Successor
 from lengthwise.tasks.variable_assignment import VariableAssignment
 
 
@@ -72,6 +73,7 @@ GENERATED: dict[str, Task] = {
     "induction": Induction(letters=len(SYMBOLS)),
     "bucket sort": BucketSort(letters=3),
     "counting": Counting(numbers=7),
+    "successor": Successor(letters=4),
     "unique bigrams": UniqueBigramCopy(letters=3),
     "needle": Needle(needles=2, noise=2, keys=3),
     "needle, two hops": Needle(needles=2, hops=2, noise=2, keys=5),

@@ -112,8 +112,9 @@ class RunResult(_StrictPart):
 
     @property
     def max_length(self) -> int:
-        """The longest training length of the configuration."""
-        return int(self.experiment["training"]["max_length"])
+        """The longest length that was trained, priming included."""
+        training = self.experiment["training"]
+        return int(training["priming_length"] if training.get("priming") else training["max_length"])
 
     def to_json(self) -> dict[str, Any]:
         """The fields that were given, as plain JSON values."""

@@ -152,10 +152,12 @@ def score_bins(experiment: RunConfig, model: Transformer, seed: int, report: Rep
 def check_ids(experiment: RunConfig, seed: int) -> None:
     """Raise a `LengthwiseError` now, not hours later, if the ids do not reach to the longest string."""
     from lengthwise.evaluation import accuracy
-    from lengthwise.training.data import training_lengths
+    from lengthwise.training.data import priming_lengths, training_lengths
 
     task = experiment.task
-    batch = task.batch(training_lengths(task, experiment.training)[-1], 1, stream(seed, "check"))
+    training = experiment.training
+    lengths = priming_lengths(task, training) if training.priming else training_lengths(task, training)
+    batch = task.batch(lengths[-1], 1, stream(seed, "check"))
     experiment.scheme.assign(batch.places, task.levels, stream(seed, "check"))
     bins = [task.lengths(low, high) for low, high in experiment.evaluation.bins]
     longest = tuple(lengths[-1] for lengths in bins if lengths)

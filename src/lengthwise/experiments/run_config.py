@@ -24,7 +24,10 @@ RESULT_FORMAT = FORMAT
 
 ADDED_FIELDS = {("task", "sparse-parity"): ("balanced",), ("task", "variable-assignment"): ("separators",)}
 """Fields that components gained after results with them were committed; names by the old rule had no such fields."""
-LATER_FIELDS = {"model": ("loops",), "training": ("regularizer_normed", "progressive", "curriculum")}
+LATER_FIELDS = {
+    "model": ("loops",),
+    "training": ("regularizer_normed", "progressive", "curriculum", "priming", "priming_length"),
+}
 """Fields that came after the old rule of names had ended, so no old name holds them."""
 
 

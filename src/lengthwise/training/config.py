@@ -48,8 +48,20 @@ class TrainingConfig:
     curriculum: ShareBelow1 = 0.0
     """The share of the steps during which the longest length of a step grows from the shortest to ``max_length``."""
 
+    priming: ShareBelow1 = 0.0
+    """The share of groups that have longer strings, up to ``priming_length`` (Jelassi et al. 2023: 0.1 to 1 %)."""
+    priming_length: AtLeast0 = 0
+    """With priming: the longest length; these lengths count as trained, but not as in distribution."""
+
+    @property
+    def longest(self) -> int:
+        """The longest length of any training string."""
+        return self.priming_length if self.priming else self.max_length
+
     def __post_init__(self) -> None:
         if self.min_length > self.max_length:
             raise ValueError(f"min_length must not exceed max_length, got {self.min_length} and {self.max_length}")
+        if self.priming and self.priming_length <= self.max_length:
+            raise ValueError(f"priming_length must exceed max_length ({self.max_length}), got {self.priming_length}")
         if self.batch_size % self.groups:
             raise ValueError(f"batch_size must be a multiple of groups, got {self.batch_size} and {self.groups}")

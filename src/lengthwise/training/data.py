@@ -28,6 +28,17 @@ def training_lengths(task: Task, config: TrainingConfig) -> list[int]:
     return lengths
 
 
+def priming_lengths(task: Task, config: TrainingConfig) -> list[int]:
+    """The longer lengths that priming draws from, uniformly; raises `LengthwiseError` if there is none."""
+    lengths = task.lengths(config.max_length + 1, config.priming_length)
+    if not lengths:
+        raise LengthwiseError(
+            f"task {task.name!r} has no instances of lengths {config.max_length + 1} to {config.priming_length}; "
+            "change training.priming_length"
+        )
+    return lengths
+
+
 def training_groups(task: Task, scheme: PositionScheme, config: TrainingConfig, seed: int, step: int) -> list[Inputs]:
     """The groups of one step: lengths, strings and position ids; each seed draws its own.
 
@@ -73,4 +84,6 @@ def _layouts(task: Task, config: TrainingConfig, step: int, rng: Rng) -> Iterato
         share = min(1.0, (step + 1) / (config.curriculum * config.steps))
         lengths = lengths[: math.ceil(share * len(lengths))]
     for _ in range(config.groups):
-        yield task.layout(lengths[int(rng.integers(len(lengths)))], rng)
+        primed = config.priming and rng.random() < config.priming
+        own = priming_lengths(task, config) if primed else lengths
+        yield task.layout(own[int(rng.integers(len(own)))], rng)

@@ -22,6 +22,7 @@ from lengthwise.tasks.arithmetic.multi_operand import MultiOperandAddition
 from lengthwise.tasks.arithmetic.multiplication import Multiplication
 from lengthwise.tasks.arithmetic.running_sums import RunningSums
 from lengthwise.tasks.arithmetic.subtraction import Subtraction
+from lengthwise.tasks.arithmetic.turing_addition import TuringAddition
 from lengthwise.tasks.chomsky.bucket_sort import BucketSort
 from lengthwise.tasks.chomsky.cycle_navigation import CycleNavigation
 from lengthwise.tasks.chomsky.duplicate import Duplicate
@@ -30,6 +31,7 @@ from lengthwise.tasks.chomsky.missing_duplicate import MissingDuplicate
 from lengthwise.tasks.chomsky.odds_first import OddsFirst
 from lengthwise.tasks.chomsky.square_root import SquareRoot
 from lengthwise.tasks.chomsky.stack_manipulation import StackManipulation
+from lengthwise.tasks.hinting import TaskHinting
 from lengthwise.tasks.recall.lego import Lego
 from lengthwise.tasks.recall.mqar import MultiQueryRecall
 from lengthwise.tasks.recall.needle import Needle
@@ -39,6 +41,7 @@ from lengthwise.tasks.strings.counting import Counting
 from lengthwise.tasks.strings.group_words import GroupWords
 from lengthwise.tasks.strings.histogram import Histogram
 from lengthwise.tasks.strings.minesweeper import Minesweeper
+from lengthwise.tasks.strings.successor import Successor
 
 SMALL = 4
 """Symbols of a program that is written out for fewer symbols than the task has."""
@@ -49,6 +52,7 @@ STATEMENTS: dict[type[Task], str] = {
     LongMultiplication: "Alice's digits are the first factor; Bob multiplies by 1 and writes them all: N digits.",
     MultiOperandAddition: "Alice's digits are the first number; Bob adds zeros and writes them all: N digits.",
     RunningSums: "Alice's digits are the first number; Bob adds zeros and writes them all: N digits.",
+    TuringAddition: "Alice's digits are the first number; Bob writes all but the last into the first tape: N digits.",
     BitwiseOr: "Alice's bits are the first string; Bob's are zeros, and he writes all of hers: N bits are needed.",
     StackManipulation: "Alice's bits are the first stack; Bob adds no action and writes them all: N bits are needed.",
     SquareRoot: "Alice's bits are the upper half; Bob appends zeros, and the root determines them: N bits are needed.",
@@ -58,6 +62,7 @@ STATEMENTS: dict[type[Task], str] = {
 
 OPEN: dict[type[Task], str] = {
     HintedAddition: "the number of hints bounds the length, so that no program for all lengths is asked for",
+    TaskHinting: "a hint adds training data and does not change the question; predict the task itself",
     BracketedArithmetic: "no bound is known to us, and no program",
     SolveEquation: "no bound is known to us, and no program",
     MissingDuplicate: "one bit of Alice's suffices, the parity of her string, so that communication excludes nothing",
@@ -117,6 +122,11 @@ def _bigram_copy(task: UniqueBigramCopy) -> Iterator[Evidence]:
     yield template_evidence("bigram_copy", "the last two symbols", for_symbols(len(symbols)), symbols=symbols)
 
 
+def _successor(task: Successor) -> Iterator[Evidence]:
+    symbols = task.vocab.tokens[4 : 4 + min(task.letters, SMALL)]
+    yield template_evidence("successor", "the larger symbols", for_symbols(len(symbols)), symbols=symbols)
+
+
 def _needle(task: Needle) -> Iterator[Evidence]:
     noise = list(task.vocab.tokens[4 : 4 + min(task.noise, 2)])
     yield _pairs("needle", "one hop after another", task.keys, noise=noise, hops=task.hops)
@@ -144,6 +154,7 @@ SUITES: dict[type[Task], Callable[..., Iterator[Evidence]]] = {
     OddsFirst: _repeats,
     BucketSort: _bucket_sort,
     Counting: _counting,
+    Successor: _successor,
     UniqueBigramCopy: _bigram_copy,
     Needle: _needle,
     MultiQueryRecall: _recall,
