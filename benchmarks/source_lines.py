@@ -19,6 +19,8 @@ from pathlib import Path
 BEFORE = "a772327"
 """The last commit before the redesign: 32,972 lines."""
 ROOT = "src/lengthwise/"
+TEXTS = (".crasp", ".lark", ".toml", ".html", ".css", ".js")
+"""Files of the package that are neither Python nor data: programs that were Python before are among them."""
 
 FEATURES = {
     "import lengthwise as lw, own components": """
@@ -106,7 +108,7 @@ FEATURES = {
         positions/structure.py::Reach evaluation/by_id.py""",
     "couplings of answers of about n/2 symbols": """
         prediction/coupling/task_coupling.py::_check_answer prediction/coupling/task_coupling.py::MORE
-        sparsity/coupling/coupling_rule.py::MoreLengthsError sparsity/coupling/coupling_search.py::_Formula
+        sparsity/coupling/coupling_rule.py::MoreLengthsError sparsity/coupling/coupling_search.py::_SizeFormula
         sparsity/coupling/coupling_search.py::_size sparsity/coupling/coupling_search.py::_used_places
         sparsity/coupling/coupling_search.py::DIVISORS sparsity/coupling/coupling_search.py::ENOUGH_FOR_DIVISORS""",
     "reports of studies, of tasks, of controls and of many tests": """
@@ -123,12 +125,13 @@ FEATURES = {
 }  # fmt: skip
 
 
-def sources(commit: str | None) -> dict[str, str]:
+def sources(commit: str | None, endings: tuple[str, ...] = (".py",)) -> dict[str, str]:
     """The source files of a commit or of the working tree, by path below the package."""
     if commit is None:
-        return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in Path(ROOT).rglob("*.py")}
+        paths = [path for path in Path(ROOT).rglob("*") if path.suffix in endings]
+        return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
     names = _git("ls-tree", "-r", "--name-only", commit, ROOT).split()
-    return {name[len(ROOT) :]: _git("show", f"{commit}:{name}") for name in names if name.endswith(".py")}
+    return {name[len(ROOT) :]: _git("show", f"{commit}:{name}") for name in names if name.endswith(endings)}
 
 
 def _git(*words: str) -> str:
@@ -174,14 +177,19 @@ def main() -> None:
     before: Counter[str] = Counter()
     for path, text in sources(BEFORE).items():
         before[path.partition("/")[0] if "/" in path else "(top)"] += text.count("\n")
-    counted = lines_by_feature(sources(sys.argv[1] if len(sys.argv) > 1 else None))
+    at = sys.argv[1] if len(sys.argv) > 1 else None
+    counted = lines_by_feature(sources(at))
     after, new = counted.pop(""), sum(counted.values(), Counter())
     print(f"{'package':<12}{BEFORE:>10}{'now':>8}{'change':>8}{'features':>10}")
     for package in sorted({*before, *after, *new}):
         change = after[package] - before[package]
         print(f"{package:<12}{before[package]:>10,}{after[package]:>8,}{change:>+8,}{new[package]:>10,}")
     change = after.total() - before.total()
-    print(f"{'all':<12}{before.total():>10,}{after.total():>8,}{change:>+8,}{new.total():>10,}\n")
+    texts = [sum(text.count("\n") for text in sources(commit, TEXTS).values()) for commit in (BEFORE, at)]
+    print(f"{'all':<12}{before.total():>10,}{after.total():>8,}{change:>+8,}{new.total():>10,}")
+    print(
+        f"{'texts':<12}{texts[0]:>10,}{texts[1]:>8,}{texts[1] - texts[0]:>+8,}   (programs, grammar, pages)\n"
+    )
     for feature, lines in counted.items():
         print(f"{lines.total():>7,}  {feature}")
 
