@@ -187,9 +187,7 @@ def main() -> None:
     change = after.total() - before.total()
     texts = [sum(text.count("\n") for text in sources(commit, TEXTS).values()) for commit in (BEFORE, at)]
     print(f"{'all':<12}{before.total():>10,}{after.total():>8,}{change:>+8,}{new.total():>10,}")
-    print(
-        f"{'texts':<12}{texts[0]:>10,}{texts[1]:>8,}{texts[1] - texts[0]:>+8,}   (programs, grammar, pages)\n"
-    )
+    print(f"{'texts':<12}{texts[0]:>10,}{texts[1]:>8,}{texts[1] - texts[0]:>+8,}   (programs, grammar, pages)\n")
     for feature, lines in counted.items():
         print(f"{lines.total():>7,}  {feature}")
 
