@@ -51,8 +51,8 @@ class Successor(Task):
         seq.bos()
         given = seq.givens(x, place=np.arange(2, n + 2))
         seq.given(self.vocab["after"], place=1)
-        asked = seq.given(x[now, rows], place=now + 2)
-        seq.predicted(x[following, rows], following + 2, [following + given[0]], [*given, asked])
+        wanted = seq.given(x[now, rows], place=now + 2)
+        seq.predicted(x[following, rows], following + 2, [following + given[0]], [*given, wanted])
         seq.eos(place=1)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
