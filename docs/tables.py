@@ -395,7 +395,7 @@ def arithmetic() -> dict[str, str]:
         shares = [[each.scores[i].rate() or 0.0 for each in results] for i in range(len(lengths))]
         rows.append(("median", fitted(results) + " fitted", *(f"{median(values):.3f}" for values in shares)))
         found[f"local-{longest}"] = markdown(("seed", "in distribution", *map(str, lengths)), rows)
-    return found | {"looped": looped_parity()}
+    return found | {"looped": looped_parity(), "self-improvement": self_improvement()}
 
 
 def looped_parity() -> str:
@@ -406,6 +406,19 @@ def looped_parity() -> str:
         results = runs("looped-parity", system)
         rows.append((system, fitted(results), inside(results), *(seeds(results, n, digits=2) for n in lengths)))
     return markdown(("system", "fitted", "in distribution", *(f"{n} bits" for n in lengths)), rows)
+
+
+def self_improvement() -> str:
+    """Copied digits in rounds on labels of the models: every model before, midway, at the end, and the control."""
+    rows, lengths = [], (8, 9, 10, 12, 14, 16, 20)
+    for row in read_json(RESULTS / "self-improvement" / "standard" / "study.json")["rows"]:
+        if row["longest"] % 4:
+            continue
+        made = row["labels"] and f"{row['labels']['right']} of {row['labels']['kept']}"
+        what = "control" if row["system"] == "control" else f"labels to {row['longest']} digits"
+        shares = (" ".join(f"{exact[str(n)]:.2f}" for exact in row["exact"]) for n in lengths)
+        rows.append((str(row["seed"]), what, made or "–", *shares))
+    return markdown(("seed", "models", "right labels of that length", *map(str, lengths)), rows)
 
 
 def right_by_digits(name: str) -> dict[int, list[int]]:
