@@ -108,7 +108,7 @@ FEATURES = {
         positions/structure.py::Reach evaluation/by_id.py""",
     "couplings of answers of about n/2 symbols": """
         prediction/coupling/task_coupling.py::_check_answer prediction/coupling/task_coupling.py::MORE
-        sparsity/coupling/coupling_rule.py::MoreLengthsError sparsity/coupling/coupling_search.py::_SizeFormula
+        sparsity/coupling/coupling_search.py::MoreLengthsError sparsity/coupling/coupling_rule.py::_SizeFormula
         sparsity/coupling/coupling_search.py::_size sparsity/coupling/coupling_search.py::_used_places
         sparsity/coupling/coupling_search.py::DIVISORS sparsity/coupling/coupling_search.py::ENOUGH_FOR_DIVISORS""",
     "reports of studies, of tasks, of controls and of many tests": """

@@ -13,8 +13,7 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import Vocab
-from lengthwise.sparsity.coupling.coupling_rule import CouplingRule
-from lengthwise.sparsity.coupling.coupling_search import ColumnRange, PlaceFormula
+from lengthwise.sparsity.coupling.coupling_rule import ColumnRange, CouplingRule, PlaceFormula
 from lengthwise.tasks.base import TASKS, Task
 from lengthwise.tasks.copy import Copy
 

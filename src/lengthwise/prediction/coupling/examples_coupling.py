@@ -10,7 +10,7 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.crasp.synthesis.examples import read_examples
 from lengthwise.prediction.coupling.task_coupling import FOUND_FROM, CouplingFinding, search
-from lengthwise.sparsity.coupling.coupling_rule import check_coupling
+from lengthwise.sparsity.coupling.coupling_check import check_coupling
 from lengthwise.sparsity.coupling.dependence import Dependencies
 from lengthwise.sparsity.coupling.dependence_data import dependencies_from_data
 

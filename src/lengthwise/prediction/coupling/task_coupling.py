@@ -12,15 +12,9 @@ from lengthwise.core.batch import Layout
 from lengthwise.core.config import fields_of
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng, stream
-from lengthwise.sparsity.coupling.coupling_rule import (
-    CouplingCheck,
-    CouplingRule,
-    MoreLengthsError,
-    NoCouplingError,
-    check_coupling,
-    propose_coupling,
-    same_places,
-)
+from lengthwise.sparsity.coupling.coupling_check import CouplingCheck, check_coupling, same_places
+from lengthwise.sparsity.coupling.coupling_rule import CouplingRule
+from lengthwise.sparsity.coupling.coupling_search import MoreLengthsError, NoCouplingError, propose_coupling
 from lengthwise.sparsity.coupling.dependence import Dependencies, Sampler, estimate_dependencies
 from lengthwise.sparsity.coupling.dependence_data import dependencies_from_data
 from lengthwise.tasks import TASKS, Task

@@ -9,7 +9,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.prediction.coupling.task_coupling import FOUND_FROM, SHORTEST, search
 from lengthwise.prediction.verdict import Argument
-from lengthwise.sparsity.coupling.coupling_rule import check_coupling
+from lengthwise.sparsity.coupling.coupling_check import check_coupling
 from lengthwise.sparsity.coupling.dependence import Dependencies, estimate_dependencies
 from lengthwise.tasks import Task
 

@@ -1,21 +1,22 @@
-"""The coupling search: splits sequences into segments and finds place formulas that keep every parent near.
+"""The coupling search: `propose_coupling` finds places that keep the parents of every token near, at every length.
 
-`propose_coupling` in `coupling_rule.py` calls it and checks what it finds at longer lengths.
+It splits the sequences into segments (`find_segments`) and tries place formulas for one segment after the other
+(`search_formulas`). `coupling_check.py` checks what it finds at longer lengths.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any
+from itertools import pairwise, product
 
 import numpy as np
-import pydantic
 from jaxtyping import Int
 from numpy import ndarray
 
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.sparsity.coupling.coupling_rule import ColumnRange, CouplingRule, PlaceFormula
 from lengthwise.sparsity.coupling.dependence import Dependencies
 
 DIVISORS = (2, 3)
@@ -23,73 +24,64 @@ ENOUGH_FOR_DIVISORS = 6
 """Lengths from which a size with a divisor is told from others: two periods of the largest."""
 
 
-class _SizeFormula:
-    """Leaves fields that were added later out of JSON while they have their defaults, so that hashes stay the same."""
-
-    @pydantic.model_serializer(mode="wrap")
-    def _without_defaults(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        added = {"divisor": 1, "offset": 0}
-        return {key: value for key, value in handler(self).items() if key not in added or value != added[key]}
+class NoCouplingError(LengthwiseError):
+    """No rule of the family puts every parent within one place; the message names the reason."""
 
 
-@dataclass(frozen=True)
-class ColumnRange(_SizeFormula):
-    """A segment: ``⌊(base + per_length·n) / divisor⌋`` neighbouring columns of the prompt or the answer.
+class MoreLengthsError(NoCouplingError):
+    """These lengths have no rule; more of them may show sizes that are affine in the length up to rounding."""
 
-    All of them vary, or all are constant.
+
+def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Dependencies]) -> CouplingRule:
+    """The rule that keeps every parent within one place of the predicting token, with the closest parents.
+
+    Needs dependencies at two lengths or more; with three, an accidental fit is unlikely. Raises `NoCouplingError` with
+    the reason if no rule of the family does this.
     """
-
-    base: int
-    per_length: int
-    in_prompt: bool
-    varies: bool
-    divisor: int = 1
-
-    def size(self, length: int) -> int:
-        """Number of tokens at ``length``."""
-        return (self.base + self.per_length * length) // self.divisor
-
-    def describe(self) -> str:
-        """Its location and size as text."""
-        where, what = "prompt" if self.in_prompt else "answer", "symbols" if self.varies else "constant"
-        size = linear(self.base, self.per_length)
-        return f"{where}, {size if self.divisor == 1 else f'floor(({size}) / {self.divisor})'} {what}"
-
-
-@dataclass(frozen=True)
-class PlaceFormula(_SizeFormula):
-    """place(i) = shift + per_length·⌊(n + offset) / divisor⌋ + slope·⌊(i + phase) / run⌋."""
-
-    shift: int
-    per_length: int
-    slope: int
-    run: int = 1
-    phase: int = 0
-    offset: int = 0
-    divisor: int = 1
-
-    def __call__(self, index: Int[ndarray, "*N"], length: int | ndarray) -> Int[ndarray, "*N"]:
-        """Places of tokens by their index in the segment."""
-        units = (length + self.offset) // self.divisor
-        return self.shift + self.per_length * units + self.slope * ((index + self.phase) // self.run)
-
-    def describe(self) -> str:
-        """The formula as text."""
-        step = "i" if self.phase == 0 else f"(i + {self.phase})"
-        step = step if self.run == 1 else f"floor({step} / {self.run})"
-        tail = {0: "", 1: f" + {step}", -1: f" - {step}"}[self.slope]
-        whole = linear(self.shift, self.per_length)
-        if self.per_length and self.divisor > 1:
-            whole = whole.replace("n", f"floor(({linear(self.offset, 1)}) / {self.divisor})")
-        return f"place {whole}{tail}"
+    known = list(dependencies.values()) if isinstance(dependencies, Mapping) else list(dependencies)
+    require(len(known) >= 2, f"a rule needs dependencies at two lengths or more, got {len(known)}; estimate another")
+    known.sort(key=lambda d: d.length)
+    lengths = tuple(d.length for d in known)
+    for d in known:
+        if d.unresolved:
+            raise NoCouplingError(
+                f"at length {d.length} no set of earlier tokens was found that determines answer token "
+                f"{d.unresolved[0] + 1}; give more examples or query the task"
+            )
+    sparsity = [d.sparsity for d in known]
+    grows = NoCouplingError(
+        f"the number of parents grows with length: {_list(sparsity)} at lengths {_list(lengths)}; "
+        "a coupling fixed in advance needs a constant number (a scratchpad may give one; where the content chooses "
+        "what matters, predict the places)"
+    )
+    if len(known) > 2 and all(b > a for a, b in pairwise(sparsity)):
+        raise grows
+    # Where the number of parents grows in steps (a majority of 2m bits has as many as one of 2m - 1 bits), the given
+    # lengths may still have a rule; the growth is the reason only if they have none.
+    in_steps = len(known) > 2 and sparsity[-1] > sparsity[0] and all(b >= a for a, b in pairwise(sparsity))
+    segments = find_segments(known)
+    if segments is None and in_steps:
+        raise grows
+    if segments is None:
+        raise MoreLengthsError(
+            f"the layout is not affine in the length: {_list([d.tokens for d in known])} tokens at lengths "
+            f"{_list(lengths)}; write operands of one length each, padded if need be, and an answer of n, n/2 or n/3 "
+            "symbols"
+        )
+    formulas = search_formulas(segments, known)
+    if formulas is None and in_steps:
+        raise grows
+    if formulas is None:
+        raise MoreLengthsError(
+            f"no rule that is affine in the index keeps every parent within one place "
+            f"({_list(sparsity)} parents at lengths {_list(lengths)}); a scratchpad that writes down what is far away, "
+            "or another order of the answer, may have one"
+        )
+    return CouplingRule(segments, formulas, lengths)
 
 
-def linear(base: int, per_length: int) -> str:
-    """``base + per_length·n`` as text."""
-    if per_length == 0:
-        return str(base)
-    term = {1: "n", -1: "-n"}.get(per_length, f"{per_length}n")
-    return term if base == 0 else f"{term} {'+' if base > 0 else '-'} {abs(base)}"
+def _list(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def find_segments(known: Sequence[Dependencies]) -> tuple[ColumnRange, ...] | None:
@@ -98,7 +90,7 @@ def find_segments(known: Sequence[Dependencies]) -> tuple[ColumnRange, ...] | No
     From six lengths on, a size may also be affine up to rounding down after a division by 2 or 3. Constant columns of
     a fixed number (``<bos>``, ``=`` …) become one segment each.
     """
-    runs = [_runs(d) for d in known]
+    runs = [_column_groups(d) for d in known]
     if len({tuple(kind for kind, _ in run) for run in runs}) != 1:
         return None
     segments = []
@@ -128,7 +120,7 @@ def _size(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, int, int] 
     return None
 
 
-def _runs(d: Dependencies) -> list[tuple[tuple[bool, bool], int]]:
+def _column_groups(d: Dependencies) -> list[tuple[tuple[bool, bool], int]]:
     """((in the prompt, varies), size) of every range of equal columns."""
     result: list[tuple[tuple[bool, bool], int]] = []
     for i, varies in enumerate(d.varies):
