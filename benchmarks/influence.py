@@ -35,7 +35,7 @@ def own(name: str, layers: int, width: int, vocab: int) -> OwnModel:
     """A model as `lengthwise lm train` makes it."""
     torch.manual_seed(0)
     config = ModelConfig(layers=layers, heads=4, width=width, tied=True, init="fan_in")
-    shape = EncodingShape(width, 4, width // 4, ("coupled",), 1024)
+    shape = EncodingShape(width, 4, width // 4, ("position",), 1024)
     return OwnModel(name, Transformer(config, RoPESpec(), vocab, shape, predicts_ids=False), None)
 
 

@@ -31,7 +31,7 @@ class Echo(Task):
 
     @property
     def levels(self) -> tuple[LevelKind, ...]:
-        return ("coupled", "coupled", "fixed")
+        return ("position", "position", "label")
 
     @cached_property
     def vocab(self) -> Vocab:

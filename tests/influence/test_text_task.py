@@ -40,11 +40,11 @@ def test_a_batch_predicts_each_token_from_those_before() -> None:
     batch = task().batch(4, 6, stream(0, "batch"))
     assert batch.input_ids.shape == (6, 5)
     assert batch.scored.tolist() == [False, True, True, True, True]
-    inputs = Inputs.of(batch, Sequential(max_position=4), ("coupled",), stream(0))
+    inputs = Inputs.of(batch, Sequential(max_position=4), ("position",), stream(0))
     assert inputs.at == slice(0, 4)
     assert np.array_equal(inputs.targets.numpy(), batch.input_ids[:, 1:])
     assert inputs.scored == 24
-    ids = PoSE(max_position=9).assign(batch.places, ("coupled",), stream(1))[:, :, 0]
+    ids = PoSE(max_position=9).assign(batch.places, ("position",), stream(1))[:, :, 0]
     assert ids.max() <= 9
     assert (np.diff(ids, axis=1) >= 1).all()
 

@@ -14,7 +14,7 @@ from lengthwise.positions.schemes.coupled import Coupled
 from lengthwise.tasks import TASKS
 from small import SCHEME_VARIANTS
 
-KINDS = ("coupled", "coupled", "fixed")
+KINDS = ("position", "position", "label")
 schemes = pytest.mark.parametrize("scheme", SCHEME_VARIANTS.values(), ids=SCHEME_VARIANTS.keys())
 
 
@@ -81,7 +81,7 @@ def test_ordered_drawings_keep_the_order_of_places(draw: str, seed: int):
 
 def test_permuted_drawing_mixes_the_order():
     places = np.broadcast_to(np.arange(1, 11)[None, :, None], (200, 10, 1)).copy()
-    ids = Coupled(max_position=64, draw="permuted").assign(places, ("coupled",), stream(0))
+    ids = Coupled(max_position=64, draw="permuted").assign(places, ("position",), stream(0))
     falls = (np.diff(ids[..., 0], axis=1) < 0).mean()
     assert 0.4 < falls < 0.6
 
@@ -89,7 +89,7 @@ def test_permuted_drawing_mixes_the_order():
 @schemes
 def test_rows_get_draws_of_their_own(scheme: PositionScheme):
     places = np.broadcast_to(np.arange(1, 9)[None, :, None], (50, 8, 1)).copy()
-    ids = scheme.assign(places, ("coupled",), stream(0))
+    ids = scheme.assign(places, ("position",), stream(0))
     rows = {tuple(row) for row in ids[..., 0].tolist()}
     fixed = (scheme == scheme.for_evaluation() and scheme.name == "sequential") or scheme.name == "own-rule"
     assert len(rows) == 1 if fixed else len(rows) > 8
@@ -100,7 +100,7 @@ def test_too_many_ids_are_refused_with_the_way_out(scheme: PositionScheme):
     places = np.broadcast_to(np.arange(1, 101)[None, :, None], (2, 100, 1)).copy()
     wanted = "100" if scheme.uses_places else "99"
     with pytest.raises(LengthwiseError) as error:
-        scheme.assign(places, ("coupled",), stream(0))
+        scheme.assign(places, ("position",), stream(0))
     assert str(error.value) == f"needs {wanted} position ids, but max_position is 64; raise scheme.max_position"
 
 
@@ -109,7 +109,7 @@ def test_the_whole_range_can_be_used(scheme: PositionScheme):
     """As many places as there are ids still fit, and then every drawing is the same."""
     tokens = 64 if scheme.uses_places else 65
     places = np.broadcast_to(np.arange(1, tokens + 1)[None, :, None], (20, tokens, 1)).copy()
-    ids = np.sort(scheme.assign(places, ("coupled",), stream(0))[..., 0], axis=1)
+    ids = np.sort(scheme.assign(places, ("position",), stream(0))[..., 0], axis=1)
     assert (ids == np.arange(65 - tokens, 65)).all()
 
 
@@ -130,7 +130,7 @@ def test_evaluation_ids_are_a_function_of_batch_and_evaluation_stream(scheme: Po
 @schemes
 def test_evaluation_covers_the_range_or_starts_plainly(scheme: PositionScheme):
     places = np.broadcast_to(np.arange(1, 9)[None, :, None], (50, 8, 1)).copy()
-    ids = scheme.for_evaluation().assign(places, ("coupled",), stream(0))[..., 0]
+    ids = scheme.for_evaluation().assign(places, ("position",), stream(0))[..., 0]
     if scheme.name in ("sequential", "pose", "id-multiplier"):
         assert (ids == np.arange(8)).all()
     elif scheme.name == "randomized-float":
@@ -145,7 +145,7 @@ def test_evaluation_covers_the_range_or_starts_plainly(scheme: PositionScheme):
 @pytest.mark.parametrize("rows", [1, 3])
 def test_one_token_and_no_places(name: str, rows: int):
     scheme = SCHEMES.build(name, max_position=8)
-    ids = scheme.assign(np.zeros((rows, 1, 1), dtype=np.int64), ("coupled",), stream(0))
+    ids = scheme.assign(np.zeros((rows, 1, 1), dtype=np.int64), ("position",), stream(0))
     assert ids.shape == (rows, 1, 1)
     assert not scheme.uses_places or (ids == 0).all()
 

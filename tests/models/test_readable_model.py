@@ -35,7 +35,7 @@ ids, positions = given["ids"], given["positions"]
 for name in ENCODINGS:
     for norm in ("rms", "layer", "peri")[: 3 if name == "rope" else 1]:
         config = ModelConfig(layers=2, heads=2, width=16, mlp_ratio=2, log_length=7, norm=norm, bias=norm == "layer")
-        shape = EncodingShape(16, 2, 8, ("coupled",), 20)
+        shape = EncodingShape(16, 2, 8, ("position",), 20)
         key = f"{name} {norm}"
         state = {k.removeprefix(key + " "): v for k, v in given.items() if k.startswith(key + " ")}
         model = Transformer(config, ENCODINGS.build(name), len(state["table.weight"]), shape, predicts_ids=False).eval()

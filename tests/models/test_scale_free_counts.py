@@ -21,7 +21,7 @@ def counter(norm: str) -> Transformer:
     torch.manual_seed(0)
     config = ModelConfig(layers=1, heads=1, width=WIDTH, norm=norm, qk_norm=False)  # type: ignore[arg-type]
     model = Transformer(
-        config, NoPESpec(), 3, EncodingShape(WIDTH, 1, WIDTH, ("coupled",), 500), predicts_ids=False
+        config, NoPESpec(), 3, EncodingShape(WIDTH, 1, WIDTH, ("position",), 500), predicts_ids=False
     ).double()
     model.table.weight.copy_(torch.eye(WIDTH)[:3])
     block = model.blocks[0]

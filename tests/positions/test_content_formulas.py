@@ -64,7 +64,7 @@ def test_shaw_equals_the_formula(shape: EncodingShape, index):
 
     def expected(b: int, h: int, i: int, j: int) -> float:
         total = product(context, b, h, i, j)
-        for level, table in zip(shape.coupled, module.tables, strict=True):
+        for level, table in zip(shape.position_levels, module.tables, strict=True):
             distance = int(context.ids[b, i, level] - context.ids[b, j, level])
             row = table.weight[max(-30, min(30, distance)) + 30]
             total += (context.q[b, h, i].double() @ row.double()).item() / math.sqrt(shape.head_width)
@@ -83,7 +83,7 @@ def test_transformer_xl_equals_the_formula(shape: EncodingShape, index):
         own = slice(h * d, (h + 1) * d)
         u, v = (table.weight[0, own].double() for table in (module.content, module.position))
         total = ((context.q[b, h, i].double() + u) @ context.k[b, h, j].double()).item()
-        for number, level in enumerate(shape.coupled):
+        for number, level in enumerate(shape.position_levels):
             distance = int(context.ids[b, i, level] - context.ids[b, j, level])
             angles = [distance * 10_000 ** (-2 * c / width) for c in range(width // 2)]
             waves = [math.sin(a) for a in angles] + [math.cos(a) for a in angles]

@@ -38,7 +38,7 @@ def uniform(outcomes) -> dict:
 
 def draws(scheme: PositionScheme, tokens: int, rows: int = ROWS) -> np.ndarray:
     places = np.broadcast_to(np.arange(1, tokens + 1)[None, :, None], (rows, tokens, 1))
-    return scheme.assign(np.ascontiguousarray(places), ("coupled",), stream(0, "draws"))[..., 0]
+    return scheme.assign(np.ascontiguousarray(places), ("position",), stream(0, "draws"))[..., 0]
 
 
 def as_tuples(ids: np.ndarray) -> list[tuple[int, ...]]:

@@ -19,8 +19,8 @@ from lengthwise.nn.t5 import log_bucket
 from lengthwise.positions.encodings import ENCODINGS, EncodingShape
 from lengthwise.positions.encodings.rope import RoPESpec
 
-ONE_LEVEL = EncodingShape(width=16, heads=4, head_width=4, kinds=("coupled",), max_position=500)
-THREE_LEVELS = EncodingShape(width=24, heads=3, head_width=8, kinds=("coupled", "fixed", "coupled"), max_position=500)
+ONE_LEVEL = EncodingShape(width=16, heads=4, head_width=4, kinds=("position",), max_position=500)
+THREE_LEVELS = EncodingShape(width=24, heads=3, head_width=8, kinds=("position", "label", "position"), max_position=500)
 
 
 def build(name: str, shape: EncodingShape, **fields: Any) -> Any:
@@ -30,7 +30,7 @@ def build(name: str, shape: EncodingShape, **fields: Any) -> Any:
 
 def some_ids(shape: EncodingShape, rows: int = 2, tokens: int = 7) -> torch.Tensor:
     ids = torch.from_numpy(np.random.default_rng(0).integers(0, 400, size=(rows, tokens, len(shape.kinds))))
-    for level in shape.fixed:
+    for level in shape.label_levels:
         ids[..., level] %= 5
     return ids
 
@@ -74,7 +74,7 @@ def test_alibi_bias_is_minus_slope_times_distance(shape: EncodingShape):
     assert bias.shape == (2, shape.heads, 5, 7)
     slopes = alibi_slopes(shape.heads)
     for b, h, i, j in np.ndindex(*bias.shape):
-        distance = sum(abs(int(queries[b, i, level] - keys[b, j, level])) for level in shape.coupled)
+        distance = sum(abs(int(queries[b, i, level] - keys[b, j, level])) for level in shape.position_levels)
         assert bias[b, h, i, j].item() == pytest.approx(-slopes[h] * distance, rel=1e-5)
 
 
@@ -107,7 +107,7 @@ def test_t5_bias_is_looked_up_with_its_direction(shape: EncodingShape):
     table = module.table.weight
     for b, h, i, j in np.ndindex(*bias.shape):
         total = 0.0
-        for level in shape.coupled:
+        for level in shape.position_levels:
             distance = int(queries[b, i, level] - keys[b, j, level])
             row = t5_bucket(abs(distance), 8, 100) + (8 if distance < 0 else 0)
             total += table[row, h].item()
@@ -128,7 +128,7 @@ def test_fire_equals_the_formula(shape: EncodingShape):
 
     for b, h, i, j in np.ndindex(*bias.shape):
         total = 0.0
-        for level in shape.coupled:
+        for level in shape.position_levels:
             p_i, p_j = int(queries[b, i, level]), int(keys[b, j, level])
             x = psi(abs(p_i - p_j)) / (psi(max(threshold, p_i, p_j)) + 1e-6)
             hidden = [max(0.0, w * x + c) for w, c in zip(inner, inner_bias, strict=True)]
@@ -209,7 +209,7 @@ def test_rope_equals_complex_multiplication(shape: EncodingShape):
     module = build("rope", shape, base=1000.0)
     x = torch.randn(2, shape.heads, 7, shape.head_width, generator=torch.Generator().manual_seed(1))
     ids = some_ids(shape)
-    expected = rope_by_complex_numbers(x.double().numpy(), ids.numpy(), list(shape.coupled), 1000.0)
+    expected = rope_by_complex_numbers(x.double().numpy(), ids.numpy(), list(shape.position_levels), 1000.0)
     assert np.allclose(module.rotate(x, ids).numpy(), expected, atol=2e-4)
 
 
@@ -233,8 +233,8 @@ def test_rotations_keep_lengths():
 @pytest.mark.parametrize(
     "shape",
     [
-        EncodingShape(width=9, heads=3, head_width=3, kinds=("coupled",), max_position=10),
-        EncodingShape(width=4, heads=2, head_width=2, kinds=("coupled", "coupled"), max_position=10),
+        EncodingShape(width=9, heads=3, head_width=3, kinds=("position",), max_position=10),
+        EncodingShape(width=4, heads=2, head_width=2, kinds=("position", "position"), max_position=10),
     ],
 )
 def test_rope_refuses_heads_that_it_cannot_rotate(shape: EncodingShape):
@@ -242,6 +242,11 @@ def test_rope_refuses_heads_that_it_cannot_rotate(shape: EncodingShape):
         LengthwiseError, match=r"rope needs an even head width of at least \d+, got \d+; change the width"
     ):
         RoPESpec().build(shape)
+
+
+def test_an_unknown_kind_of_level_is_refused():
+    with pytest.raises(LengthwiseError, match="a level of places or ids is one of"):
+        EncodingShape(width=8, heads=1, head_width=8, kinds=("fixed",), max_position=9)  # type: ignore[arg-type]
 
 
 # Added to the token embedding
@@ -262,7 +267,7 @@ def test_sinusoidal_equals_the_formula():
 
 
 def test_sinusoidal_fills_an_odd_width():
-    shape = EncodingShape(width=5, heads=1, head_width=5, kinds=("coupled",), max_position=10)
+    shape = EncodingShape(width=5, heads=1, head_width=5, kinds=("position",), max_position=10)
     assert build("sinusoidal", shape).embed(torch.zeros(1, 2, 1, dtype=torch.long)).shape == (1, 2, 5)
 
 

@@ -53,7 +53,7 @@ def expected_frequencies(name: str, factor: float, length: int, base: float, d: 
 
 
 def frequencies(name: str, **fields: Any) -> list[float]:
-    shape = EncodingShape(width=D, heads=1, head_width=D, kinds=("coupled",), max_position=9)
+    shape = EncodingShape(width=D, heads=1, head_width=D, kinds=("position",), max_position=9)
     return build(name, shape, **fields).frequencies.tolist()
 
 
@@ -121,7 +121,7 @@ def rotated_product(
     half, total = shape.head_width // 2, 0.0
     q, k = context.q[b, h, i].tolist(), context.k[b, h, j].tolist()
     for c in range(half):
-        level = shape.coupled[c * len(shape.coupled) // half]
+        level = shape.position_levels[c * len(shape.position_levels) // half]
         query, key = complex(q[c], q[c + half]), complex(k[c], k[c + half])
         total += (query * cmath.exp(1j * angle_of[level](c)) * key.conjugate()).real
     return total / math.sqrt(shape.head_width)
@@ -164,7 +164,7 @@ def test_logits_equal_the_formula(shape: EncodingShape, index, hidden: tuple[int
         return distance * theta
 
     def expected(b: int, h: int, i: int, j: int) -> float:
-        angles = {level: (lambda c, level=level: angle(b, i, j, level, c)) for level in shape.coupled}
+        angles = {level: (lambda c, level=level: angle(b, i, j, level, c)) for level in shape.position_levels}
         return rotated_product(context, b, h, i, j, angles, shape, base)
 
     assert_scores(module, context, expected)

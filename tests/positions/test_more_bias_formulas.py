@@ -28,7 +28,7 @@ def assert_bias(module, shape: EncodingShape, expected) -> None:
     assert bias.shape == (2, shape.heads, 5, 7)
     for b, h, i, j in np.ndindex(*bias.shape):
         total = 0.0
-        for index, level in enumerate(shape.coupled):
+        for index, level in enumerate(shape.position_levels):
             total += expected(h, int(queries[b, i, level] - keys[b, j, level]), index)
         assert bias[b, h, i, j].item() == pytest.approx(total, rel=1e-4, abs=1e-5)
 
@@ -147,7 +147,7 @@ def test_dynamic_bias_without_gradients_works_in_pieces(monkeypatch):
 
 @pytest.mark.parametrize(("share", "rotated"), [(0.25, 2), (0.5, 4), (0.7, 6), (1.0, 8)])
 def test_partial_rope_rotates_the_first_coordinates_alone(share: float, rotated: int):
-    shape = EncodingShape(width=16, heads=2, head_width=8, kinds=("coupled",), max_position=500)
+    shape = EncodingShape(width=16, heads=2, head_width=8, kinds=("position",), max_position=500)
     module = build("rope-partial", shape, share=share, base=100.0)
     x = torch.randn(2, 2, 7, 8, generator=torch.Generator().manual_seed(1))
     ids = some_ids(shape)

@@ -103,7 +103,7 @@ def test_published_ids_of_running_sums():
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_a_share_of_the_sequences_has_a_jump(share: float):
     places = np.broadcast_to(np.arange(1, 31)[None, :, None], (4000, 30, 1))
-    ids = RareJump(max_position=200, jump=share).assign(places, ("coupled",), stream(0))[..., 0]
+    ids = RareJump(max_position=200, jump=share).assign(places, ("position",), stream(0))[..., 0]
     jumps = (np.diff(ids, axis=1) > 1).sum(axis=1)
     assert jumps.max() <= 1
     # A jump may fall behind the last id or have no size, which `pose` allows, too.

@@ -19,7 +19,7 @@ shapes = pytest.mark.parametrize("shape", [ONE_LEVEL, THREE_LEVELS], ids=["one",
 def test_xpos_equals_complex_multiplication_times_powers(shape: EncodingShape):
     module = build("xpos", shape, base=1000.0, scale=200.0)
     x = torch.randn(2, shape.heads, 7, shape.head_width, generator=torch.Generator().manual_seed(1))
-    ids, half, levels = some_ids(shape), shape.head_width // 2, shape.coupled
+    ids, half, levels = some_ids(shape), shape.head_width // 2, shape.position_levels
     rotated = rope_by_complex_numbers(x.double().numpy(), ids.numpy(), list(levels), 1000.0)
     for found, sign in ((module.rotate(x, ids), 1), (module.rotate_keys(x, ids), -1)):
         for b, h, t, c in np.ndindex(*x.shape):

@@ -28,7 +28,7 @@ from lengthwise.tasks.language import Language
 from lengthwise.tasks.look_back import LookBack
 from lengthwise.tasks.majority import Majority
 from lengthwise.tasks.parity import Parity
-from lengthwise.tasks.planted import PlantedCorrelation
+from lengthwise.tasks.planted import PlantedTask
 from lengthwise.tasks.recall.mqar import MultiQueryRecall
 from lengthwise.tasks.recall.needle import Needle
 from lengthwise.tasks.retrieval import Retrieval
@@ -130,7 +130,7 @@ def test_all_chains_of_two_names() -> None:
 
 @pytest.mark.parametrize(
     "task",
-    [SparseParity(), SparseParity(k_max=3, k_test=(7,)), PlantedCorrelation(k=3)],
+    [SparseParity(), SparseParity(k_max=3, k_test=(7,)), PlantedTask(k=3)],
     ids=["sparse-parity", "more marks in tests", "planted"],
 )
 def test_marked_ones_are_counted(task: Task) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.planted import PlantedCorrelation
+from lengthwise.tasks.planted import PlantedTask
 
 
 def marked(task: Task, length: int, size: int = 300) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -104,4 +104,4 @@ def test_what_does_not_fit_is_refused_when_the_task_is_built(fields, message):
 )
 def test_prompts_that_are_no_instances(prompt):
     with pytest.raises(ValueError, match=r".+"):
-        PlantedCorrelation(k=2, span=3).answer(prompt.split())
+        PlantedTask(k=2, span=3).answer(prompt.split())

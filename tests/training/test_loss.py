@@ -11,7 +11,7 @@ from lengthwise.models.inputs import Inputs
 from lengthwise.models.position_head import Classification
 from lengthwise.models.transformer import TransformerOutput
 from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
-from lengthwise.training.loss import FIRST_SYMBOL, next_token_loss
+from lengthwise.training.loss import FIRST_SCORED_ID, next_token_loss
 from oracle import rough_model, slow_logits, some_inputs
 from small import Echo
 
@@ -43,7 +43,7 @@ def test_sets_of_next_symbols_are_judged_symbol_by_symbol():
     logits = torch.tensor([[[50.0, 50.0, 50.0, 0.0, math.log(3)]]])
     allowed = torch.tensor([[[False, False, False, True, False]]])
     loss = next_token_loss(TransformerOutput(logits), inputs([[3]], [[[0]]], allowed))
-    assert FIRST_SYMBOL == 3
+    assert FIRST_SCORED_ID == 3
     assert loss.token.item() == pytest.approx(-math.log(0.5 * 0.25), abs=1e-5)
 
 

@@ -48,10 +48,10 @@ def _strip(console: Console, shown: Example) -> None:
         ("position", [str(token.position) for token in tokens], False),
         ("token", [token.text for token in tokens], True),
     ]
-    several = shown.task.levels.count("coupled") > 1
+    several = shown.task.levels.count("position") > 1
     for level, kind in enumerate(shown.task.levels):
         places = [str(token.places[level] or "·") for token in tokens]
-        if kind == "fixed":
+        if kind == "label":
             # Its id is its place: one row says both.
             rows.append(("slot", places, False))
             continue

@@ -35,7 +35,7 @@ def one_line_warnings() -> None:
 OTHER_NAMES = {
     "rotary": "rope", "roformer": "rope", "absolute": "learned", "gpt2": "learned", "none": "nope",
     "no-positions": "nope", "sine": "sinusoidal", "sinusoid": "sinusoidal", "relative": "t5", "bucketed": "t5",
-    "position-coupling": "coupled", "coupling": "coupled", "abacus": "coupled", "ppc": "predictive-coupling",
+    "position-coupling": "coupled", "coupling": "coupled", "ppc": "predictive-coupling",
     "absolute-shift": "random-start", "random-offset": "random-start", "sum": "addition", "plus": "addition",
     "sorting": "sort", "reversal": "reverse", "reversing": "reverse", "copying": "copy", "xor": "parity",
 }  # fmt: skip

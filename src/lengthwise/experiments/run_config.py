@@ -37,7 +37,7 @@ def _component(registry: Registry[Any]) -> tuple[BeforeValidator, PlainSerialize
 
 @config
 class RunConfig:
-    """What is trained and measured; the seeds are not part of it."""
+    """What one run trains and measures; the seed is not part of it. In result files it is ``experiment``."""
 
     task: Annotated[Task, *_component(TASKS)]
     scheme: Annotated[PositionScheme, *_component(SCHEMES)]

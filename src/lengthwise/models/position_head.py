@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lengthwise.core.levels import FIXED_LEVEL_IDS
+from lengthwise.core.levels import LABEL_IDS
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.masks import visible_keys_seen
@@ -95,7 +95,7 @@ class PointerLevel(nn.Module):
 
 
 class PositionHead(nn.Module):
-    """One head per level; ``fixed`` levels have few ids and are always classified."""
+    """One head per level; ``label`` levels have few ids and are always classified."""
 
     def __init__(self, config: ModelConfig, shape: EncodingShape) -> None:
         super().__init__()
@@ -103,10 +103,10 @@ class PositionHead(nn.Module):
         self.log_length = config.log_length
         levels: list[nn.Module] = []
         for kind in shape.kinds:
-            if kind == "coupled" and self.pointing:
+            if kind == "position" and self.pointing:
                 levels.append(PointerLevel(config.width))
             else:
-                size = shape.max_position + 1 if kind == "coupled" else FIXED_LEVEL_IDS
+                size = shape.max_position + 1 if kind == "position" else LABEL_IDS
                 levels.append(nn.Linear(config.width, size, bias=False))
         self.levels = nn.ModuleList(levels)
 

@@ -2,7 +2,7 @@
 
 Ids are whole-number tensors of shape ``[B, T]``, or ``[B, T, L]`` where a token has an id on each of L levels. B is
 the batch, T the number of tokens (Q that of the queries), D the width of the model, H the number of heads and d the
-width of a head. Calling a module does the one thing that it is for; beside that, every module has the same three hooks
+width of a head. Calling a module does the one thing that it is for; beside that, every module has the same hooks
 (`PositionEncoding.embed`, `rotate` and `bias`), so that one model can be written for all of them.
 """
 

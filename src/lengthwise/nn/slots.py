@@ -1,4 +1,7 @@
-"""`Slots`: learned vectors for levels of the ids that hold a few labels (such as child and parent) and no positions."""
+"""`Slots`: learned vectors for levels of the ids that hold a few labels and no positions.
+
+In variable assignment a label says whether a token is the first or the second name of its line.
+"""
 
 from __future__ import annotations
 

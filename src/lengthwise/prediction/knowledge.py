@@ -36,7 +36,7 @@ from lengthwise.tasks.look_back import FILLER, LookBack
 from lengthwise.tasks.majority import Majority
 from lengthwise.tasks.parity import Parity
 from lengthwise.tasks.parity_scratchpad import ParityScratchpad
-from lengthwise.tasks.planted import PlantedCorrelation
+from lengthwise.tasks.planted import PlantedTask
 from lengthwise.tasks.retrieval import MARKER, Retrieval
 from lengthwise.tasks.reverse import Reverse
 from lengthwise.tasks.sort import Sort
@@ -106,7 +106,7 @@ def _sparse_parity(task: SparseParity) -> Iterator[Evidence]:
     yield template_evidence("marked_ones", f"counting up to {most} marked ones", counts=counts, query=BITS_QUERY)
 
 
-def _planted(task: PlantedCorrelation) -> Iterator[Evidence]:
+def _planted(task: PlantedTask) -> Iterator[Evidence]:
     # A symmetric g* of k bits is a function of the number of marked ones; a lookup may depend on their order.
     if task.values != 2 or isinstance(task.label, Lookup):
         return
@@ -164,7 +164,7 @@ _KNOWN: dict[type[Task], Callable[..., Iterable[Evidence]]] = {
     BinMajorityInterleave: _interleaved,
     Sort: lambda _: [library_evidence("sort", for_symbols(7))],
     SparseParity: _sparse_parity,
-    PlantedCorrelation: _planted,
+    PlantedTask: _planted,
     LookBack: _look_back,
     Retrieval: _retrieval,
     Induction: _induction,

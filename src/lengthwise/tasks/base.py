@@ -35,8 +35,8 @@ class Task(ABC):
 
     @property
     def levels(self) -> tuple[LevelKind, ...]:
-        """The kinds of the place levels; the first one is ``coupled``."""
-        return ("coupled",)
+        """The kinds of the place levels; the first one is ``position``."""
+        return ("position",)
 
     @cached_property
     def vocab(self) -> Vocab:

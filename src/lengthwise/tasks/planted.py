@@ -26,7 +26,7 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 @TASKS.register("planted")
-class PlantedCorrelation(Task):
+class PlantedTask(Task):
     """``<bos> 1 0* 1 1* 0 ? 1``: g* of the k marked tokens, in their order, read at the query; no end token.
 
     Length = number of tokens before the query. Noise is uniform over ``values`` symbols 0, 1, …; marked tokens are

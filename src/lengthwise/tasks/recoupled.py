@@ -47,7 +47,7 @@ class Recoupled(Task):
     rule: CouplingRule = COPY_RULE
 
     def __post_init__(self) -> None:
-        if self.task.levels != ("coupled",):
+        if self.task.levels != ("position",):
             raise ValueError(f"task {self.task.name!r} has {len(self.task.levels)} levels of places; one can be placed")
         if len(self.rule.formulas) != len(self.rule.segments):
             raise ValueError("a rule needs one formula (or null) per segment")

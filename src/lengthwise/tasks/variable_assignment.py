@@ -74,7 +74,7 @@ class VariableAssignment(Task):
     @property
     def levels(self) -> tuple[LevelKind, ...]:
         """The line, and the slot within it."""
-        return ("coupled", "fixed") if self.slots else ("coupled",)
+        return ("position", "label") if self.slots else ("position",)
 
     def max_length(self) -> int:
         """Every line defines a name of its own."""

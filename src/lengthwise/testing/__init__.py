@@ -57,7 +57,7 @@ def checks(kind: str, component: Any) -> Iterator[Checked]:
 def check_task(task: Any) -> None:
     """Hold a task (an object, a name or ``FILE:Class``) to all laws; raises `LawError` with what is broken and where.
 
-    The laws: docs/tasks.md.
+    The laws are the functions of `lengthwise.testing.task_laws`.
     """
     from lengthwise.tasks import TASKS
 

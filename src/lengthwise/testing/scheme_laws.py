@@ -25,7 +25,7 @@ def same_stream_same_ids(scheme: PositionScheme) -> None:
     """Equal random streams give equal ids, and `assign` leaves the places alone."""
     places = _places()
     before = places.copy()
-    one, two = (scheme.assign(places, ("coupled",), stream(3, "ids")) for _ in range(2))
+    one, two = (scheme.assign(places, ("position",), stream(3, "ids")) for _ in range(2))
     need(np.array_equal(one, two), "ids differ between two draws from one stream; draw from rng only")
     need(np.array_equal(places, before), "assign changes the places that it was given")
 
@@ -33,7 +33,7 @@ def same_stream_same_ids(scheme: PositionScheme) -> None:
 def shapes_and_range(scheme: PositionScheme) -> None:
     """Ids are whole numbers within 0..max_position, one per token and level."""
     for rows in (1, ROWS):
-        ids = scheme.assign(_places(rows), ("coupled",), stream(0, "ids"))
+        ids = scheme.assign(_places(rows), ("position",), stream(0, "ids"))
         need(ids.shape == (rows, TOKENS, 1), f"ids have shape {ids.shape}, not {(rows, TOKENS, 1)}")
         need(np.issubdtype(ids.dtype, np.integer), f"ids are of type {ids.dtype}, not whole numbers")
         inside = ids.min() >= 0 and ids.max() <= scheme.max_position
@@ -43,7 +43,7 @@ def shapes_and_range(scheme: PositionScheme) -> None:
 def places_decide_ids(scheme: PositionScheme) -> None:
     """A scheme that uses places gives one id to one place and 0 to none; any other numbers all tokens in order."""
     places = _places()
-    ids = scheme.assign(places, ("coupled",), stream(1, "ids"))
+    ids = scheme.assign(places, ("position",), stream(1, "ids"))
     if not scheme.uses_places:
         need((np.diff(ids[..., 0], axis=1) > 0).all(), "ids of a scheme without places do not rise from token to token")
         return
@@ -60,9 +60,9 @@ def evaluation_is_settled(scheme: PositionScheme) -> None:
     evaluation = scheme.for_evaluation()
     need(evaluation.for_evaluation() == evaluation, "for_evaluation() of the evaluation scheme gives another scheme")
     need(evaluation.max_position == scheme.max_position, "max_position differs between training and evaluation")
-    first = evaluation.assign(_places(), ("coupled",), stream(0, "test"))
-    scheme.assign(_places(), ("coupled",), stream(0, "train"))
-    second = scheme.for_evaluation().assign(_places(), ("coupled",), stream(0, "test"))
+    first = evaluation.assign(_places(), ("position",), stream(0, "test"))
+    scheme.assign(_places(), ("position",), stream(0, "train"))
+    second = scheme.for_evaluation().assign(_places(), ("position",), stream(0, "test"))
     need(np.array_equal(first, second), "ids at test time depend on what was drawn in training")
 
 
@@ -73,7 +73,7 @@ def too_many_tokens_are_refused(scheme: PositionScheme) -> None:
         return
     places = np.arange(1, count + 1)[None, :, None]
     with refused("max_position", what=f"{count} tokens with max_position {scheme.max_position}"):
-        scheme.assign(places, ("coupled",), stream(0))
+        scheme.assign(places, ("position",), stream(0))
 
 
 def json_round_trip(scheme: PositionScheme) -> None:

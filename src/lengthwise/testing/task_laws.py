@@ -177,12 +177,12 @@ def places_start_at_one_without_gaps(task: Task) -> None:
 
 def places_follow_the_rule(task: Task) -> None:
     """The place of a predicted token follows from the prefix as `place_rule` says."""
-    need(task.levels[0] == "coupled", "the first level of places is not 'coupled'")
+    need(task.levels[0] == "position", "the first level of places is not 'position'")
     for batch in batches(task, 50, lengths=6):
         for t in np.flatnonzero(batch.scored):
             now, before = batch.places[:, t], batch.places[:, :t]
             for level, kind in enumerate(task.levels):
-                if kind == "fixed":
+                if kind == "label":
                     continue
                 if task.place_rule == "earlier":
                     follows = (before[:, :, level] == now[:, None, level]).any(axis=1)

@@ -1,7 +1,7 @@
 """The loss on scored positions: next token (or next-symbol set) and, where ids are predicted, next id.
 
-`IdPrediction.loss` in `models/position_head.py` is the part for ids; `training/regularizer.py` adds the regularizer.
-`Inputs.at` in `models/inputs.py` picks the scored positions; the trainer divides by the number of scored tokens.
+`IdPrediction.loss` in `models/position_head.py` is the part for ids. `Inputs.at` in `models/inputs.py` picks the scored
+positions. `Trainer.step` divides by the number of scored tokens and adds the regularizer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lengthwise.models.kernels.model import FlatTransformer
 from lengthwise.models.transformer import TransformerOutput
 from lengthwise.training.config import TrainingConfig
 
-FIRST_SYMBOL = SPECIALS.index(EOS)
+FIRST_SCORED_ID = SPECIALS.index(EOS)
 """Next-symbol sets are scored on the end token and the task's own symbols, not on pad, bos and sep."""
 
 
@@ -43,8 +43,8 @@ def run_losses(output: TransformerOutput, inputs: Inputs, runs: int) -> Loss:
     """`next_token_loss` of each run of a stack, whose rows are ordered by run."""
     logits = output.logits.float()
     if inputs.allowed is not None:
-        wanted = inputs.allowed[..., FIRST_SYMBOL:].to(logits.dtype)
-        token = functional.binary_cross_entropy_with_logits(logits[..., FIRST_SYMBOL:], wanted, reduction="none")
+        wanted = inputs.allowed[..., FIRST_SCORED_ID:].to(logits.dtype)
+        token = functional.binary_cross_entropy_with_logits(logits[..., FIRST_SCORED_ID:], wanted, reduction="none")
     else:
         token = functional.cross_entropy(logits.flatten(0, 1), inputs.targets.flatten(), reduction="none")
     position = torch.zeros(runs, device=token.device)

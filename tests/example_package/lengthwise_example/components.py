@@ -60,6 +60,6 @@ class HalfALiBi(EncodingSpec):
     summary = "a fixed linear penalty on distance, half as steep"
 
     def build(self, shape):
-        module = lw.nn.ALiBi(shape.heads, shape.coupled, slots=self.slots(shape))
+        module = lw.nn.ALiBi(shape.heads, shape.position_levels, slots=self.slots(shape))
         module.slopes *= 0.5
         return module

@@ -19,8 +19,8 @@ from lengthwise.crasp.certificates.checker_graphs import (
     fail,
     maps_of_length,
     product_graph,
+    prove,
     reach,
-    require,
 )
 
 
@@ -51,8 +51,8 @@ def check(certificate: dict[str, Any], language: Automaton) -> None:
         for key in ("windows", "periods"):
             size = certificate[key]
             fits = size == "all" or (type(size) is int and 1 <= size <= MAX_SIZE)
-            require(fits, f"{key} must be a number in 1..{MAX_SIZE} or 'all'")
-        require(certificate["end"] in ("eos", "visible"), "end must be 'eos' or 'visible'")
+            prove(fits, f"{key} must be a number in 1..{MAX_SIZE} or 'all'")
+        prove(certificate["end"] in ("eos", "visible"), "end must be 'eos' or 'visible'")
         _check_scope(certificate)
         if certificate["answer"] == "yes":
             _check_yes(certificate, whole)
@@ -75,9 +75,9 @@ def _check_scope(certificate: dict[str, Any]) -> None:
     fragment, sizes = certificate["fragment"], (certificate["windows"], certificate["periods"])
     for what, may, size in zip(("windows", "periods"), USES[fragment], sizes, strict=True):
         if certificate["answer"] == "yes":
-            require(may or size == 1, f"programs of {fragment!r} have no {what}")
+            prove(may or size == 1, f"programs of {fragment!r} have no {what}")
         else:
-            require(not may or size == "all", f"other {what} of {fragment!r} are left open")
+            prove(not may or size == "all", f"other {what} of {fragment!r} are left open")
 
 
 def _part(part: dict[str, Any], whole: CheckedAutomaton) -> CheckedAutomaton:
@@ -85,13 +85,13 @@ def _part(part: dict[str, Any], whole: CheckedAutomaton) -> CheckedAutomaton:
     machine = CheckedAutomaton(
         part["automaton"]["alphabet"], part["automaton"]["delta"], part["automaton"]["accepting"]
     )
-    require(machine.alphabet == whole.alphabet, "the automaton has another alphabet")
+    prove(machine.alphabet == whole.alphabet, "the automaton has another alphabet")
     letter = part["letter"]
     seen = {(0, 0)}
     queue = [(0, 0)]
     for state, original in queue:
         after = original if letter is None else whole.delta[original][letter]
-        require((state in machine.accepting) == (after in whole.accepting), "the automaton accepts another language")
+        prove((state in machine.accepting) == (after in whole.accepting), "the automaton accepts another language")
         for symbol in whole.alphabet:
             pair = (machine.delta[state][symbol], whole.delta[original][symbol])
             if pair not in seen:
@@ -104,7 +104,7 @@ def _check_yes(certificate: dict[str, Any], whole: CheckedAutomaton) -> None:
     letters = [part["letter"] for part in certificate["parts"]]
     needed = [None] if certificate["end"] == "eos" else list(whole.alphabet)
     covered = len(letters) == len(needed) and set(letters) == set(needed)
-    require(covered, "not every case of the last symbol is covered")
+    prove(covered, "not every case of the last symbol is covered")
     for part in certificate["parts"]:
         machine = _part(part, whole)
         window, period = certificate["windows"], certificate["periods"]
@@ -119,7 +119,7 @@ def _check_yes(certificate: dict[str, Any], whole: CheckedAutomaton) -> None:
             matching = [
                 chain for chain, nodes in zip(part["components"], listed, strict=True) if set(nodes) == component
             ]
-            require(len(matching) > 0, "a component of the product graph has no potentials")
+            prove(len(matching) > 0, "a component of the product graph has no potentials")
             _check_chain(matching[0], successors)
 
 
@@ -131,22 +131,20 @@ def _check_chain(chain: dict[str, Any], successors: dict[Any, dict[str, Any]]) -
     # The certificate numbers classes; its numbers must match the classes found here one to one.
     names = list(chain["classes"])
     for round_ in chain["rounds"]:
-        require(len(set(zip(names, classes, strict=True))) == len(set(names)) == len(set(classes)), "classes differ")
+        prove(len(set(zip(names, classes, strict=True))) == len(set(names)) == len(set(classes)), "classes differ")
         values = round_["values"]
-        require(
-            all(type(value) is int for value in values) and len(values) == len(nodes), "potentials must be integers"
-        )
+        prove(all(type(value) is int for value in values) and len(values) == len(nodes), "potentials must be integers")
         steps = {(name, symbol): step for name, symbol, step in round_["steps"]}
-        require(all(type(step) is int for step in steps.values()), "steps of potentials must be integers")
+        prove(all(type(step) is int for step in steps.values()), "steps of potentials must be integers")
         for index, node in enumerate(nodes):
             for symbol, target in successors[node].items():
                 if target in number:
                     balanced = values[number[target]] == values[index] + steps[names[index], symbol]
-                    require(balanced, f"the potential is not balanced at {node} on {symbol!r}")
+                    prove(balanced, f"the potential is not balanced at {node} on {symbol!r}")
         classes = list(zip(classes, values, strict=True))
         order: dict[Hashable, int] = {}
         names = [order.setdefault(key, len(order)) for key in zip(names, values, strict=True)]
-    require(len(set(classes)) == len(nodes), "the potentials leave two nodes together")
+    prove(len(set(classes)) == len(nodes), "the potentials leave two nodes together")
 
 
 def _check_no(certificate: dict[str, Any], whole: CheckedAutomaton) -> None:
@@ -157,23 +155,23 @@ def _check_no(certificate: dict[str, Any], whole: CheckedAutomaton) -> None:
     if windows == "all" or periods == "all":
         step = _local_system(machine, certificate, nodes, letters)
     else:
-        require(certificate["loop"] is None, "a product graph has no loop word")
+        prove(certificate["loop"] is None, "a product graph has no loop word")
         step = _product_step(machine, nodes, letters, windows, periods)
     if certificate["end"] == "visible":
         # All windows end in the same loop word, the last symbol included.
-        require(certificate["letter"] is not None or windows == "all", "the last symbol could separate the pair")
+        prove(certificate["letter"] is not None or windows == "all", "the last symbol could separate the pair")
     _check_merging(certificate, nodes, len(letters), step)
     # The pair must be reachable, merged, and distinguished by the language.
     first, second = certificate["pair"]
-    require(certificate["classes"][first] == certificate["classes"][second], "the pair is not merged")
+    prove(certificate["classes"][first] == certificate["classes"][second], "the pair is not merged")
     for node, word in zip((nodes[first], nodes[second]), certificate["access"], strict=True):
-        require(machine.run(word) == node[0], "an access word leads elsewhere")
+        prove(machine.run(word) == node[0], "an access word leads elsewhere")
         if windows != "all" and periods != "all":
             recent = tuple(word)[len(word) - (windows - 1) :] if windows > 1 else ()
             fits = len(word) >= windows - 1 and recent == node[1] and len(word) % periods == node[2]
-            require(fits, "an access word has another window or phase")
+            prove(fits, "an access word has another window or phase")
     ends = [machine.run(certificate["suffix"], node[0]) in machine.accepting for node in (nodes[first], nodes[second])]
-    require(ends[0] != ends[1], "the suffix does not distinguish the pair")
+    prove(ends[0] != ends[1], "the suffix does not distinguish the pair")
 
 
 Step = Callable[[int, int], tuple[Hashable, int | None]]
@@ -182,11 +180,11 @@ Step = Callable[[int, int], tuple[Hashable, int | None]]
 def _product_step(machine: CheckedAutomaton, nodes: list[Any], letters: list[Any], window: int, period: int) -> Step:
     """Edges of the product graph: label (window and phase, symbol) and the target's index if it is listed."""
     number = {node: index for index, node in enumerate(nodes)}
-    require(all(len(letter) == 1 for letter in letters), "letters of a product graph are single symbols")
+    prove(all(len(letter) == 1 for letter in letters), "letters of a product graph are single symbols")
 
     def step(node: int, letter: int) -> tuple[Hashable, int | None]:
         state, seen, phase = nodes[node]
-        require(len(seen) == window - 1, "a window has another length")
+        prove(len(seen) == window - 1, "a window has another length")
         (symbol,) = letters[letter]
         target = (machine.delta[state][symbol], (*seen, symbol)[1:] if window > 1 else (), (phase + 1) % period)
         return (seen, phase, symbol), number.get(target)
@@ -198,19 +196,19 @@ def _local_system(machine: CheckedAutomaton, certificate: dict[str, Any], nodes:
     """Edges of the local system, after checking that its words cover every window and/or period."""
     windows, periods, loop = certificate["windows"], certificate["periods"], certificate["loop"]
     number = {node[0]: index for index, node in enumerate(nodes)}
-    require(all(letters), "a letter of the local system is the empty word")
+    prove(all(letters), "a letter of the local system is the empty word")
     if windows == "all":
-        require(bool(loop), "all windows need a non-empty loop word")
-        require(all(machine.run(loop, state) == state for state in number), "the loop word moves a state")
+        prove(bool(loop), "all windows need a non-empty loop word")
+        prove(all(machine.run(loop, state) == state for state in number), "the loop word moves a state")
     else:
-        require(windows == 1 and loop is None, "one window with all periods is shown for window 1 only")
+        prove(windows == 1 and loop is None, "one window with all periods is shown for window 1 only")
     if periods == "all":
         stable = certificate["stable"]
-        require(type(stable) is int and 1 <= stable <= MAX_STABLE, "all periods need the stable index")
-        require(maps_of_length(machine, stable) == maps_of_length(machine, 2 * stable), "S_s differs from S_2s")
+        prove(type(stable) is int and 1 <= stable <= MAX_STABLE, "all periods need the stable index")
+        prove(maps_of_length(machine, stable) == maps_of_length(machine, 2 * stable), "S_s differs from S_2s")
     else:
         stable = periods
-    require(all(len(letter) % stable == 0 for letter in letters), f"a letter's length is not a multiple of {stable}")
+    prove(all(len(letter) % stable == 0 for letter in letters), f"a letter's length is not a multiple of {stable}")
     tail = tuple(loop or ())
 
     def step(node: int, letter: int) -> tuple[Hashable, int | None]:
@@ -222,29 +220,29 @@ def _local_system(machine: CheckedAutomaton, certificate: dict[str, Any], nodes:
 def _check_merging(certificate: dict[str, Any], nodes: list[Any], letters: int, step: Step) -> None:
     """The nodes are strongly connected, and every pair in a class has a combination of equations that merges it."""
     classes = certificate["classes"]
-    require(len(classes) == len(nodes) == len(set(nodes)), "nodes and classes do not fit")
+    prove(len(classes) == len(nodes) == len(set(nodes)), "nodes and classes do not fit")
     targets = [
         {far for letter in range(letters) if (far := step(node, letter)[1]) is not None} for node in range(len(nodes))
     ]
     for start in range(len(nodes)):
-        require(len(reach(targets, start)) == len(nodes), "the nodes are not strongly connected")
+        prove(len(reach(targets, start)) == len(nodes), "the nodes are not strongly connected")
     joined = {index: {index} for index in range(len(nodes))}
     for combination in certificate["combinations"]:
         first, second = combination["pair"]
         total: dict[int, Fraction] = {}
         for (source, letter), (other, other_letter), (numerator, denominator) in combination["terms"]:
             (label, target), (other_label, other_target) = step(source, letter), step(other, other_letter)
-            require(label == other_label, "an equation compares different labels")
-            require(classes[source] == classes[other], "an equation compares sources of different classes")
+            prove(label == other_label, "an equation compares different labels")
+            prove(classes[source] == classes[other], "an equation compares sources of different classes")
             if target is None or other_target is None:
                 raise CertificateError("the certificate proves nothing: an equation uses an edge that leaves the nodes")
             for node, sign in ((target, 1), (source, -1), (other_target, -1), (other, 1)):
                 total[node] = total.get(node, Fraction(0)) + sign * Fraction(numerator, denominator)
         expected = {first: Fraction(1), second: Fraction(-1)} if first != second else {}
-        require({node: value for node, value in total.items() if value} == expected, "a combination does not add up")
+        prove({node: value for node, value in total.items() if value} == expected, "a combination does not add up")
         union = joined[first] | joined[second]
         for node in union:
             joined[node] = union
     for first in range(len(nodes)):
         for second in range(first):
-            require(classes[first] != classes[second] or first in joined[second], "a merged pair has no combination")
+            prove(classes[first] != classes[second] or first in joined[second], "a merged pair has no combination")

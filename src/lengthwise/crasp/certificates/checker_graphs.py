@@ -37,7 +37,7 @@ def fail(problem: str) -> None:
     raise CertificateError(f"the certificate proves nothing: {problem}")
 
 
-def require(condition: bool, problem: str) -> None:
+def prove(condition: bool, problem: str) -> None:
     """Raise `CertificateError` unless the condition holds."""
     if not condition:
         fail(problem)
@@ -49,7 +49,7 @@ def maps_of_length(machine: CheckedAutomaton, length: int) -> set[tuple[int, ...
     maps = {tuple(range(len(machine.delta)))}
     for _ in range(length):
         maps = {tuple(map(step.__getitem__, mapping)) for mapping in maps for step in steps}
-        require(len(maps) <= MAX_STABLE, f"more than {MAX_STABLE} maps; the stable set is too large to check")
+        prove(len(maps) <= MAX_STABLE, f"more than {MAX_STABLE} maps; the stable set is too large to check")
     return maps
 
 
@@ -66,7 +66,7 @@ def product_graph(machine: CheckedAutomaton, window: int, period: int) -> dict[A
             following = (target, recent, (phase + 1) % period)
             successors[node][symbol] = following
             if following not in successors:
-                require(len(successors) < largest, f"more than {largest} nodes; the product is too large to check")
+                prove(len(successors) < largest, f"more than {largest} nodes; the product is too large to check")
                 successors[following] = {}
                 queue.append(following)
     return successors

@@ -1,8 +1,15 @@
 """The stable local test proves that no program exists for any window k and period m; two variants fix k or m.
 
-The tests are sound but not complete; docs/verdicts.md has the proofs. A word that loops on some states fills every
-window without changing them. On those states the words e·t·e are the letters of a small labelled graph; states that
-its balanced potentials leave merged stay merged in every product graph.
+A program with window k and period m is excluded where two states that need different answers look alike to it: equal
+counts, equal last k symbols, equal position mod m. `decision.py` asks these tests before it searches for k and m. They
+are sound but not complete; docs/verdicts.md has the proofs.
+
+* *Merged*: on a strongly connected labelled graph, counts of labels tell two states apart exactly if some balanced
+  potential does: numbers V with V(target) = V(source) + E(label) on every edge (`potential.py`). Others are merged.
+* *Windows*: a word that loops on some states (an idempotent e of the semigroup) fills every window without changing
+  them. On the states of its image the words e·t·e are the letters of a small graph; what is merged there stays merged.
+* *Periods*: S_n is the set of maps that words of length n induce. For the *stable index* s, S_s = S_2s = S_3s …, so
+  that words t of S_s can be had at lengths ≡ 0 mod every m.
 
 ====================  ===========  =========================  =============================
 function              refutes      words t                    states

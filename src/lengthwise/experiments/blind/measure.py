@@ -34,7 +34,7 @@ def measure(model: Transformer, scheme: PositionScheme, batches: Iterable[Batch]
     counts = dict.fromkeys(("n", "right", "symbols", "symbols_total", "no_stop"), 0)
     first_wrong: list[int] = []
     by_length: dict[str, list[int]] = {}
-    levels: tuple[LevelKind, ...] = ("coupled",)
+    levels: tuple[LevelKind, ...] = ("position",)
     for batch in batches:
         inputs = Inputs.of(batch, scheme, levels, rng)
         for part in _parts(inputs, max(1, TOKENS // batch.tokens)):

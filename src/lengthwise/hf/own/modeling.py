@@ -27,7 +27,7 @@ from lengthwise.hf.rules.base import IdRule
 from lengthwise.hf.rules.from_scheme import SchemeIds
 from lengthwise.hf.rules.places import CoupledPlaces
 from lengthwise.models.transformer import TransformerOutput
-from lengthwise.training.loss import FIRST_SYMBOL
+from lengthwise.training.loss import FIRST_SCORED_ID
 
 
 @dataclass
@@ -145,8 +145,8 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
         right = functional.pad(labels[:, 1:], (0, 1), value=NOT_SCORED)
         scored, logits = right != NOT_SCORED, output.logits.float()
         if allowed is not None:
-            wanted = allowed[..., FIRST_SYMBOL:].to(logits.dtype)
-            each = functional.binary_cross_entropy_with_logits(logits[..., FIRST_SYMBOL:], wanted, reduction="none")
+            wanted = allowed[..., FIRST_SCORED_ID:].to(logits.dtype)
+            each = functional.binary_cross_entropy_with_logits(logits[..., FIRST_SCORED_ID:], wanted, reduction="none")
             total = (each.mean(-1) * scored).sum()
         else:
             total = functional.cross_entropy(logits.flatten(0, 1), right.flatten(), reduction="sum")

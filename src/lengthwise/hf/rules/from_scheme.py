@@ -64,7 +64,7 @@ class SchemeIds(IdRule):
 
 
 def _assigned(scheme: PositionScheme, rows: int, tokens: int, rng: Rng) -> np.ndarray:
-    return scheme.assign(np.zeros((rows, tokens, 1), dtype=np.int64), ("coupled",), rng)[:, :, 0]
+    return scheme.assign(np.zeros((rows, tokens, 1), dtype=np.int64), ("position",), rng)[:, :, 0]
 
 
 def _is_fixed(scheme: PositionScheme) -> bool:

@@ -87,7 +87,7 @@ def new_transformer(config: LMConfig, vocab_size: int) -> Transformer:
     from lengthwise.positions.encodings import ENCODINGS, EncodingShape
 
     model = config.model()
-    shape = EncodingShape(model.width, model.heads, model.head_width, ("coupled",), config.longest)
+    shape = EncodingShape(model.width, model.heads, model.head_width, ("position",), config.longest)
     return Transformer(model, ENCODINGS.build("rope"), vocab_size, shape, predicts_ids=False)
 
 

@@ -69,7 +69,7 @@ class PlantedSetup:
     def build(self, seed: int) -> Transformer:
         """The model of one seed before its first step."""
         config, text = self.model, self.text
-        shape = EncodingShape(config.width, config.heads, config.head_width, ("coupled",), text.context - 1)
+        shape = EncodingShape(config.width, config.heads, config.head_width, ("position",), text.context - 1)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(stream(seed, "planted", "init").integers(2**62)))
             return Transformer(config, RoPESpec(), text.vocab_size, shape, predicts_ids=False)

@@ -114,7 +114,7 @@ class OwnModel:
         self, name: str, transformer: Transformer, max_length: int | None, *, ids: WindowIds | None = None
     ) -> None:
         require(
-            ids is not None or (transformer.shape.kinds == ("coupled",) and transformer.position_head is None),
+            ids is not None or (transformer.shape.kinds == ("position",) and transformer.position_head is None),
             f"model {name} does not take plain position ids; train it with scheme sequential, randomized or pose",
         )
         self.name, self.max_length, self._number = name, max_length, ids

@@ -1,9 +1,9 @@
 """Compiler pass 4 writes the attention heads (counting heads, local heads, the phase of BOS), embedding and readout.
 
-A counting head attends uniformly. A local head fetches the bits of δ positions ago that a program asks for (`Shift`s,
-made from windows): φ, added to logits by distance, is 4 at δ and 0 elsewhere, and BOS has logit 2. What a bit's form is
-on BOS is subtracted there, so at positions i <= δ its value is "false" instead of an average. Multiplied by ln(i), the
-weight of all other positions is at most 1/5, which the MLP rounds to 0.
+A counting head attends uniformly (`_uniform`). A local head (`_local`) fetches the bits of δ positions ago that a
+program asks for: a window of k is k `Shift`s, one for each distance δ (`normalize.py`), and each distance is one head.
+The bit is a `Form` (Σ weight · node + constant) over coordinates of the residual stream, which `allocation` numbers.
+Behind the head the MLP rounds what it fetched to 0 or 1, and adds the bit of BOS if the program counts BOS (`mlps.py`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def position_vectors(circuit: Circuit, allocation: Allocation) -> Tensor:
 
 def heads_of(layer: int, circuit: Circuit, plan: Schedule, allocation: Allocation) -> list[LimitHead]:
     """The heads of a layer; layers count from 1."""
-    time = 2 * layer - 1
+    time = 2 * layer - 1  # `plan.time` of what attention writes; the MLP of the layer writes at time + 1
     tallies = [
         index for index, node in enumerate(circuit.nodes) if isinstance(node, Tally) and plan.time[index] == time
     ]
@@ -100,6 +100,12 @@ def _uniform(tallies: list[int], circuit: Circuit, allocation: Allocation, *, un
 
 
 def _local(distance: int, shifts: list[int], circuit: Circuit, allocation: Allocation) -> LimitHead:
+    """The head that reads the position ``distance`` back, for all `Shift`s of that distance in a layer.
+
+    φ, added to logits by distance, is 4 at ``distance`` and 0 elsewhere; BOS has logit 2. Times ln(i), all positions
+    but the wanted one together weigh at most 1/5, which the MLP rounds away. A value row is the form of a bit, less
+    what the form is on BOS: at positions i <= ``distance`` the head sees BOS most and the bit is "false".
+    """
     rows = []
     bos = allocation.index[symbol_name(BOS)]
     for index in shifts:
@@ -115,6 +121,7 @@ def _local(distance: int, shifts: list[int], circuit: Circuit, allocation: Alloc
 
 
 def _phase_of_bos(circuit: Circuit, allocation: Allocation) -> LimitHead:
+    """The head that looks at BOS and copies its phase for every modulus."""
     pairs = [
         (allocation.index[phase_name(modulus, residue)], allocation.index[bos_phase_name(modulus, residue)])
         for modulus in _moduli(circuit)
@@ -134,6 +141,7 @@ def _head(
     allocation: Allocation,
     phi: Tensor | None = None,
 ) -> LimitHead:
+    """A head from coordinates: coordinate ``keys[n]`` has a logit, and row n of the values goes to ``targets[n]``."""
     one = _basis([allocation.index[ONE]] * len(keys), allocation)
     return LimitHead(
         name,

@@ -7,7 +7,8 @@ import inspect
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from lengthwise.core.levels import FIXED_LEVEL_IDS
+from lengthwise.core.errors import require
+from lengthwise.core.levels import LABEL_IDS
 from lengthwise.core.registry import Registry
 from lengthwise.positions.encodings.shape import EncodingShape
 
@@ -25,7 +26,7 @@ class EncodingSpec(ABC):
     smooth: ClassVar[bool] = True
     """Whether gradients are continuous; where they jump, rounding can change them."""
     uses_ids: ClassVar[bool] = True
-    """Whether attention depends on the ids of ``coupled`` levels."""
+    """Whether attention depends on the ids of ``position`` levels."""
     translation_invariant: ClassVar[bool] = True
     """Whether attention stays the same when one number is added to all ids."""
 
@@ -44,10 +45,10 @@ class EncodingSpec(ABC):
         """The torch module, for ids ``[B, T, L]`` of the kinds in ``shape``; imports torch."""
 
     def slots(self, shape: EncodingShape) -> Slots:
-        """The learned vectors of the ``fixed`` levels, which every encoding but `NoPESpec` adds."""
+        """The learned vectors of the ``label`` levels, which every encoding but `NoPESpec` adds."""
         from lengthwise import nn
 
-        return nn.Slots(shape.fixed, shape.width, FIXED_LEVEL_IDS)
+        return nn.Slots(shape.label_levels, shape.width, LABEL_IDS)
 
 
 class ModuleSpec(EncodingSpec):
@@ -60,11 +61,12 @@ class ModuleSpec(EncodingSpec):
         """The module with the fields of the same names; what else it needs is in ``shape``."""
         from lengthwise import nn
 
+        require(hasattr(nn, self.module), f"lengthwise.nn has no {self.module}; an encoding of your own needs `build`")
         made = getattr(nn, self.module)
         parameters = inspect.signature(made).parameters
         values = {name: getattr(shape, name) for name, p in parameters.items() if p.default is p.empty}
         if "levels" in parameters:
-            values["levels"] = shape.coupled
+            values["levels"] = shape.position_levels
         values |= {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
         return made(**values, slots=self.slots(shape))
 

@@ -61,7 +61,7 @@ class LayersSpec(EncodingSpec):
         return self.pattern
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
-        """A module for each part; the first of them alone has the vectors of ``fixed`` levels."""
+        """A module for each part; the first of them alone has the vectors of ``label`` levels."""
         from lengthwise import nn
 
         modules: list[PositionEncoding] = []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class NoPESpec(EncodingSpec):
     """No position encoding; only the causal mask distinguishes positions (Haviv et al. 2022).
 
-    Labels on ``fixed`` levels are ignored as well.
+    Labels on ``label`` levels are ignored as well.
     """
 
     summary = "nothing is added; only the causal mask distinguishes positions"

@@ -10,7 +10,7 @@ from lengthwise.positions.encodings.base import ENCODINGS, ModuleSpec
 class RoPESpec(ModuleSpec):
     """Queries and keys are rotated by their ids, in the half layout (Su et al. 2021).
 
-    Several coupled levels share the frequencies in contiguous blocks.
+    Several position levels share the frequencies in contiguous blocks.
     """
 
     module = "Rotary"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
+from lengthwise.core.errors import require
 from lengthwise.core.levels import LevelKind
 
 
@@ -17,12 +19,16 @@ class EncodingShape:
     kinds: tuple[LevelKind, ...]
     max_position: int
 
-    @property
-    def coupled(self) -> tuple[int, ...]:
-        """The levels whose ids are positions."""
-        return tuple(level for level, kind in enumerate(self.kinds) if kind == "coupled")
+    def __post_init__(self) -> None:
+        known = get_args(LevelKind)
+        require(set(self.kinds) <= set(known), f"a level of places or ids is one of {known}, got {self.kinds}")
 
     @property
-    def fixed(self) -> tuple[int, ...]:
+    def position_levels(self) -> tuple[int, ...]:
+        """The levels whose ids are positions."""
+        return tuple(level for level, kind in enumerate(self.kinds) if kind == "position")
+
+    @property
+    def label_levels(self) -> tuple[int, ...]:
         """The levels whose ids are labels (slots): the places themselves."""
-        return tuple(level for level, kind in enumerate(self.kinds) if kind == "fixed")
+        return tuple(level for level, kind in enumerate(self.kinds) if kind == "label")

@@ -34,12 +34,12 @@ class YaRNSpec(EncodingSpec):
             raise ValueError(f"yarn needs 0 < alpha < beta, got {self.alpha} and {self.beta}")
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
-        """A module without parameters, apart from those of ``fixed`` levels."""
+        """A module without parameters, apart from those of ``label`` levels."""
         from lengthwise import nn
 
         return nn.YaRN(
             shape.head_width,
-            shape.coupled,
+            shape.position_levels,
             factor=self.factor,
             length=self.length,
             bounds=(self.alpha, self.beta),

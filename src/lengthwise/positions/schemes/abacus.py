@@ -29,10 +29,10 @@ class AbacusScheme(PositionScheme):
     offset: AtLeast0 = 99
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T K"]:
-        """The ids; every row and coupled level has an offset of its own."""
+        """The ids; every row and position level has an offset of its own."""
         ids = places.copy()
         for level, kind in enumerate(kinds):
-            if kind == "fixed":
+            if kind == "label":
                 continue
             own = places[:, :, level]
             largest = int(own.max(initial=0))

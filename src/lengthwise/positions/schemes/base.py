@@ -49,7 +49,7 @@ class PositionScheme(ABC):
 
     def kinds(self, kinds: tuple[LevelKind, ...]) -> tuple[LevelKind, ...]:
         """The kinds of the levels of the ids, given those of the places."""
-        return kinds if self.uses_places else ("coupled",)
+        return kinds if self.uses_places else ("position",)
 
     def check_rule(self, rule: PlaceRule) -> None:
         """Raises `LengthwiseError` if the ids that the model has to predict do not follow from the prefix."""

@@ -21,11 +21,11 @@ Draw = Literal["sorted", "contiguous", "pose", "permuted"]
 
 @SCHEMES.register("coupled")
 class Coupled(PositionScheme):
-    """Place p gets the id table[p]; the table of a ``coupled`` level is drawn anew for every sequence.
+    """Place p gets the id table[p]; the table of a ``position`` level is drawn anew for every sequence.
 
     ``draw`` says how. ``sorted``: a sorted random subset of ``1..max_position``. ``permuted``: the same in random
     order. ``contiguous``: a block with a random offset. ``pose``: a block with one random jump. Blocks start at 1 at
-    test. On a ``fixed`` level the id is the place. Place 0 ("no place") keeps id 0.
+    test. On a ``label`` level the id is the place. Place 0 ("no place") keeps id 0.
     """
 
     summary = "tokens that belong together share an id, redrawn per sequence"
@@ -37,11 +37,11 @@ class Coupled(PositionScheme):
     """Whether blocks start at 1, as they do at test."""
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T K"]:
-        """The ids; every row and coupled level has a table of its own."""
+        """The ids; every row and position level has a table of its own."""
         ids = places.copy()
         for level, kind in enumerate(kinds):
             count = int(places[:, :, level].max(initial=0))
-            if kind == "fixed" or count == 0:
+            if kind == "label" or count == 0:
                 continue
             self.check_fits(count)
             table = np.zeros((len(places), count + 1), dtype=np.int64)

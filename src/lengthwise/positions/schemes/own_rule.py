@@ -47,7 +47,7 @@ class OwnRule(PositionScheme):
             if ids.min(initial=0) < 0:
                 raise LengthwiseError(f"{where} returns {ids.min()}; ids must be 0 or more")
         for level, kind in enumerate(kinds):
-            if kind == "coupled":
+            if kind == "position":
                 self.check_fits(int(ids[:, :, level].max(initial=0)))
             else:
                 ids[:, :, level] = places[:, :, level]

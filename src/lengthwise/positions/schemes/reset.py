@@ -30,7 +30,7 @@ class Reset(PositionScheme):
     offset: AtLeast0 = 99
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T K"]:
-        """The same counts on every coupled level; a fixed level keeps its places."""
+        """The same counts on every position level; a label level keeps its places."""
         first = places[:, :, 0]
         tokens = np.arange(first.shape[1])
         falls = np.diff(first, axis=1, prepend=0) < 0
@@ -42,7 +42,7 @@ class Reset(PositionScheme):
         offsets = rng.integers(most + 1, size=(len(first), 1)) if self.offset else 0
         ids = places.copy()
         for level, kind in enumerate(kinds):
-            if kind == "coupled":
+            if kind == "position":
                 ids[:, :, level] = np.where((counts > 0) & (places[:, :, level] > 0), counts + offsets, 0)
         return ids
 

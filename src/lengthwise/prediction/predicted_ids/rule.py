@@ -36,7 +36,7 @@ class NextIdRule:
 
     ``this`` and ``next``: the current token's id, and that plus one; ``none``: "no place". ``same id``: the first token
     with the current token's id; ``same token``: all earlier tokens like the current one; ``token``: all tokens
-    ``token``. ``slot`` restricts the last two to one id of the ``fixed`` level, such as "child".
+    ``token``. ``slot`` restricts the last two to one id of the ``label`` level, such as "child".
     """
 
     cost: int
@@ -157,7 +157,7 @@ def _ids(scheme: PredictiveCoupling, task: Task, batch: Batch, rng: Rng) -> Int[
 
 
 def _key(batch: Batch, ids: ndarray, at: int) -> list[tuple[int, ...]]:
-    """What the choice of a rule may depend on: the current token, and its ids on ``fixed`` levels."""
+    """What the choice of a rule may depend on: the current token, and its ids on ``label`` levels."""
     return [(int(t), *map(int, fixed)) for t, fixed in zip(batch.input_ids[:, at], ids[:, at, 1:], strict=True)]
 
 

@@ -34,7 +34,7 @@ class _SizeFormula:
 
 @dataclass(frozen=True)
 class ColumnRange(_SizeFormula):
-    """A segment: ``⌊(base + per_length·n) / divisor⌋`` neighbouring columns of the prompt or the answer.
+    """A segment of a rule: ``⌊(base + per_length·n) / divisor⌋`` neighbouring columns of the prompt or the answer.
 
     All of them vary, or all are constant.
     """

@@ -53,7 +53,7 @@ class LongMultiplication(Task):
     @property
     def levels(self) -> tuple[LevelKind, ...]:
         """Significance in a partial product, number of the partial product, significance in the product."""
-        return ("coupled", "coupled", "coupled")
+        return ("position", "position", "position")
 
     @cached_property
     def vocab(self) -> Vocab:

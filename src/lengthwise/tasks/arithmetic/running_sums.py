@@ -32,7 +32,7 @@ class RunningSums(MultiOperandAddition):
     @property
     def levels(self) -> tuple[LevelKind, ...]:
         """The significance, and the number."""
-        return ("coupled", "coupled")
+        return ("position", "position")
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -32,7 +32,7 @@ class Minesweeper(Task):
     @property
     def levels(self) -> tuple[LevelKind, ...]:
         """Column and row."""
-        return ("coupled", "coupled")
+        return ("position", "position")
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -1,0 +1,31 @@
+"""A position encoding of your own: one file. Try `lengthwise check examples/my_encoding.py:SqrtBias`."""
+
+import lengthwise as lw
+from lengthwise.nn.relative_bias import RelativeBias, distances
+from lengthwise.positions.encodings import EncodingSpec
+
+
+class SqrtPenalty(RelativeBias):
+    """logit(i, j) − slope · √|p_i − p_j|: a torch module, so it may have parameters."""
+
+    def __init__(self, slope, levels, slots):
+        super().__init__(levels, slots)
+        self.slope = slope
+
+    def pair_bias(self, queries, keys, index):
+        # Ids [B, Q] and [B, T] of one level; what comes back is added to the attention logits [B, heads, Q, T].
+        return -self.slope * distances(queries, keys).abs().sqrt()[:, None]
+
+
+@lw.config
+class SqrtBias(EncodingSpec):
+    """The settings: what `--encoding` and result files name, and how the module is built for a model."""
+
+    summary = "a penalty that grows with the square root of the distance"
+
+    slope: float = 1.0
+
+    def build(self, shape):
+        # A token may have several ids. On `position_levels` they are positions; on label levels they are labels, whose
+        # learned vectors are `self.slots(shape)`. `shape` has width, heads, head_width and max_position, too.
+        return SqrtPenalty(self.slope, shape.position_levels, self.slots(shape))
