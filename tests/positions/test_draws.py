@@ -140,5 +140,5 @@ def test_coupled_pose_jumps_once_at_a_uniform_cut():
 def test_levels_are_drawn_apart():
     """Two coupled levels with the same places get independent ids."""
     places = np.ones((ROWS, 1, 2), dtype=np.int64)
-    ids = Coupled(max_position=4).assign(places, ("coupled", "coupled"), stream(0))[:, 0]
+    ids = Coupled(max_position=4).assign(places, ("position", "position"), stream(0))[:, 0]
     assert_distributed(as_tuples(ids), uniform((a, b) for a in range(1, 5) for b in range(1, 5)))

@@ -130,12 +130,12 @@ def _study(
             raise UnknownNameError("encoding of the study", name, known)
     if languages is None:
         return read_study(folder or FOLDER)
-    place = folder or Path("runs") / "blind" / languages.stem
-    if not start and (place / FILE).exists():
-        return read_study(place)
+    results = folder or Path("runs") / "blind" / languages.stem
+    if not start and (results / FILE).exists():
+        return read_study(results)
     tasks = {text: Language(language=text.removeprefix("regex:")) for text in read_languages(languages)}
     others = set(encodings or ()) - set(ENCODINGS)
-    return user_study(place, frozen_study(), tasks, list(VARIANTS if others else ENCODINGS))
+    return user_study(results, frozen_study(), tasks, list(VARIANTS if others else ENCODINGS))
 
 
 def _write_page(study: BlindStudy, values: dict[str, Any]) -> Path:

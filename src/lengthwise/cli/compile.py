@@ -86,8 +86,8 @@ def _draw(compilation: Compilation, facts: dict[str, Any], found: CompilationChe
     kinds: dict[str, list[int]] = {}
     for cost in compilation.operations:
         entry = kinds.setdefault(cost.kind, [0, 0, 0])
-        for place, value in enumerate((1, cost.coordinates, cost.units)):
-            entry[place] += value
+        for column, value in enumerate((1, cost.coordinates, cost.units)):
+            entry[column] += value
     context = "any length" if facts["context"] is None else f"context {facts['context']}"
     print(f"layers      {facts['layers']} ({facts['attention_layers']} with heads)")
     print("heads       " + " | ".join(", ".join(names) or "-" for names in facts["heads"]))
@@ -99,6 +99,6 @@ def _draw(compilation: Compilation, facts: dict[str, Any], found: CompilationChe
     verdict = "no difference" if found.agrees else f"{found.wrong} DIFFERENCES"
     print(f"verified    {found.words} words, {found.values} values at all positions: {verdict}")
     for mismatch in found.mismatches:
-        place = f"position {mismatch.position} of {mismatch.word!r} (offset {mismatch.offset})"
+        where = f"position {mismatch.position} of {mismatch.word!r} (offset {mismatch.offset})"
         says = "true" if mismatch.expected else "false"
-        print(f"  {mismatch.output!r} at {place} is {says} by the interpreter and not by the model")
+        print(f"  {mismatch.output!r} at {where} is {says} by the interpreter and not by the model")

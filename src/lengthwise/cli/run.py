@@ -86,9 +86,9 @@ def run(given: RunSettings) -> None:
     if given.print_config:
         emit_json({"recipe": recipe.name, "systems": [job.to_json() for job in recipe.jobs]})
         return
-    place = given.folder / recipe.name
-    if given.resume and not place.is_dir():
-        raise LengthwiseError(f"nothing to resume: there is no folder {place}; leave out --resume to start")
+    results = given.folder / recipe.name
+    if given.resume and not results.is_dir():
+        raise LengthwiseError(f"nothing to resume: there is no folder {results}; leave out --resume to start")
     use_threads(given.threads)
     if given.device is not None:
         os.environ[DEVICE] = given.device
@@ -99,7 +99,7 @@ def run(given: RunSettings) -> None:
     jobs = number_of_jobs(given.jobs)
 
     cluster = ClusterSettings(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job)
-    runner = cluster.sweeps(place / "slurm")
+    runner = cluster.sweeps(results / "slurm")
     if jobs == 1 and runner is None:
         use_all_cores()
 
@@ -110,14 +110,14 @@ def run(given: RunSettings) -> None:
         require(jobs == 1 and runner is None, "under torchrun give neither --jobs nor --ray or --slurm")
         follow()
         return
-    with SweepProgress(err(), recipe) as progress, leading(), tracker(given.log_to, recipe, place) as log:
+    with SweepProgress(err(), recipe) as progress, leading(), tracker(given.log_to, recipe, results) as log:
 
         def observe(event: Event) -> None:
             progress(event)
             log(event)
 
         done = sweep(recipe, given.folder, jobs=jobs, runner=runner, observe=observe)
-    _show(recipe, done, place, as_json=given.as_json)
+    _show(recipe, done, results, as_json=given.as_json)
 
 
 def _recipe(given: RunSettings) -> Recipe:
@@ -137,7 +137,7 @@ def _recipe(given: RunSettings) -> Recipe:
     return dataclasses.replace(recipe, jobs=jobs)
 
 
-def _show(recipe: Recipe, done: Sweep, place: Path, *, as_json: bool) -> None:
+def _show(recipe: Recipe, done: Sweep, results: Path, *, as_json: bool) -> None:
     from lengthwise.cli.run_view import draw_summary
     from lengthwise.cli.study_view import show_studies
 
@@ -147,6 +147,6 @@ def _show(recipe: Recipe, done: Sweep, place: Path, *, as_json: bool) -> None:
         else:
             draw_summary(out(), done)
     else:
-        show_studies(done.studies(), place.parent, as_json=as_json)
+        show_studies(done.studies(), results.parent, as_json=as_json)
     if not as_json:
-        err().print(f"results in {place}; `lengthwise report {place}` makes a page of them", soft_wrap=True)
+        err().print(f"results in {results}; `lengthwise report {results}` makes a page of them", soft_wrap=True)

@@ -38,12 +38,12 @@ def verify(
 
     use_threads(threads)
     seconds = read_budget(budget)
-    place = folder or Path("runs") / "verify" / digest(target)
+    results = folder or Path("runs") / "verify" / digest(target)
     notes = err()
     done = run(
         target,
         encoding or ["nope", "ape"],
-        place,
+        results,
         budget=seconds,
         jobs=None if jobs is None else number_of_jobs(jobs),
         note=lambda line: notes.print(line),

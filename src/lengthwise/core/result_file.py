@@ -220,7 +220,7 @@ def _seal(values: dict[str, Any]) -> str:
 def result_files(folder: Path, name: str = "result.json") -> list[Path]:
     """The current result files in and under ``folder``, sorted, without `SUPERSEDED` and `CONTROLS` folders."""
     # Unlike `rglob`, this finds links to files that do not exist, which are an error and not skipped.
-    found = sorted(Path(place, name) for place, _, files in os.walk(folder) if name in files)
+    found = sorted(Path(root, name) for root, _, files in os.walk(folder) if name in files)
     return [path for path in found if not {SUPERSEDED, CONTROLS} & set(path.relative_to(folder).parts)]
 
 

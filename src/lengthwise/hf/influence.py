@@ -30,17 +30,17 @@ from lengthwise.influence.text.problems import problem_windows
 from lengthwise.influence.text.windows import Windows
 from lengthwise.tasks import TASKS, Task
 
-PlaceIds = Callable[[Tensor], Tensor]
-"""Whole windows of token ids [N, T] to place ids [N, T, L]."""
+WindowIdsOf = Callable[[Tensor], Tensor]
+"""Whole windows of token ids [N, T] to position ids [N, T, L]."""
 
 
 def language_model(
-    model: Any, *, name: str | None = None, max_length: int | None = None, ids: PlaceIds | None = None
+    model: Any, *, name: str | None = None, max_length: int | None = None, ids: WindowIdsOf | None = None
 ) -> LanguageModel:
     """``model`` for ``lengthwise.influence.measure.measure.measure``: attached, stock, or a `LengthwiseForCausalLM`.
 
     The model is put into float32 and evaluation mode. ``max_length`` is the longest window in tokens, by default what
-    the configuration says. ``ids`` are the place ids of an own model's windows; by default they follow from the tokens,
+    the configuration says. ``ids`` are the position ids of an own model's windows; by default they follow from tokens,
     and where the model predicts ids, the windows must be whole prompts of its task. Raises `LengthwiseError` for a
     model that can't be masked, and later for windows that can't be numbered.
     """
@@ -85,7 +85,7 @@ class _Attached(HuggingFaceModel):
         return self.inner(input_ids=ids, **more)
 
 
-def _own(name: str, model: LengthwiseForCausalLM, max_length: int | None, ids: PlaceIds | None) -> LanguageModel:
+def _own(name: str, model: LengthwiseForCausalLM, max_length: int | None, ids: WindowIdsOf | None) -> LanguageModel:
     scheme = model.experiment.scheme
     if ids is None:
         ids = partial(_prompt_ids, model) if scheme.predicted else model.eval().place_ids
@@ -105,7 +105,7 @@ def _own(name: str, model: LengthwiseForCausalLM, max_length: int | None, ids: P
 
 
 def _prompt_ids(model: LengthwiseForCausalLM, tokens: Int[Tensor, "N T"]) -> Int[Tensor, "N T L"]:
-    """The place ids of whole prompts."""
+    """The position ids of whole prompts."""
     found, ids = model.experiment, []
     words = found.task.vocab.tokens
     for row in tokens.tolist():

@@ -99,11 +99,10 @@ class PositionHead(nn.Module):
 
     def __init__(self, config: ModelConfig, shape: EncodingShape) -> None:
         super().__init__()
-        self.pointing = config.id_head == "pointer"
         self.log_length = config.log_length
         levels: list[nn.Module] = []
         for kind in shape.kinds:
-            if kind == "position" and self.pointing:
+            if kind == "position" and config.id_head == "pointer":
                 levels.append(PointerLevel(config.width))
             else:
                 size = shape.max_position + 1 if kind == "position" else LABEL_IDS

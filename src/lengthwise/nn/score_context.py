@@ -22,7 +22,7 @@ class ScoreContext:
     x: Float[Tensor, "B T D"]
     ids: Int[Tensor, "B T *L"]
     index: Int[Tensor, " Q"]
-    """The queries' places among the tokens."""
+    """The queries' positions among the tokens."""
     visible: Bool[Tensor, "*rows Q T"]
     """The keys that each query may see: its own token, and those before it that are not hidden."""
 

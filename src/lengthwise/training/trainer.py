@@ -175,14 +175,14 @@ class Trainer:
         """For each run in the stack, whether all of its weights are finite."""
         return self.stack.finite()
 
-    def _model(self, place: int) -> Transformer:
+    def _model(self, number: int) -> Transformer:
         """The model of one run in the stack, which sees its weights; a copy where there are several."""
-        return self.stack.unstack(place) if len(self.states) > 1 else self._own
+        return self.stack.unstack(number) if len(self.states) > 1 else self._own
 
     def _probe(self, losses: list[float]) -> None:
         """Measure every run in the stack."""
         last = self.step_count >= self.config.steps
-        for place, (index, loss, finite) in enumerate(zip(self.members, losses, self._finite(), strict=True)):
+        for number, (index, loss, finite) in enumerate(zip(self.members, losses, self._finite(), strict=True)):
             state = self.states[index]
             state.progress.step = self.step_count
             # A NaN would be saved and loaded for ever; say so while the cause is known.
@@ -192,7 +192,7 @@ class Trainer:
                 continue
             record: dict[str, Any] = {"step": self.step_count, "loss": loss}
             if self.probe is not None:
-                model = self._model(place)
+                model = self._model(number)
                 record |= self.probe(model.eval(), self.step_count, state.run.seed)
                 model.train()
             if self.ranks is not None:
@@ -206,20 +206,20 @@ class Trainer:
 
     def _leave(self) -> None:
         """Give the runs that have ended their models, and drop them from the stack unless it would be empty."""
-        for place, index in enumerate(self.members):
+        for number, index in enumerate(self.members):
             state, folder = self.states[index], self._run_folder(index)
             if state.progress.done:
-                state.model = self._model(place).eval()
+                state.model = self._model(number).eval()
                 if folder is not None and folder != self.folder:
-                    alone = {name: t[place : place + 1] if t.ndim else t for name, t in self._tensors().items()}
+                    alone = {name: t[number : number + 1] if t.ndim else t for name, t in self._tensors().items()}
                     checkpoint.write(folder, alone, self._described([index], [index]))
-        kept = [place for place, index in enumerate(self.members) if not self.states[index].ended]
+        kept = [number for number, index in enumerate(self.members) if not self.states[index].ended]
         if len(kept) < len(self.members) and (kept or len(self.states) > 1):
             self._keep(kept)
 
     def _keep(self, kept: list[int]) -> None:
         """Drop all runs of the stack but ``kept``."""
-        self.members = [self.members[place] for place in kept]
+        self.members = [self.members[number] for number in kept]
         self.stack.select(kept)
         self.parts = StackParts(self.stack)
         self.optimizer.select(list(self.stack.parameters()), kept)
@@ -271,9 +271,9 @@ class Trainer:
     def _resume(self) -> None:
         """Go on from the checkpoint, if there is one."""
         folders = {self.folder, *map(self._run_folder, range(len(self.states)))}
-        for place in folders:
-            if place is not None:
-                remove_unfinished(place)
+        for folder in folders:
+            if folder is not None:
+                remove_unfinished(folder)
         names = [name for name, _ in self.stack.model.named_parameters()]
         found = None if self.folder is None else checkpoint.read(self.folder, names)
         if self.folder is None or found is None:

@@ -25,8 +25,8 @@ def run_encodings(
         run_rungs(study, work, encodings, budget=budget, jobs=jobs, note=note)
         return
     ends = time.monotonic() + budget
-    for place, encoding in enumerate(encodings):
-        climb(study, work, encoding, max(0.0, ends - time.monotonic()) / (len(encodings) - place), note)
+    for index, encoding in enumerate(encodings):
+        climb(study, work, encoding, max(0.0, ends - time.monotonic()) / (len(encodings) - index), note)
 
 
 def climb(study: BlindStudy, work: Path, encoding: str, budget: float, note: Note) -> None:

@@ -56,9 +56,9 @@ def run_study(
                     study, [cell_path(study, table, entry.name, encoding, r + 1) for r in range(len(study.ladder))]
                 )
             return
-        for place, (entry, encoding) in enumerate(cells, start=1):
+        for index, (entry, encoding) in enumerate(cells, start=1):
             run_cell(
-                study, table, entry, encoding, work, lambda line, at=place: note(f"[{at}/{len(cells)}] {line}"), on_step
+                study, table, entry, encoding, work, lambda line, at=index: note(f"[{at}/{len(cells)}] {line}"), on_step
             )
 
 

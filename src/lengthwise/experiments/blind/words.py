@@ -28,8 +28,8 @@ def spread(lengths: Sequence[int], count: int = LENGTHS) -> list[int]:
     >>> spread([51, 52, 53, 54, 55], 3)
     [51, 53, 55]
     """
-    places = np.unique(np.linspace(0, len(lengths) - 1, min(count, len(lengths))).round().astype(int))
-    return [lengths[place] for place in places]
+    indices = np.unique(np.linspace(0, len(lengths) - 1, min(count, len(lengths))).round().astype(int))
+    return [lengths[place] for place in indices]
 
 
 def uniform_batches(task: Task, key: str, low: int, high: int, size: int, *, every: bool = False) -> Iterator[Batch]:

@@ -59,7 +59,7 @@ class Coupled(PositionScheme):
         room = self.max_position - count + 1
         if self.draw == "contiguous":
             return block + rng.integers(room, size=(rows, 1))
-        # As in PoSE: one offset before the jump and one after it, drawn uniformly and independently, then sorted.
+        # One jump. Unlike in the scheme `pose`, the part before it has an offset, too; both are uniform, then sorted.
         offsets = np.sort(rng.integers(room, size=(rows, 2)), axis=1)
         cut = rng.integers(1, count + 1, size=(rows, 1))
         return block + np.where(np.arange(count) < cut, offsets[:, :1], offsets[:, 1:])

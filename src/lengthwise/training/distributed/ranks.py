@@ -65,10 +65,10 @@ class Ranks:
         found = [parameter.grad for parameter in parameters if parameter.grad is not None]
         flat = torch.cat([reported.reshape(-1), *[gradient.reshape(-1) for gradient in found]])
         dist.all_reduce(flat)
-        place = 0
+        start = 0
         for tensor in (reported, *found):
-            tensor.copy_(flat[place : place + tensor.numel()].view_as(tensor))
-            place += tensor.numel()
+            tensor.copy_(flat[start : start + tensor.numel()].view_as(tensor))
+            start += tensor.numel()
 
     def send(self, tensors: Iterable[Tensor]) -> None:
         """Give the tensors of all ranks the values of rank 0's."""

@@ -76,7 +76,7 @@ class ShardedTrainer(Trainer):
         self._gather()
         return [not bool(self.shards.total(bad))]
 
-    def _model(self, place: int) -> Transformer:
+    def _model(self, number: int) -> Transformer:
         assert self._whole is not None, "rank 0 alone measures"
         return self._whole
 

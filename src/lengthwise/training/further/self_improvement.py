@@ -177,8 +177,8 @@ def improve(
             if report is not None:
                 report(number, step, steps, loss)
 
-        place = None if folder is None else folder / f"length-{longest}"
-        trainer = Trainer(current, config, list(seeds), folder=place, on_step=tell)
+        subfolder = None if folder is None else folder / f"length-{longest}"
+        trainer = Trainer(current, config, list(seeds), folder=subfolder, on_step=tell)
         models = [state.trained() for state in trainer.run()]
         current = Continued(data, dict(zip(seeds, models, strict=True)))
         yield Round(longest, models, labels)

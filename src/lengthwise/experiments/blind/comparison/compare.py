@@ -60,7 +60,7 @@ def mcnemar(ours: Answers, rival: Answers, measured: Mapping[tuple[str, str], bo
 
 def _counts(answers: Answers, measured: Mapping[tuple[str, str], bool], cells: Sequence[tuple[str, str]]) -> np.ndarray:
     """By language: yes and right, generalizing, no and right, not generalizing; shape [languages, 4]."""
-    names = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in cells))}
+    names = {name: number for number, name in enumerate(dict.fromkeys(name for name, _ in cells))}
     counts = np.zeros((len(names), 4), dtype=np.int64)
     for cell in cells:
         row = counts[names[cell[0]]]
