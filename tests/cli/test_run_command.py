@@ -113,5 +113,6 @@ def test_control_c_keeps_the_checkpoint_and_the_next_run_goes_on(terminal: Termi
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=60)
     assert (child.returncode, out, err.strip()) == (130, "", "interrupted; give the same command again to go on")
-    assert list(tmp_path.rglob("checkpoint.safetensors"))
+    # Between the two steps of writing a checkpoint only the previous one is there, and the next run takes it.
+    assert list(tmp_path.rglob("checkpoint*.safetensors"))
     assert not list(tmp_path.rglob("result.json"))
