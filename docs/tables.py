@@ -16,6 +16,8 @@ from table_parts import RESULTS, markdown
 
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Score, result_files
+from lengthwise.experiments.recipes.addition_methods import addition_methods as method_jobs
+from lengthwise.experiments.recipes.coupled_arithmetic import coupled_arithmetic as coupled_jobs
 from lengthwise.report.result import SeedResult, load
 
 
@@ -395,7 +397,28 @@ def arithmetic() -> dict[str, str]:
         shares = [[each.scores[i].rate() or 0.0 for each in results] for i in range(len(lengths))]
         rows.append(("median", fitted(results) + " fitted", *(f"{median(values):.3f}" for values in shares)))
         found[f"local-{longest}"] = markdown(("seed", "in distribution", *map(str, lengths)), rows)
-    return found | {"looped": looped_parity(), "self-improvement": self_improvement()}
+    own = {"methods": addition_methods(), "coupled": coupled_arithmetic()}
+    return found | own | {"looped": looped_parity(), "self-improvement": self_improvement()}
+
+
+def addition_methods() -> str:
+    """Position methods side by side on addition: every seed by number of digits."""
+    lengths, rows = (10, 15, 20, 25, 28, 30, 32, 35, 40), []
+    for job in method_jobs("standard").jobs:
+        results = runs("addition-methods", job.name)
+        rows.append((job.name, fitted(results), inside(results), *(seeds(results, n, digits=2) for n in lengths)))
+    return markdown(("method", "fitted", "in distribution", *map(str, lengths)), rows)
+
+
+def coupled_arithmetic() -> str:
+    """Arithmetic with published rules of places: every seed at each tested length, exact match."""
+    rows = []
+    for job in coupled_jobs("standard").jobs:
+        results = runs("coupled-arithmetic", job.name)
+        cells = dict.fromkeys((score.length, tuple(score.axes.items())) for each in results for score in each.scores)
+        shown = "; ".join(f"{length}: {seeds(results, length, digits=2, **dict(axes))}" for length, axes in cells)
+        rows.append((job.name, fitted(results), inside(results), shown))
+    return markdown(("system", "fitted", "in distribution", "length: every seed"), rows)
 
 
 def looped_parity() -> str:

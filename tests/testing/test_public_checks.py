@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.nn import ALiBi
 from lengthwise.nn.base import PositionEncoding
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
@@ -97,6 +99,33 @@ def test_a_broken_encoding_is_named() -> None:
     assert "changes logits before it" in found["later_tokens_change_nothing_earlier"]
     assert "cached logits differ" in found["cached_equals_uncached"]
     assert found["logits_are_finite"] == ""
+
+
+class OwnParameter(ALiBi):
+    """Holds a parameter itself, which has no form for several runs."""
+
+    def __init__(self, heads: int, levels: Any) -> None:
+        super().__init__(heads, levels)
+        self.factor = nn.Parameter(torch.ones(()))
+
+    def pair_bias(self, queries: Tensor, keys: Tensor, index: int) -> Tensor:
+        return self.factor * super().pair_bias(queries, keys, index)
+
+
+@config
+class Lonely(EncodingSpec):
+    """The specification of `OwnParameter`."""
+
+    def build(self, shape: Any) -> PositionEncoding:
+        return OwnParameter(shape.heads, shape.position_levels)
+
+
+def test_an_encoding_that_cannot_train_as_a_stack_is_named() -> None:
+    Lonely.name = "lonely"
+    found = {check.law: check.broken for check in checks("encoding", Lonely())}
+    broken = {law: text for law, text in found.items() if text and law != "json_round_trip"}
+    assert list(broken) == ["two_runs_in_a_stack_equal_each_alone"]
+    assert "OwnParameter holds parameters itself, which can't train as a stack" in broken.popitem()[1]
 
 
 def test_an_exception_of_the_component_breaks_the_law() -> None:

@@ -64,10 +64,10 @@ class RunConfig:
         code = {part: found for part in ("task", "scheme", "encoding") if (found := code_of(getattr(self, part)))}
         return {"experiment": changed_fields(self), **({"code": code} if code else {})}
 
-    def equals(self, described: Any) -> bool:
+    def equals(self, values: Any) -> bool:
         """Whether plain JSON values, maybe of an older version with fewer fields, describe this experiment."""
         try:
-            return described == self.to_json() or RunConfig.from_json(described) == self
+            return values == self.to_json() or RunConfig.from_json(values) == self
         except (LengthwiseError, TypeError):
             return False
 

@@ -12,6 +12,7 @@ from lengthwise.models.build import build_model
 from lengthwise.models.cache import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
+from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes.coupled import Coupled
@@ -23,9 +24,9 @@ ROWS, LENGTH, MAX_POSITION = 3, 3, 40
 TOLERANCE = 1e-4
 
 
-def _model(encoding: EncodingSpec) -> Transformer:
+def _model(encoding: EncodingSpec, seed: int = 0) -> Transformer:
     """A small model on coupled ids, with parameters far from their start, so that nothing is hidden by zeros."""
-    model = build_model(TASKS.build("addition"), Coupled(max_position=MAX_POSITION), encoding, SMALL, seed=0)
+    model = build_model(TASKS.build("addition"), Coupled(max_position=MAX_POSITION), encoding, SMALL, seed=seed)
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -85,6 +86,15 @@ def cached_equals_uncached(encoding: EncodingSpec) -> None:
 
 
 @torch.no_grad()
+def two_runs_in_a_stack_equal_each_alone(encoding: EncodingSpec) -> None:
+    """Two models that train together as a stack have the logits that each has alone."""
+    (tokens, ids), models = _inputs(), [_model(encoding, seed) for seed in (0, 1)]
+    together = TransformerStack(models).eval()(tokens.repeat(2, 1), ids.repeat(2, 1, 1)).logits
+    apart = torch.cat([model(tokens, ids).logits for model in models])
+    need(torch.allclose(together, apart, atol=TOLERANCE), "logits of a stack differ from those of its models")
+
+
+@torch.no_grad()
 def translation_invariance_is_as_claimed(encoding: EncodingSpec) -> None:
     """Where `translation_invariant` is true, adding one number to all ids changes nothing."""
     if not encoding.translation_invariant:
@@ -116,6 +126,7 @@ LAWS: dict[str, Callable[[EncodingSpec], None]] = {
         every_parameter_gets_a_gradient,
         later_tokens_change_nothing_earlier,
         cached_equals_uncached,
+        two_runs_in_a_stack_equal_each_alone,
         translation_invariance_is_as_claimed,
         weights_are_a_function_of_the_seed,
         json_round_trip,

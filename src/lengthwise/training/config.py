@@ -37,7 +37,7 @@ class TrainingConfig:
     probe_every: AtLeast1 = 250
     """Steps between measurements in distribution (never at long lengths) and checkpoints."""
     stacked: bool = False
-    """All seeds share one schedule of lengths and layouts, so that they can train as one stack (see `parallel`)."""
+    """All seeds share one schedule of lengths and layouts, so that they can train as one stack (`TransformerStack`)."""
     stop_when_fitted: bool = False
     """Stop at the first probe that meets the fit threshold, instead of after ``steps``."""
     regularizer_normed: bool = False

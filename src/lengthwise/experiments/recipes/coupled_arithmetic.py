@@ -18,13 +18,19 @@ SUMMARY = "coupled ids on sums of many numbers, multiplication and minesweeper"
 SEEDS = (300, 301, 302)
 MIXED = "local-bias+nope+local-bias"
 """The factor of two digits is far from most digits of the product, so one layer in three sees everything."""
+TWO = "local-bias+nope"
+"""Whether a sum is the last one shows at its sign, far from its last digit, so the second layer sees everything."""
 
 
 @RECIPES.register("coupled-arithmetic", SUMMARY)
 def coupled_arithmetic(preset: Preset) -> Recipe:
-    """Quick has one seed. Of these only the running sums were tried before, with seed 100 and 2,000 steps."""
+    """Quick has one seed. Of the first five systems only the running sums were tried before, with seed 100.
+
+    The last two came after the first ones were not fitted. They were chosen by the fit of seed 100 alone.
+    """
     sums = TASKS.build("addition-running-sums")
     by_two = TASKS.build("multiplication", second=2)
+    binary = TASKS.build("multiplication", base=2, second=2)
     product = TASKS.build("multiplication-scratchpad")
     mines = TASKS.build("minesweeper")
     seeds = SEEDS[:1] if preset == "quick" else SEEDS
@@ -34,6 +40,20 @@ def coupled_arithmetic(preset: Preset) -> Recipe:
         _job("N x 2, learned table", by_two, LearnedSpec(), 10, (10, 15, 20, 25), seeds, layers=3),
         _job("product with scratchpad, learned table", product, LearnedSpec(), 4, (4, 5, 6, 8), seeds, layers=2),
         _job("minesweeper, learned table", mines, LearnedSpec(), 7, (7, 8, 9, 10), seeds, layers=2),
+        _job(
+            "running sums, local bias, then NoPE", sums, ENCODINGS.build(TWO), 5, (5, 8, 10, 12), seeds, 2, 4000, True
+        ),
+        _job(
+            "binary N x 2, local bias and NoPE",
+            binary,
+            ENCODINGS.build(MIXED),
+            10,
+            (10, 15, 20, 25),
+            seeds,
+            3,
+            3000,
+            True,
+        ),
     )
     return Recipe("coupled-arithmetic", SUMMARY, jobs)
 
@@ -46,10 +66,12 @@ def _job(
     tests: tuple[int, ...],
     seeds: tuple[int, ...],
     layers: int = 1,
+    steps: int = 6000,
+    block: bool | None = None,
 ) -> Job:
-    """One block of ids under a local bias, and a block with a jump under a table, whose far ids must be met."""
+    """One ``block`` of ids under a local bias, and a block with a jump under a table, whose far ids must be met."""
     local = encoding.local
-    scheme = Coupled(max_position=64, draw="contiguous" if local else "pose")
+    scheme = Coupled(max_position=64, draw="contiguous" if (local if block is None else block) else "pose")
     model = ModelConfig(layers=layers, log_length=None if local else 128)
-    training = TrainingConfig(max_length=longest, steps=6000, lr=1e-3 if layers > 1 else 2e-3, final_lr=0.0)
+    training = TrainingConfig(max_length=longest, steps=steps, lr=1e-3 if layers > 1 else 2e-3, final_lr=0.0)
     return Job(name, RunConfig(task, scheme, encoding, model, training, EvaluationConfig(lengths=tests)), seeds)

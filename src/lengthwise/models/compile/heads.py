@@ -1,7 +1,7 @@
 """Compiler pass 4 writes the attention heads (counting heads, local heads, the phase of BOS), embedding and readout.
 
 A counting head attends uniformly (`_uniform`). A local head (`_local`) fetches the bits of δ positions ago that a
-program asks for: a window of k is k `Shift`s, one for each distance δ (`normalize.py`), and each distance is one head.
+program asks for: a window of k is k − 1 `Shift`s, one for each distance δ (`normalize.py`), and each is one head.
 The bit is a `Form` (Σ weight · node + constant) over coordinates of the residual stream, which `allocation` numbers.
 Behind the head the MLP rounds what it fetched to 0 or 1, and adds the bit of BOS if the program counts BOS (`mlps.py`).
 """

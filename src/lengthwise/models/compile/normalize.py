@@ -35,7 +35,7 @@ LARGEST_FORM = 1 << 28
 
 LARGEST_MODULUS = 4096
 LARGEST_WINDOW = 4096
-"""The largest window and modulus: a window of k needs k heads, a modulus m needs 2m coordinates."""
+"""The largest window and modulus: a window of k needs k − 1 heads, a modulus m needs 2m coordinates."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.kernels.norms import rms_norm
 from lengthwise.nn.parameters import Scalars
 
@@ -105,7 +106,7 @@ class RunScalars(RunLayer):
 def replace_layers(module: nn.Module, hold: Hold) -> nn.Module:
     """``module`` with its layer, or every layer below it, replaced by one for R runs.
 
-    Raises `TypeError` for a layer with weights that has no form for R runs.
+    Raises `LengthwiseError` for a layer with weights that has no form for R runs.
     """
     if isinstance(module, nn.Linear):
         return RunLinear(module, hold)
@@ -116,7 +117,10 @@ def replace_layers(module: nn.Module, hold: Hold) -> nn.Module:
     if isinstance(module, Scalars):
         return RunScalars(module, hold)
     if next(module.parameters(recurse=False), None) is not None:
-        raise TypeError(f"{type(module).__name__} holds weights but has no form for several runs; give it one here")
+        raise LengthwiseError(
+            f"{type(module).__name__} holds parameters itself, which can't train as a stack; hold them in "
+            "torch.nn.Linear, or in Scalars or EmbeddingTable of lengthwise.nn.parameters"
+        )
     for name, child in module.named_children():
         setattr(module, name, replace_layers(child, hold))
     return module
