@@ -35,24 +35,14 @@ def coupled_arithmetic(preset: Preset) -> Recipe:
     mines = TASKS.build("minesweeper")
     seeds = SEEDS[:1] if preset == "quick" else SEEDS
     jobs = (
-        _job("running sums, local bias", sums, LocalBiasSpec(), 5, (5, 8, 10, 12), seeds),
-        _job("N x 2, local bias and NoPE", by_two, ENCODINGS.build(MIXED), 10, (10, 15, 20, 25), seeds, layers=3),
-        _job("N x 2, learned table", by_two, LearnedSpec(), 10, (10, 15, 20, 25), seeds, layers=3),
-        _job("product with scratchpad, learned table", product, LearnedSpec(), 4, (4, 5, 6, 8), seeds, layers=2),
-        _job("minesweeper, learned table", mines, LearnedSpec(), 7, (7, 8, 9, 10), seeds, layers=2),
+        _job("running sums, local bias", sums, LocalBiasSpec(), (5, 8, 10, 12), seeds),
+        _job("N x 2, local bias and NoPE", by_two, ENCODINGS.build(MIXED), (10, 15, 20, 25), seeds, layers=3),
+        _job("N x 2, learned table", by_two, LearnedSpec(), (10, 15, 20, 25), seeds, layers=3),
+        _job("product with scratchpad, learned table", product, LearnedSpec(), (4, 5, 6, 8), seeds, layers=2),
+        _job("minesweeper, learned table", mines, LearnedSpec(), (7, 8, 9, 10), seeds, layers=2),
+        _job("running sums, local bias, then NoPE", sums, ENCODINGS.build(TWO), (5, 8, 10, 12), seeds, 2, 4000, True),
         _job(
-            "running sums, local bias, then NoPE", sums, ENCODINGS.build(TWO), 5, (5, 8, 10, 12), seeds, 2, 4000, True
-        ),
-        _job(
-            "binary N x 2, local bias and NoPE",
-            binary,
-            ENCODINGS.build(MIXED),
-            10,
-            (10, 15, 20, 25),
-            seeds,
-            3,
-            3000,
-            True,
+            "binary N x 2, local bias and NoPE", binary, ENCODINGS.build(MIXED), (10, 15, 20, 25), seeds, 3, 3000, True
         ),
     )
     return Recipe("coupled-arithmetic", SUMMARY, jobs)
@@ -62,16 +52,18 @@ def _job(
     name: str,
     task: Task,
     encoding: EncodingSpec,
-    longest: int,
-    tests: tuple[int, ...],
+    lengths: tuple[int, ...],
     seeds: tuple[int, ...],
     layers: int = 1,
     steps: int = 6000,
     block: bool | None = None,
 ) -> Job:
-    """One ``block`` of ids under a local bias, and a block with a jump under a table, whose far ids must be met."""
+    """Trained to the first of ``lengths``.
+
+    One ``block`` of ids under a local bias, and a block with a jump under a table, whose far ids must be met.
+    """
     local = encoding.local
     scheme = Coupled(max_position=64, draw="contiguous" if (local if block is None else block) else "pose")
     model = ModelConfig(layers=layers, log_length=None if local else 128)
-    training = TrainingConfig(max_length=longest, steps=steps, lr=1e-3 if layers > 1 else 2e-3, final_lr=0.0)
-    return Job(name, RunConfig(task, scheme, encoding, model, training, EvaluationConfig(lengths=tests)), seeds)
+    training = TrainingConfig(max_length=lengths[0], steps=steps, lr=1e-3 if layers > 1 else 2e-3, final_lr=0.0)
+    return Job(name, RunConfig(task, scheme, encoding, model, training, EvaluationConfig(lengths=lengths)), seeds)
