@@ -44,6 +44,12 @@ def seeds(results: Sequence[SeedResult], length: int, metric: str = "exact_match
     return " ".join(f"{s.correct[metric] / s.n:.{digits}f}" if s else "–" for s in found)
 
 
+def shares(results: Sequence[SeedResult], length: int, axes: dict[str, int]) -> str:
+    """`seeds` with two digits, where an axis may have any name."""
+    found = [next((s for s in each.scores if s.length == length and dict(s.axes) == axes), None) for each in results]
+    return " ".join(f"{s.rate():.2f}" if s else "–" for s in found)
+
+
 def fitted(results: Sequence[SeedResult]) -> str:
     """How many seeds fitted."""
     return f"{sum(result.fitted for result in results)} of {len(results)}"
@@ -405,7 +411,11 @@ def addition_methods() -> str:
     """Position methods side by side on addition: every seed by number of digits."""
     lengths, rows = (10, 15, 20, 25, 28, 30, 32, 35, 40), []
     for job in method_jobs("standard").jobs:
-        results = runs("addition-methods", job.name)
+        results = [result for result in load([RESULTS / "addition-methods"]) if result.system == job.name]
+        if not results:
+            rows.append((job.name, "not run yet", *["–"] * (len(lengths) + 1)))
+            continue
+        results.sort(key=lambda result: result.seed)
         rows.append((job.name, fitted(results), inside(results), *(seeds(results, n, digits=2) for n in lengths)))
     return markdown(("method", "fitted", "in distribution", *map(str, lengths)), rows)
 
@@ -414,9 +424,13 @@ def coupled_arithmetic() -> str:
     """Arithmetic with published rules of places: every seed at each tested length, exact match."""
     rows = []
     for job in coupled_jobs("standard").jobs:
-        results = runs("coupled-arithmetic", job.name)
+        results = [result for result in load([RESULTS / "coupled-arithmetic"]) if result.system == job.name]
+        if not results:
+            rows.append((job.name, "not run yet", "–", "–"))
+            continue
+        results.sort(key=lambda result: result.seed)
         cells = dict.fromkeys((score.length, tuple(score.axes.items())) for each in results for score in each.scores)
-        shown = "; ".join(f"{length}: {seeds(results, length, digits=2, **dict(axes))}" for length, axes in cells)
+        shown = "; ".join(f"{length}: {shares(results, length, dict(axes))}" for length, axes in cells)
         rows.append((job.name, fitted(results), inside(results), shown))
     return markdown(("system", "fitted", "in distribution", "length: every seed"), rows)
 

@@ -22,7 +22,7 @@ class AbacusScheme(PositionScheme):
     published, signs have id 0; here they share a place of their own, and get an id like all others.
     """
 
-    summary = "the place plus a random offset in training: reaches training length + largest offset"
+    summary = "the place plus a random offset in training: no id beyond training length + largest offset"
     uses_places = True
 
     max_position: int = 1024
