@@ -136,8 +136,9 @@ def test_coupled_places_are_those_of_the_task():
 def test_coupled_places_of_every_task_or_one_line(name: str):
     """Either the places are the task's, or one line says why not."""
     task = TASKS.build(name)
-    length = task.lengths(1, 12)[-1]
-    batch = task.batch(length, 3, stream(2, "test", name))
+    batches = [task.batch(length, 3, stream(2, "test", name)) for length in task.lengths(1, 12)]
+    # As long as 12 allows; a scratchpad of whole tapes grows with the square of the length.
+    batch = [each for each in batches if each.tokens <= 100 or each is batches[0]][-1]
     refused = ""
     try:
         found = ids_of(CoupledPlaces(task), torch.from_numpy(batch.input_ids)).numpy()
