@@ -105,10 +105,10 @@ def naive_score(model: Transformer, task: Task, scheme: PositionScheme, batch: B
     inputs = Inputs.of(batch, scheme, task.levels, stream(seed, "ids"))
     prompt, correct, kinds, where = batch.prompt_length, Counter(), Counter(), []
     forced = model(inputs.input_ids, inputs.position_ids).logits[:, prompt - 1 : -1].argmax(-1)
-    given_all = generate_slowly(model, inputs, prompt, inputs.target_ids)
+    given_all = generate_slowly(model, inputs, prompt, inputs.target_position_ids)
     free_all = generate_slowly(model, inputs, prompt, None) if scheme.predicted else given_all
     for row in range(batch.size):
-        right, right_ids = inputs.targets[row].tolist(), inputs.target_ids[row].tolist()
+        right, right_ids = inputs.targets[row].tolist(), inputs.target_position_ids[row].tolist()
         given, free = given_all[row], free_all[row]
         correct["exact_match"] += free[0] == right
         correct["oracle_ids"] += given[0] == right

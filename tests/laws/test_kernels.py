@@ -60,7 +60,7 @@ def draw_groups(few: bool, rows: int, lengths: Sequence[int]) -> list[Inputs]:
         if few:
             last = slice(group.input_ids.shape[1] - 2, group.input_ids.shape[1] - 1)
             group = dataclasses.replace(
-                group, at=last, targets=group.targets[:, -1:], target_ids=group.target_ids[:, -1:]
+                group, at=last, targets=group.targets[:, -1:], target_position_ids=group.target_position_ids[:, -1:]
             )
         groups.append(group)
     return groups

@@ -32,7 +32,7 @@ def test_cached_generation_equals_uncached_token_by_token(task: Task, scheme, en
     eager_to_end(model)
     inputs = some_inputs(task, scheme, length=4, size=8)
     prompt = inputs.input_ids.shape[1] - inputs.targets.shape[1]
-    next_ids = None if scheme.predicted else inputs.target_ids[:, :STEPS]
+    next_ids = None if scheme.predicted else inputs.target_position_ids[:, :STEPS]
     steps = STEPS if next_ids is None else next_ids.shape[1]
     fast = generate(model, inputs.input_ids[:, :prompt], inputs.position_ids[:, :prompt], steps, next_ids=next_ids)
     for row in range(8):

@@ -111,7 +111,10 @@ def test_a_stack(encoding: str, config: ModelConfig) -> None:
 def test_scored_positions_that_are_not_contiguous() -> None:
     groups = [
         dataclasses.replace(
-            group, at=torch.tensor([1, 4]), targets=group.input_ids[:, [2, 5]], target_ids=group.position_ids[:, [2, 5]]
+            group,
+            at=torch.tensor([1, 4]),
+            targets=group.input_ids[:, [2, 5]],
+            target_position_ids=group.position_ids[:, [2, 5]],
         )
         for group in groups_of(Echo(), COUPLED)
     ]

@@ -33,7 +33,7 @@ def test_given_ids_win_over_predicted_ones():
     scheme = PredictiveCoupling(max_position=20, draw="contiguous")
     model = rough_model("addition", scheme, "learned")
     inputs = some_inputs("addition", scheme)
-    given = inputs.target_ids[:, :3]
+    given = inputs.target_position_ids[:, :3]
     result = generate(model, inputs.input_ids[:, :9], inputs.position_ids[:, :9], 3, next_ids=given)
     assert torch.equal(result.ids, given)
 
@@ -56,7 +56,9 @@ def always(model, token: int):
 def test_rows_that_end_are_filled_with_the_end_token():
     model = always(rough_model("addition", SCHEME, "rope"), END)
     inputs = some_inputs("addition", SCHEME)
-    result = generate(model, inputs.input_ids[:, :9], inputs.position_ids[:, :9], 4, next_ids=inputs.target_ids[:, :4])
+    result = generate(
+        model, inputs.input_ids[:, :9], inputs.position_ids[:, :9], 4, next_ids=inputs.target_position_ids[:, :4]
+    )
     assert (result.tokens == END).all()
 
 
@@ -70,7 +72,7 @@ def test_expected_tokens_stop_a_row_at_its_first_wrong_one():
         inputs.input_ids[:, :9],
         inputs.position_ids[:, :9],
         5,
-        next_ids=inputs.target_ids[:, :5],
+        next_ids=inputs.target_position_ids[:, :5],
         expected=expected,
     )
     assert result.tokens.tolist() == [[7, 7, 7, END, END], [7, 7, 7, 7, 7], [7, END, END, END, END]]
@@ -93,7 +95,9 @@ def test_expected_tokens_do_not_change_a_verdict():
 def test_generation_leaves_no_gradients():
     model = rough_model("addition", SCHEME, "rope")
     inputs = some_inputs("addition", SCHEME)
-    result = generate(model, inputs.input_ids[:, :9], inputs.position_ids[:, :9], 2, next_ids=inputs.target_ids[:, :2])
+    result = generate(
+        model, inputs.input_ids[:, :9], inputs.position_ids[:, :9], 2, next_ids=inputs.target_position_ids[:, :2]
+    )
     assert not result.tokens.requires_grad
     assert result.tokens.shape == (3, 2)
     assert result.ids.shape == (3, 2, 1)

@@ -51,7 +51,7 @@ def test_the_whole_head_equals_the_definition():
     start = inputs.at.start  # type: ignore[union-attr]
     for level in (0, 1):
         gain = next(float(state[name]) for name in state if name.startswith(f"levels.{level}.gain"))
-        losses = output.position[level].loss(inputs.target_ids[..., level])
+        losses = output.position[level].loss(inputs.target_position_ids[..., level])
         best = output.position[level].best()
         for b in range(3):
             keys = [norm(state[f"levels.{level}.key.weight"] @ x, None) for x in hidden[b]]
@@ -61,7 +61,7 @@ def test_the_whole_head_equals_the_definition():
                 scale = math.log(t + 1) / math.log(POINTER.log_length) / math.sqrt(POINTER.width)  # type: ignore[arg-type]
                 scores = [float(query @ key) * scale for key in keys]
                 share = attention_by_id(scores, inputs.position_ids[b, :, level].tolist(), t + 1)
-                target = int(inputs.target_ids[b, s, level])
+                target = int(inputs.target_position_ids[b, s, level])
                 assert losses[b, s].item() == pytest.approx(-math.log(share[target]), abs=1e-3)
                 ranked = sorted(share, key=lambda identity: -share[identity])
                 assert int(best[b, s]) == ranked[0] or share[ranked[0]] - share[ranked[1]] < 1e-5

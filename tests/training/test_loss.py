@@ -24,7 +24,7 @@ def inputs(targets: list[list[int]], ids: list[list[list[int]]], allowed: torch.
         position_ids=torch.tensor(ids),
         at=slice(0, tokens.shape[1]),
         targets=tokens,
-        target_ids=torch.tensor(ids),
+        target_position_ids=torch.tensor(ids),
         allowed=allowed,
     )
 

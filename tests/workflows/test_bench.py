@@ -156,4 +156,4 @@ def test_scored_inputs_of_every_token_are_aligned() -> None:
     groups = train.QUICK[0].trainer("float32", every_token=True).groups(1)
     group: Inputs = groups[0]
     assert torch.equal(group.targets, group.input_ids[:, 1:])
-    assert torch.equal(group.target_ids, group.position_ids[:, 1:])
+    assert torch.equal(group.target_position_ids, group.position_ids[:, 1:])

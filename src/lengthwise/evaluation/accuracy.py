@@ -111,7 +111,7 @@ def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: b
             inputs.input_ids[rows, :prompt],
             inputs.position_ids[rows, :prompt],
             len(scored),
-            next_ids=None if scheme.predicted else inputs.target_ids[rows],
+            next_ids=None if scheme.predicted else inputs.target_position_ids[rows],
             expected=None if answers else inputs.targets[rows],
         )
         expected = inputs.targets[rows]
@@ -156,7 +156,7 @@ def judge(model: Transformer, inputs: Inputs) -> Judged:
         token, says_end = chosen == inputs.targets, chosen == END
     ids = torch.ones_like(token)
     for level, prediction in enumerate(output.position):
-        ids &= prediction.best() == inputs.target_ids[..., level]
+        ids &= prediction.best() == inputs.target_position_ids[..., level]
     return Judged(token.cpu().numpy(), ids.cpu().numpy(), says_end.cpu().numpy())
 
 

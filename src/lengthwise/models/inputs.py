@@ -30,7 +30,7 @@ class Inputs:
     position_ids: Int[Tensor, "B T L"]
     at: Int[Tensor, " S"] | slice
     targets: Int[Tensor, "B S"]
-    target_ids: Int[Tensor, "B S L"]
+    target_position_ids: Int[Tensor, "B S L"]
     allowed: Bool[Tensor, "B S V"] | None
     groups: tuple[FlatGroup, ...] | None = None
     """The groups of a flat batch (`join`), whose rows are runs; None: the rows are sequences of one length."""
@@ -53,7 +53,7 @@ class Inputs:
             position_ids=joined("position_ids"),
             at=first.at,
             targets=joined("targets"),
-            target_ids=joined("target_ids"),
+            target_position_ids=joined("target_position_ids"),
             allowed=None if first.allowed is None else joined("allowed"),
         )
 
@@ -72,7 +72,7 @@ class Inputs:
             position_ids=flat("position_ids"),
             at=flat_positions(flat_groups),
             targets=flat("targets"),
-            target_ids=flat("target_ids"),
+            target_position_ids=flat("target_position_ids"),
             allowed=None if groups[0].allowed is None else flat("allowed"),
             groups=flat_groups,
         )
@@ -82,7 +82,7 @@ class Inputs:
         allowed = None if self.allowed is None else self.allowed[runs]
         return dataclasses.replace(
             self, input_ids=self.input_ids[runs], position_ids=self.position_ids[runs], targets=self.targets[runs],
-            target_ids=self.target_ids[runs], allowed=allowed,
+            target_position_ids=self.target_position_ids[runs], allowed=allowed,
         )  # fmt: skip
 
     def to(self, device: torch.device | str) -> Inputs:
@@ -107,7 +107,7 @@ class Inputs:
             position_ids=torch.from_numpy(ids),
             at=at,
             targets=torch.from_numpy(batch.input_ids[:, target]),
-            target_ids=torch.from_numpy(ids[:, target]),
+            target_position_ids=torch.from_numpy(ids[:, target]),
             allowed=allowed,
         )
 

@@ -49,7 +49,7 @@ def run_losses(output: TransformerOutput, inputs: Inputs, runs: int) -> Loss:
         token = functional.cross_entropy(logits.flatten(0, 1), inputs.targets.flatten(), reduction="none")
     position = torch.zeros(runs, device=token.device)
     for level, prediction in enumerate(output.position):
-        position = position + prediction.loss(inputs.target_ids[..., level]).view(runs, -1).sum(1)
+        position = position + prediction.loss(inputs.target_position_ids[..., level]).view(runs, -1).sum(1)
     return Loss(token.reshape(runs, -1).sum(1), position)
 
 

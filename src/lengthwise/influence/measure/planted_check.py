@@ -88,7 +88,7 @@ class PlantedSetup:
         return [
             Inputs(
                 torch.from_numpy(np.take_along_axis(tokens, positions, axis=1)), ids, last(positions.shape[1]),
-                targets=torch.from_numpy(tokens[:, -1:]), target_ids=ids[:, -1:] + 1, allowed=None,
+                targets=torch.from_numpy(tokens[:, -1:]), target_position_ids=ids[:, -1:] + 1, allowed=None,
             )
         ]  # fmt: skip
 

@@ -77,7 +77,7 @@ class EveryToken(TaskSetup):
         return [
             dataclasses.replace(
                 group, at=slice(0, group.input_ids.shape[1] - 1),
-                targets=group.input_ids[:, 1:], target_ids=group.position_ids[:, 1:],
+                targets=group.input_ids[:, 1:], target_position_ids=group.position_ids[:, 1:],
             )
             for group in super().groups(config, seeds, step)
         ]  # fmt: skip
