@@ -141,7 +141,7 @@ class SequenceBuilder:
 
     def given(self, ids: Values, place: Any = 0) -> int:
         """Append a column of the prompt; ``place`` is one number (first level) or one per level, or arrays ``[B]``."""
-        return self._append(ids, place, _GIVEN)
+        return self.append(ids, place, _GIVEN)
 
     def givens(self, ids: Int[ndarray, "n B"], place: int | Int[ndarray, " n"] | Int[ndarray, "n B"] = 0) -> list[int]:
         """`given` of n columns at once; ``place`` (first level) is one number, or one per column, or per token."""
@@ -156,7 +156,7 @@ class SequenceBuilder:
         self, ids: Values, place: Any = 0, parents: Positions = (), selectors: Positions = (), *, answer: bool = True
     ) -> int:
         """Append a scored column: a function of its ``parents``, which ``selectors`` choose where content does."""
-        return self._append(ids, place, Column(True, answer, tuple(parents), tuple(selectors)))
+        return self.append(ids, place, Column(True, answer, tuple(parents), tuple(selectors)))
 
     def bos(self) -> int:
         """Append ``<bos>`` with place 0; returns its position."""
@@ -174,7 +174,8 @@ class SequenceBuilder:
         """Set the right next tokens of every position, for tasks that have no labels."""
         self._allowed = allowed
 
-    def _append(self, ids: Values, place: Any, column: Column) -> int:
+    def append(self, ids: Values, place: Any, column: Column) -> int:
+        """Append a column of known structure, such as one of another batch; returns its position."""
         if isinstance(ids, str):
             raise LengthwiseError(f"a column takes token ids, got the text {ids!r}; write seq.vocab[{ids!r}]")
         at = len(self)

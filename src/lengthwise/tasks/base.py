@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar, final
+from typing import Annotated, ClassVar, final
+
+from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
 from lengthwise.core.errors import LengthwiseError, shortened
@@ -123,3 +125,5 @@ class Task(ABC):
 
 
 TASKS: Registry[Task] = Registry("task", Task)
+AnyTask = Annotated[Task, BeforeValidator(TASKS.build), PlainSerializer(TASKS.describe)]
+"""A field that holds a task: the object, its name, or its fields."""

@@ -6,22 +6,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated
 
 import numpy as np
-from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.bounds import ShareBelow1
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import Vocab
-from lengthwise.tasks.base import TASKS, Task
+from lengthwise.tasks.base import TASKS, AnyTask, Task
 from lengthwise.tasks.sort import Sort
 from lengthwise.tasks.string_set import StringSet
 from lengthwise.tasks.strings.successor import Successor
-
-AnyTask = Annotated[Task, BeforeValidator(TASKS.build), PlainSerializer(TASKS.describe)]
 
 
 @dataclass(frozen=True)
@@ -43,8 +39,8 @@ class TaskHinting(Task):
 
     Training and in-distribution measures draw both; tests at a length, and test strings, are of ``task`` alone. The
     prompts of the two must differ in some token; the vocabulary is that of ``task`` with what ``hint`` adds behind it.
-    Raises `ValueError` for tasks whose places follow different rules, that score sets of next tokens, or that draw
-    layouts and name none for tests.
+    Raises `ValueError` for tasks whose places follow different rules, or that draw layouts and name none for tests, and
+    `LengthwiseError` while writing tasks that score sets of next tokens.
     """
 
     summary = "a task together with an auxiliary one about the same kind of input"
@@ -99,11 +95,7 @@ class TaskHinting(Task):
         require(batch.allowed is None, f"{task.name} scores sets of next tokens; a task with hints has one right token")
         ids = np.array([self.vocab.ids[token] for token in task.vocab.tokens])[batch.input_ids]
         for t, column in enumerate(batch.columns):
-            place = tuple(batch.places[:, t].T)
-            if column.scored:
-                seq.predicted(ids[:, t], place, column.parents, column.selectors, answer=column.answer)
-            else:
-                seq.given(ids[:, t], place)
+            seq.append(ids[:, t], tuple(batch.places[:, t].T), column)
         seq.extra.update(batch.extra)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:

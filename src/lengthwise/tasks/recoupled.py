@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated
 
 import numpy as np
-from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import Vocab
 from lengthwise.sparsity.coupling.coupling_rule import ColumnRange, CouplingRule, PlaceFormula
-from lengthwise.tasks.base import TASKS, Task
+from lengthwise.tasks.base import TASKS, AnyTask, Task
 from lengthwise.tasks.copy import Copy
 
 COPY_RULE = CouplingRule(
@@ -43,7 +41,7 @@ class Recoupled(Task):
     # A rule counts places upwards through the answer, so a new place is the next one.
     place_rule = "next"
 
-    task: Annotated[Task, BeforeValidator(TASKS.build), PlainSerializer(TASKS.describe)] = Copy(symbols="repeats")
+    task: AnyTask = Copy(symbols="repeats")
     rule: CouplingRule = COPY_RULE
 
     def __post_init__(self) -> None:
@@ -85,11 +83,7 @@ class Recoupled(Task):
             f"find a rule with `lengthwise couple {self.task.name}`",
         )
         for t, (column, place) in enumerate(zip(batch.columns, places.tolist(), strict=True)):
-            ids = np.ascontiguousarray(batch.input_ids[:, t])
-            if column.scored:
-                seq.predicted(ids, place, column.parents, column.selectors, answer=column.answer)
-            else:
-                seq.given(ids, place)
+            seq.append(np.ascontiguousarray(batch.input_ids[:, t]), place, column)
         if batch.allowed is not None:
             seq.allow(batch.allowed)
         seq.extra.update(batch.extra)

@@ -29,7 +29,7 @@ def spread(lengths: Sequence[int], count: int = LENGTHS) -> list[int]:
     [51, 53, 55]
     """
     indices = np.unique(np.linspace(0, len(lengths) - 1, min(count, len(lengths))).round().astype(int))
-    return [lengths[place] for place in indices]
+    return [lengths[index] for index in indices]
 
 
 def uniform_batches(task: Task, key: str, low: int, high: int, size: int, *, every: bool = False) -> Iterator[Batch]:

@@ -32,7 +32,7 @@ def model_card(model: LengthwiseForCausalLM, result: RunResult | None = None) ->
         f"# {found.task.name}: {found.scheme.name} ids, {found.encoding.name} encoding",
         "",
         f"A decoder-only transformer with {model.num_parameters():,} parameters, trained with `lengthwise` on "
-        f"`{found.task.name}` at lengths {training.min_length} to {training.max_length}.",
+        f"`{found.task.name}` at lengths {training.min_length} to {training.longest}.",
         "",
         "## Use",
         "",
@@ -65,7 +65,7 @@ def save_with_card(model: LengthwiseForCausalLM, folder: str | Path, result: Run
 
 
 def _structure(found: RunConfig) -> list[str]:
-    top = found.training.max_length
+    top = found.training.longest
     lengths = sorted(
         {near for length in (top, 2 * top, 5 * top) for near in found.task.lengths(length, length + 5)[:1]}
     )

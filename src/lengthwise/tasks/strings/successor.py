@@ -20,7 +20,7 @@ from lengthwise.tasks.string_task import draw
 class Successor(Task):
     """``<bos> 7 2 5 after 2 5 <eos>``: among distinct symbols, the smallest one above a given one.
 
-    Length = number of symbols before ``after``. Every symbol but the largest is equally likely to be asked for. The
+    Length = number of symbols before ``after``. Every symbol but the largest is equally likely behind it. The
     answer has one parent, chosen by all symbols. A symbol has one place wherever it stands.
     """
 
@@ -38,7 +38,7 @@ class Successor(Task):
         return self.letters
 
     def chance(self, layout: Layout) -> float:
-        """Any symbol but the one that is asked for may be the answer."""
+        """Any symbol but the one behind ``after`` may be the answer."""
         return 1 / (layout.length - 1)
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
