@@ -134,6 +134,29 @@ def test_local_bias_is_a_scaled_table_within_the_window_and_nothing_beyond(
     assert_bias(module, shape, entry)
 
 
+def test_a_sink_is_seen_from_everywhere_with_a_bias_of_its_own():
+    module = build("local-bias", ONE_LEVEL, window=2, scale=3.0, sink=True)
+    without = build("local-bias", ONE_LEVEL, window=2, scale=3.0)
+    table = module.tables[0].weight
+    without.tables[0].load_state_dict({"weight": table[:-1]})
+    ids = torch.tensor([[0, 1, 2, 3, 9, 1]])
+    bias = module.bias(ids, ids)
+    assert torch.equal(bias[:, :, :, 1:], without.bias(ids, ids)[:, :, :, 1:])
+    assert torch.equal(bias[:, :, :, 0], (3.0 * table[-1])[None, :, None].expand(1, -1, 6))
+
+
+def test_attention_counts_equal_tokens_with_a_sink_alone():
+    """One token and two equal ones give the same average; the sink's share is 1/2, then 1/3."""
+    for sink in (False, True):
+        module = nn.LocalBias(1, window=0, sink=sink)
+        torch.nn.init.zeros_(module.tables[0].weight)
+        shares = []
+        for ids in ([0, 8, 5], [0, 5, 5]):
+            weights = module(torch.tensor([ids]))[0, 0, -1].softmax(-1)
+            shares.append(weights[1:].sum().item())
+        assert shares == pytest.approx([1 / 2, 2 / 3] if sink else [1.0, 1.0])
+
+
 def test_dynamic_bias_without_gradients_works_in_pieces(monkeypatch):
     module, ids = build("dynamic-bias", ONE_LEVEL), some_ids(ONE_LEVEL)
     whole = module.bias(ids, ids)

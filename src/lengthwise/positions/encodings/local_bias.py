@@ -18,3 +18,5 @@ class LocalBiasSpec(ModuleSpec):
     """The largest distance of ids that attention bridges; at least the task's span (``lengthwise show``)."""
     scale: AboveZero = 12.0
     """How many times faster than its own entries a bias of the table moves under Adam."""
+    sink: bool = False
+    """Whether tokens without a place (``<bos>``) are seen from everywhere, so that heads can count near tokens."""
