@@ -65,6 +65,8 @@ SMALL: list[dict[str, Any]] = [
     {"name": "task-hinting", "task": {"name": "sort", "letters": 5}, "hint": {"name": "successor", "letters": 5}},
     {"name": "task-hinting", "task": {"name": "addition", "base": 2}, "hint": {"name": "bitwise-or"}, "share": 0.5},
     {"name": "addition-multi", "base": 3},
+    {"name": "multiplication", "base": 2, "second": 1},
+    {"name": "multiplication", "base": 3, "second": 2},
     {"name": "modular-arithmetic", "modulus": 3, "times": False},
     {"name": "cycle-navigation", "size": 3},
     {"name": "odds-first", "symbols": "distinct", "letters": 5},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,22 @@ def test_variable_assignment_has_one_parent_per_token_and_is_local_within_places
             for row in range(batch.size):
                 for t in steps:
                     assert batch.places[row, t - 1, 0] == batch.places[row, batch.parents[row, t, 0], 0]
+
+
+@pytest.mark.parametrize(
+    ("base", "second", "length"), [(2, 1, 6), (2, 2, 6), (3, 2, 5), (3, 3, 5), (10, 1, 4), (5, 2, 5)]
+)
+def test_a_digit_of_a_product_by_a_short_factor_depends_on_few_tokens(base: int, second: int, length: int) -> None:
+    """Over all products there are: equal parents, equal digit; and their number does not grow."""
+    task = TASKS.build({"name": "multiplication", "base": base, "second": second})
+    batch = task.batch(length, 1, stream(0, "product"))
+    every = np.array(list(itertools.product(range(base), repeat=length + second)))
+    prompts = np.column_stack([every[:, :length], every[:, :1], every[:, length:], every[:, :1]])
+    numbers = [(part * base ** np.arange(part.shape[1])).sum(axis=1) for part in np.split(every, [length], axis=1)]
+    product = (numbers[0] * numbers[1])[:, None] // base ** np.arange(length + second) % base
+    strings = np.column_stack([every[:, :1], prompts, product])
+    for t in range(batch.prompt_length, batch.prompt_length + length + second):
+        parents = batch.parents[0, t]
+        known = strings[:, parents[parents >= 0]]
+        assert known.shape[1] <= 2 * second + 3
+        assert len(np.unique(known, axis=0)) == len(np.unique(np.column_stack([known, strings[:, t]]), axis=0))

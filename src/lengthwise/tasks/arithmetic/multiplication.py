@@ -20,8 +20,9 @@ class Multiplication(Task):
     """``<bos> 4 1 * 2 1 = 8 6 1 0 <eos>`` is 14 · 12 = 168, least significant digit first, padded to both lengths.
 
     Length = digits of the first factor; the second one has ``second`` digits, or as many as the first. Digits of one
-    significance share a place. A carry can be larger than a digit shows, so that each digit of the product depends on
-    all digits of at most its significance.
+    significance share a place. A carry can be larger than a digit shows. Of two long factors each digit of the product
+    depends on all digits of at most its significance; if the second has m <= base digits, the digit before shows the
+    carry modulo the base, and m + 2 digits of the first factor tell the rest: at most 2m + 3 tokens at every length.
     """
 
     summary = "a number of n digits times one of n or of a fixed number of digits"
@@ -49,10 +50,27 @@ class Multiplication(Task):
         seq.given(self.vocab["*"], place=1)
         b = seq.givens(y + zero, np.arange(2, m + 2))
         seq.given(self.vocab["="], place=1)
+        digit = 0
         for i in range(n + m):
             reached = (self.base**n - 1) * (self.base**m - 1) >= self.base**i
-            seq.predicted(product[i] + zero, i + 2, parents=[*a[: i + 1], *b[: i + 1]] if reached else [])
+            parents = self._parents(i, a, b, digit) if reached else []
+            digit = seq.predicted(product[i] + zero, i + 2, parents)
         seq.eos(place=n + m + 2)
+
+    def _parents(self, i: int, a: list[int], b: list[int], before: int) -> list[int]:
+        """What digit i depends on, given the columns of both factors and of the digit ``before``.
+
+        With m digits in the second factor a carry is at most m · (base − 1) − 1. Column i − 1 and its digit show the
+        carry into it modulo the base. If carries are smaller than the base, that is all. If not, column i − 2 tells it
+        up to less than the base, as the carry into that one is divided by the base (for m <= base).
+        """
+        m, largest_carry = len(b), len(b) * (self.base - 1) - 1
+        window = m if largest_carry == 0 else m + 1 if largest_carry < self.base else m + 2
+        if self.second is None or m > self.base or i < window or len(a) <= window:
+            return [*a[: i + 1], *b[: i + 1]]
+        shown = [before] if largest_carry else []
+        top = i == len(a) + m - 1 and largest_carry < self.base
+        return [*a[i + 1 - window : i + 1], *(b[-1:] if top else b), *shown]
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         """Multiply with Python's integers of any size."""
