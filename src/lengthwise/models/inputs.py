@@ -41,7 +41,7 @@ class Inputs:
         return self.targets.numel()
 
     @classmethod
-    def gather(cls, parts: Sequence[tuple[Inputs, slice]]) -> Inputs:
+    def gather(cls, parts: Sequence[tuple[Inputs, slice | Tensor]]) -> Inputs:
         """Some rows of each of several batches of one layout, one below the other."""
 
         def joined(name: str) -> Tensor:

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jaxtyping import Int
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import stream
 
 if TYPE_CHECKING:
+    from lengthwise.models.inputs import Inputs
     from lengthwise.models.transformer import Transformer
     from lengthwise.positions.schemes import PositionScheme
 
@@ -37,23 +39,36 @@ def measure(model: Transformer, scheme: PositionScheme, batches: Iterable[Batch]
     levels: tuple[LevelKind, ...] = ("position",)
     for batch in batches:
         inputs = Inputs.of(batch, scheme, levels, rng)
-        for part in _parts(inputs, max(1, TOKENS // batch.tokens)):
-            token = judge(model, part).token
-            right = np.asarray(token.all(axis=1))
-            counts["n"] += len(token)
-            counts["right"] += int(right.sum())
-            counts["symbols"] += int(token.sum())
-            counts["symbols_total"] += int(token.size)
-            counts["no_stop"] += int((token[:, :-1].all(axis=1) & ~token[:, -1]).sum())
-            first_wrong += token[~right].argmin(axis=1).tolist()
-            entry = by_length.setdefault(str(batch.layout.length), [0, 0])
-            entry[0] += int(right.sum())
-            entry[1] += len(token)
+        rows, again = _different_rows(inputs)
+        judged = [judge(model, part).token for part in _parts(inputs, rows, max(1, TOKENS // batch.tokens))]
+        token = np.concatenate(judged)[again]
+        right = np.asarray(token.all(axis=1))
+        counts["n"] += len(token)
+        counts["right"] += int(right.sum())
+        counts["symbols"] += int(token.sum())
+        counts["symbols_total"] += int(token.size)
+        counts["no_stop"] += int((token[:, :-1].all(axis=1) & ~token[:, -1]).sum())
+        first_wrong += token[~right].argmin(axis=1).tolist()
+        entry = by_length.setdefault(str(batch.layout.length), [0, 0])
+        entry[0] += int(right.sum())
+        entry[1] += len(token)
     quartiles = np.percentile(first_wrong, [0, 25, 50, 75, 100]).tolist() if first_wrong else None
     return {**counts, "first_wrong": quartiles, "by_length": by_length}
 
 
-def _parts(inputs: Any, rows: int) -> Iterator[Any]:
-    """The rows of a batch in parts of at most ``rows``."""
-    for start in range(0, len(inputs.input_ids), rows):
-        yield type(inputs).gather([(inputs, slice(start, start + rows))])
+def _different_rows(inputs: Inputs) -> tuple[Int[np.ndarray, " D"], Int[np.ndarray, " B"]]:
+    """One row of each word under each ids, and for every row which of those it equals.
+
+    A language with one letter has one word of each length; it is computed once.
+    """
+    ids = inputs.position_ids.flatten(1)
+    both = np.concatenate([inputs.input_ids.numpy(), ids.numpy()], axis=1)
+    _, rows, again = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    return rows, again.reshape(-1)
+
+
+def _parts(inputs: Inputs, rows: Int[np.ndarray, " D"], size: int) -> Iterator[Inputs]:
+    """These rows of a batch in parts of at most ``size``."""
+    for start in range(0, len(rows), size):
+        chosen = inputs.input_ids.new_tensor(rows[start : start + size])
+        yield type(inputs).gather([(inputs, chosen)])
