@@ -23,7 +23,8 @@ def which_method_where() -> dict[str, str]:
     found = cells()
     far = reached(found)
     tasks, names = in_order(far)
-    tables = {"matrix": markdown(("method", *tasks), [(f"`{n}`", *(entry(far.get((t, n))) for t in tasks)) for n in names])}
+    rows = [(f"`{name}`", *(entry(far.get((task, name))) for task in tasks)) for name in names]
+    tables = {"matrix": markdown(("method", *tasks), rows)}
     for task in tasks:
         own = sorted((name for name in names if (task, name) in found), key=lambda name: -shown(far[task, name]))
         rows = [(f"`{name}`", *seeds(found[task, name], far[task, name])) for name in own]
@@ -48,14 +49,17 @@ def method_matrix_picture() -> str:
                 fill = "white" if text == "unfitted" else colours(strength)
                 plot.fill([column, column + 1, column + 1, column], [line, line, line + 1, line + 1], color=fill, lw=0)
                 ink = QUIET if text == "unfitted" else ("white" if strength > 0.45 else INK)
-                plot.text(column + 0.5, line + 0.5, "·" if text == "unfitted" else text, ha="center", va="center", color=ink, fontsize=9)
+                text = "·" if text == "unfitted" else text
+                plot.text(column + 0.5, line + 0.5, text, ha="center", va="center", color=ink, fontsize=9)
         plot.set_xticks([i + 0.5 for i in range(len(tasks))], tasks, rotation=35, ha="right")
         plot.set_yticks([i + 0.5 for i in range(len(names))], names)
         plot.tick_params(labelcolor=INK, length=0, labelsize=9)
         plot.set_xlim(0, len(tasks))
         plot.set_ylim(len(names), 0)
         plot.grid(visible=False)
-        return to_svg(figure, f"Length reached at 95 %, median of three seeds trained on up to {LONGEST}; a dot: not fitted")
+        return to_svg(
+            figure, f"Length reached at 95 %, median of three seeds trained on up to {LONGEST}; dot: not fitted"
+        )
 
 
 def cells() -> dict[tuple[str, str], list[SeedResult]]:
@@ -92,7 +96,7 @@ def shown(far: list[int | None]) -> float:
 
 
 def entry(far: list[int | None] | None) -> str:
-    """A cell: the median, *unfitted* where fewer than two of three seeds fitted, and nothing where there is no such pair."""
+    """A cell: the median, *unfitted* where most seeds did not fit, and nothing where there is no such pair."""
     if far is None:
         return ""
     return f"{shown(far):g}" if sum(length is not None for length in far) * 2 > len(far) else "unfitted"
@@ -101,4 +105,5 @@ def entry(far: list[int | None] | None) -> str:
 def seeds(runs: list[SeedResult], far: list[int | None]) -> tuple[str, str, str]:
     """Fitted seeds, each seed's share in distribution, and how far each goes."""
     inside = " ".join(f"{run.in_distribution.rate():.3f}" for run in runs)
-    return f"{sum(run.fitted for run in runs)} of {len(runs)}", inside, " ".join("–" if n is None else str(n) for n in far)
+    lengths = " ".join("–" if length is None else str(length) for length in far)
+    return f"{sum(run.fitted for run in runs)} of {len(runs)}", inside, lengths
