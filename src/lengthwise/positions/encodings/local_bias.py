@@ -20,3 +20,7 @@ class LocalBiasSpec(ModuleSpec):
     """How many times faster than its own entries a bias of the table moves under Adam."""
     sink: bool = False
     """Whether tokens without a place (``<bos>``) are seen from everywhere, so that heads can count near tokens."""
+
+    def __post_init__(self) -> None:
+        # A token without a place keeps its id when those of all others move.
+        object.__setattr__(self, "translation_invariant", not self.sink)
