@@ -189,3 +189,10 @@ def test_plain_ids_need_selectors_in_the_window_too() -> None:
     assert arguments_from_locality(rope, row) == []
     assert "parents and selectors (Theorem A" in arguments_from_locality(rope, near)[0].why
     assert arguments_from_locality(coupled, row)
+
+
+def test_no_theorem_is_claimed_for_several_levels_of_positions():
+    found = predict("addition-running-sums")
+    verdict = next(verdict for verdict in found.verdicts if verdict.system == "coupled")
+    assert (verdict.answer, verdict.arguments) == ("unknown", ())
+    assert "under which it is local on 2 levels; nothing is proved" in verdict.help

@@ -9,6 +9,8 @@ import pytest
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.rng import stream
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.structure import structure
 from lengthwise.tasks import TASKS, Task
 
 
@@ -100,3 +102,16 @@ def test_a_digit_of_a_product_by_a_short_factor_depends_on_few_tokens(base: int,
         known = strings[:, parents[parents >= 0]]
         assert known.shape[1] <= 2 * second + 3
         assert len(np.unique(known, axis=0)) == len(np.unique(np.column_stack([known, strings[:, t]]), axis=0))
+
+
+def test_structure_is_the_largest_over_all_layouts_and_levels_of_positions() -> None:
+    """Sums of few numbers need fewer tokens; on the second level a sum is one place behind its operand."""
+    sums, coupled = TASKS.build("addition-running-sums"), SCHEMES.build("coupled")
+    found = [structure(sums, coupled, length, stream(0, "sums", length)).parents for length in (5, 10, 20)]
+    assert [reach.count for reach in found] == [5, 5, 5]
+    assert [reach.span for reach in found] == [1, 1, 1]
+    product = TASKS.build("multiplication-scratchpad")
+    (layout,) = product.test_layouts(6)
+    batch = product.batch(6, 8, stream(0, "product"), layout)
+    spans = [span(batch, batch.places[:, :, level]) for level in range(3)]
+    assert structure(product, coupled, 6, stream(0, "product")).parents.span == max(spans) > spans[0]

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
-from lengthwise.core.batch import Batch
+from lengthwise.core.batch import Batch, Layout
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.positions.schemes import PositionScheme
@@ -22,11 +22,12 @@ class Structured(Protocol):
     @property
     def levels(self) -> tuple[LevelKind, ...]:
         """The kinds of the place levels."""
-        ...
 
-    def batch(self, length: int, size: int, rng: Rng) -> Batch:
-        """Sequences of one length."""
-        ...
+    def batch(self, length: int, size: int, rng: Rng, layout: Layout | None = None) -> Batch:
+        """Sequences of one length, of one layout: a drawn one by default."""
+
+    def test_layouts(self, length: int) -> list[Layout]:
+        """The fixed layouts on which a length is tested."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Structure:
 
 
 def reach(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T K"]) -> Reach:
-    """The reach of ``positions`` (-1 for none) over scored tokens, with distances on the first level of ``ids``.
+    """The reach of ``positions`` (-1 for none) over scored tokens, with the distance on the level where it is largest.
 
     The token at position t is predicted from position t − 1. A position that is named twice counts once.
     """
@@ -69,17 +70,22 @@ def reach(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T
     # What is missing is replaced by the predicting token, at distance 0.
     predicting = np.broadcast_to((target - 1)[None, :, None], wanted.shape)
     wanted = np.where(wanted < 0, predicting, wanted)
-    first = ids[:, :, 0]
-    span = np.abs(first[rows, predicting] - first[rows, wanted]).max(initial=0)
+    span = np.abs(ids[rows, predicting] - ids[rows, wanted]).max(initial=0)
     return Reach(int(new.sum(axis=-1).max(initial=0)), int(span))
 
 
 def structure(task: Structured, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64) -> Structure:
-    """The structure of a sampled batch, under the ids that the scheme gives at test time.
+    """The structure of a sampled batch and of every test layout, under the ids that the scheme gives at test time.
 
-    Coupled ids are compared as blocks from 1, since a random subset stretches all spans alike.
+    Coupled ids are compared as blocks from 1, since a random subset stretches all spans alike. Of several layouts the
+    largest count and span are taken, and of several levels of positions the largest distance.
     """
-    batch = task.batch(length, size, rng)
-    plain = batch.places if scheme.uses_places else scheme.for_evaluation().assign(batch.places, task.levels, rng)
-    both = np.concatenate([batch.parents, batch.selectors], axis=-1)
-    return Structure(length, *(reach(batch, positions, plain) for positions in (batch.parents, batch.selectors, both)))
+    levels = [i for i, kind in enumerate(task.levels) if kind == "position"] if scheme.uses_places else [0]
+    found = []
+    for layout in (None, *task.test_layouts(length)):
+        batch = task.batch(length, size, rng, layout)
+        ids = batch.places if scheme.uses_places else scheme.for_evaluation().assign(batch.places, task.levels, rng)
+        both = np.concatenate([batch.parents, batch.selectors], axis=-1)
+        found.append([reach(batch, tokens, ids[:, :, levels]) for tokens in (batch.parents, batch.selectors, both)])
+    largest = (Reach(max(r.count for r in each), max(r.span for r in each)) for each in zip(*found, strict=True))
+    return Structure(length, *largest)

@@ -167,7 +167,8 @@ def structure_row(task: Task, scheme: str) -> StructureRow:
     columns = [(s.parents, s.selectors, s.both) for s in found]
     counts = [tuple(reach.count for reach in column) for column in zip(*columns, strict=True)]
     spans = [tuple(reach.span for reach in column) for column in zip(*columns, strict=True)]
-    return StructureRow(scheme, lengths, counts[0], spans[0], counts[1], spans[1], counts[2], spans[2])
+    levels = task.levels.count("position") if built.uses_places else 1
+    return StructureRow(scheme, lengths, counts[0], spans[0], counts[1], spans[1], counts[2], spans[2], levels)
 
 
 def _nearest(task: Task, length: int) -> int:
@@ -195,11 +196,12 @@ def arguments_from_locality(system: PositionSystem, row: StructureRow | None) ->
     """A *yes* by our theorem where the task is sparse and local under the scheme; otherwise no argument.
 
     Theorem A (plain ids) needs parents and selectors together in a window, since a head of its class finds its tokens
-    by what the window holds. Corollary C (coupled ids) needs the parents only: the ids say which tokens they are.
+    by what the window holds. Corollary C (coupled ids) needs the parents only: the ids say which tokens they are. It is
+    about one level of ids; of several levels nothing is proved.
     """
-    if row is None or not (row.sparse and row.local) or not (system.coupled or system.relative):
+    if row is None or not (row.sparse and row.local) or not (system.coupled or system.relative) or row.levels > 1:
         return []
-    if not system.coupled and not row.both_local:
+    if not system.coupled and not len(set(row.both)) == len(set(row.both_span)) == 1:
         return []
     # A span that is equal at few or close lengths may still grow.
     if len(row.lengths) < FEWEST or max(row.lengths) < SPREAD * min(row.lengths):
@@ -234,6 +236,9 @@ def _otherwise(rows: dict[str, StructureRow]) -> str:
     """The help for a task without a *yes* for any position system."""
     if not rows:
         return ""
+    coupled = rows.get("coupled")
+    if coupled is not None and coupled.levels > 1 and coupled.sparse and coupled.local:
+        return f"coupled positions, under which it is local on {coupled.levels} levels; nothing is proved for several"
     if rows["sequential"].sparse:
         return "few tokens matter but far apart: a coupling that brings them together, or PoSE for the offsets"
     return "many tokens matter at once: a scratchpad whose steps each depend on few tokens, with coupled positions"

@@ -120,6 +120,8 @@ class StructureRow:
     selector_span: tuple[int, ...] = ()
     both: tuple[int, ...] = ()
     both_span: tuple[int, ...] = ()
+    levels: int = 1
+    """Levels of positions; with several, a span is the distance on the level where it is largest."""
 
     @property
     def sparse(self) -> bool:
@@ -130,11 +132,6 @@ class StructureRow:
     def local(self) -> bool:
         """Whether the span of the parents is the same at all lengths."""
         return len(set(self.span)) == 1
-
-    @property
-    def both_local(self) -> bool:
-        """Whether parents and selectors together are sparse and local."""
-        return len(set(self.both)) <= 1 and len(set(self.both_span)) <= 1
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,7 @@ from lengthwise.core.files import write_json
 from lengthwise.report.result import load
 from lengthwise.report.summary import SystemSummary, summarize
 
-RECIPES = ("variable-assignment", "parity-scratchpad", "sparse-parity", "addition")
+RECIPES = ("variable-assignment", "parity-scratchpad", "sparse-parity", "addition", "coupled-arithmetic")
 """The recipes whose systems are shown; ablations and searches are left out."""
 
 

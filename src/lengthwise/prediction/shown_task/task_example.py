@@ -191,7 +191,7 @@ def structure_table(
     if lengths is None:
         lengths = [n for n in STRUCTURE_LENGTHS if task.lengths(n, n)] or task.lengths(1, max(STRUCTURE_LENGTHS))[-3:]
     plain = SCHEMES.build("sequential", max_position=1 << 30)
-    counted = [structure(task, plain, n, _rng(seed, n)) for n in lengths]
+    counted = [structure(task, plain, n, stream(seed, "show", "structure", n)) for n in lengths]
     by_spans: dict[tuple[tuple[int | None, int | None], ...], list[str]] = {}
     for name in SCHEMES:
         used = scheme if scheme is not None and scheme.name == name else SCHEMES.build(name)
@@ -207,11 +207,7 @@ def structure_table(
 def _spans(task: Task, scheme: PositionScheme, length: int, seed: int) -> tuple[int | None, int | None]:
     """The span of the parents, and of parents and selectors."""
     try:
-        found = structure(task, scheme, length, _rng(seed, length))
+        found = structure(task, scheme, length, stream(seed, "show", "structure", length))
     except LengthwiseError:
         return None, None
     return found.parents.span, found.both.span
-
-
-def _rng(seed: int, length: int) -> np.random.Generator:
-    return stream(seed, "show", "structure", length)
