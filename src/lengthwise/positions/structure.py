@@ -22,12 +22,15 @@ class Structured(Protocol):
     @property
     def levels(self) -> tuple[LevelKind, ...]:
         """The kinds of the place levels."""
+        ...
 
     def batch(self, length: int, size: int, rng: Rng, layout: Layout | None = None) -> Batch:
         """Sequences of one length, of one layout: a drawn one by default."""
+        ...
 
     def test_layouts(self, length: int) -> list[Layout]:
         """The fixed layouts on which a length is tested."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -187,9 +187,8 @@ def _asks_for_sets(task: Task) -> bool:
 def _has_places(task: Task) -> bool:
     """Whether two tokens share a place."""
     batch = task.batch(_nearest(task, 10), 4, stream(0, "predict", "places"))
-    row = batch.places[0, :, 0]
-    row = row[row > 0]
-    return len(row) > 0 and len(np.unique(row)) < len(row)
+    row = batch.places[0, batch.places[0, :, 0] > 0, 0]
+    return len(np.unique(row)) < len(row)
 
 
 def arguments_from_locality(system: PositionSystem, row: StructureRow | None) -> list[Argument]:
@@ -206,16 +205,13 @@ def arguments_from_locality(system: PositionSystem, row: StructureRow | None) ->
     # A span that is equal at few or close lengths may still grow.
     if len(row.lengths) < FEWEST or max(row.lengths) < SPREAD * min(row.lengths):
         return []
-    facts = {"kind": "structure", **fields_of(row)}
     if system.coupled:
         k, span, of, theorem = row.sparsity[0], row.span[0], "parents", "Corollary C"
     else:
         k, span, of, theorem = row.both[0], row.both_span[0], "parents and selectors", "Theorem A"
-    why = (
-        f"sparse (k = {k}) and local (span {span} at every length) under {row.scheme} ids, counting {of} "
-        f"({theorem}, docs/sparsity.md)"
-    )
-    return [Argument("yes", "ours", why, facts)]
+    local = f"sparse (k = {k}) and local (span {span} at every length) under {row.scheme} ids"
+    why = f"{local}, counting {of} ({theorem}, docs/sparsity.md)"
+    return [Argument("yes", "ours", why, {"kind": "structure", **fields_of(row)})]
 
 
 def _on_condition(verdict: Verdict, task: Task) -> Verdict:
@@ -224,9 +220,10 @@ def _on_condition(verdict: Verdict, task: Task) -> Verdict:
         return replace(verdict, condition="the ids are given")
     lengths = tuple(dict.fromkeys(_nearest(task, length) for length in LENGTHS))
     found = id_rules(task, lengths, size=ROWS // 2)
-    proof = {"id_rule": certificate(found)}
     arguments = tuple(
-        replace(a, certificate={**a.certificate, **proof}) if a.certificate.get("kind") == "structure" else a
+        replace(a, certificate={**a.certificate, "id_rule": certificate(found)})
+        if a.certificate.get("kind") == "structure"
+        else a
         for a in verdict.arguments
     )
     return replace(verdict, arguments=arguments, condition=f"the next id is learned: {found.sentence}")
