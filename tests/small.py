@@ -77,7 +77,7 @@ def fitting_scheme(scheme: PositionScheme, task: Task) -> PositionScheme:
     return scheme
 
 
-PATTERNS = ("rope(window=3)+local-bias(sink=true)", "kerple(window=4)+cope(window=3)")
+PATTERNS = ("rope(window=3)+nope", "kerple(window=4)+cope(window=3)")
 """Encodings by layer, with attention windows: rotation, bias and scores each in a layer of its own."""
 EXTENSIONS = [name for name in ENCODINGS if ENCODINGS.get(name).extends_rope]
 """Encodings that are RoPE for longer contexts; what does not depend on their formulas is tested with fewer of them."""

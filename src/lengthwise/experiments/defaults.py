@@ -154,7 +154,7 @@ def default_recipe(task: Task, preset: str = "quick") -> Recipe:
     coupled = coupled_name(task)
     systems = [] if coupled is None else [System(coupled, "learned")]
     if coupled == "coupled":
-        systems.append(System(coupled, "local-bias"))
+        systems.append(System(coupled, "local-bias-sink"))
     systems += [
         System("sequential", "nope"),
         System(RANDOM_START, "learned"),

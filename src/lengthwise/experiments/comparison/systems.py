@@ -59,7 +59,7 @@ def standard_systems(task: Task) -> tuple[System, ...]:
     coupled = coupled_system(task)
     if coupled is None:
         return STANDARD
-    local = (System("coupled", "local-bias"),) if coupled.scheme == "coupled" else ()
+    local = (System("coupled", "local-bias-sink"),) if coupled.scheme == "coupled" else ()
     return (*local, coupled, *STANDARD)
 
 

@@ -21,6 +21,14 @@ class LocalBiasSpec(ModuleSpec):
     sink: bool = False
     """Whether tokens without a place (``<bos>``) are seen from everywhere, so that heads can count near tokens."""
 
+    @property
+    def label(self) -> str:
+        """With its sink."""
+        return "local-bias-sink" if self.sink else self.name
+
     def __post_init__(self) -> None:
         # A token without a place keeps its id when those of all others move.
         object.__setattr__(self, "translation_invariant", not self.sink)
+
+
+ENCODINGS.alias("local-bias-sink", {"name": "local-bias", "sink": True})
