@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from matplotlib.patches import FancyBboxPatch
+from matrix_tables import method_matrix_picture
 from tables import right_by_digits, runs, score
 
 from lengthwise.crasp.decide.decision import decide
@@ -310,6 +311,7 @@ PICTURES: tuple[Callable[[], str], ...] = (
     arcs,
     speed,
     fragments,
+    method_matrix_picture,
 )
 
 

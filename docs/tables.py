@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 from fixed_tables import fixed_beforehand
+from matrix_tables import which_method_where
 from table_parts import RESULTS, markdown
 
 from lengthwise.core.files import read_json
@@ -521,6 +522,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "limit_transformers": limit_transformers,
     "influence-planted": influence_planted,
     "fixed-beforehand": fixed_beforehand,
+    "which-method-where": which_method_where,
 }
 
 
