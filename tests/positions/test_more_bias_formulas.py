@@ -135,7 +135,7 @@ def test_local_bias_is_a_scaled_table_within_the_window_and_nothing_beyond(
 
 
 def test_a_sink_is_seen_from_everywhere_with_a_bias_of_its_own():
-    module = build("local-bias", ONE_LEVEL, window=2, scale=3.0, sink=True)
+    module = build("local-bias-sink", ONE_LEVEL, window=2, scale=3.0)
     without = build("local-bias", ONE_LEVEL, window=2, scale=3.0)
     table = module.tables[0].weight
     without.tables[0].load_state_dict({"weight": table[:-1]})
