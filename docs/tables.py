@@ -410,13 +410,9 @@ def arithmetic() -> dict[str, str]:
 
 def addition_methods() -> str:
     """Position methods side by side on addition: every seed by number of digits."""
-    lengths, rows = (10, 15, 20, 25, 28, 30, 32, 35, 40), []
+    lengths, rows = (10, 15, 20, 25, 28, 30, 31, 32, 35, 40), []
     for job in method_jobs("standard").jobs:
-        results = [result for result in load([RESULTS / "addition-methods"]) if result.system == job.name]
-        if not results:
-            rows.append((job.name, "not run yet", *["–"] * (len(lengths) + 1)))
-            continue
-        results.sort(key=lambda result: result.seed)
+        results = runs("addition-methods", job.name)
         rows.append((job.name, fitted(results), inside(results), *(seeds(results, n, digits=2) for n in lengths)))
     return markdown(("method", "fitted", "in distribution", *map(str, lengths)), rows)
 
@@ -425,11 +421,7 @@ def coupled_arithmetic() -> str:
     """Arithmetic with published rules of places: every seed at each tested length, exact match."""
     rows = []
     for job in coupled_jobs("standard").jobs:
-        results = [result for result in load([RESULTS / "coupled-arithmetic"]) if result.system == job.name]
-        if not results:
-            rows.append((job.name, "not run yet", "–", "–"))
-            continue
-        results.sort(key=lambda result: result.seed)
+        results = runs("coupled-arithmetic", job.name)
         cells = dict.fromkeys((score.length, tuple(score.axes.items())) for each in results for score in each.scores)
         shown = "; ".join(f"{length}: {shares(results, length, dict(axes))}" for length, axes in cells)
         rows.append((job.name, fitted(results), inside(results), shown))

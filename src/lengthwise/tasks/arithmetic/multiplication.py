@@ -21,7 +21,7 @@ class Multiplication(Task):
 
     Length = digits of the first factor; the second one has ``second`` digits, or as many as the first. Digits of one
     significance share a place. A carry can be larger than a digit shows. Of two long factors each digit of the product
-    depends on all digits of at most its significance; if the second has m <= base digits, the digit before shows the
+    depends on all digits of at most its significance; if the second has a fixed m <= base digits, the digit before shows the
     carry modulo the base, and m + 2 digits of the first factor tell the rest: at most 2m + 3 tokens at every length.
     """
 
