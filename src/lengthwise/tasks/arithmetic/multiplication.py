@@ -20,9 +20,10 @@ class Multiplication(Task):
     """``<bos> 4 1 * 2 1 = 8 6 1 0 <eos>`` is 14 · 12 = 168, least significant digit first, padded to both lengths.
 
     Length = digits of the first factor; the second one has ``second`` digits, or as many as the first. Digits of one
-    significance share a place. A carry can be larger than a digit shows. Of two long factors each digit of the product
-    depends on all digits of at most its significance; of a fixed m <= base digits in the second, the digit before
-    shows the carry modulo the base, and m + 2 digits of the first factor tell the rest: at most 2m + 3 tokens at every length.
+    significance share a place. A carry can be larger than a digit shows, so that with two long factors each digit of
+    the product depends on all digits of at most its significance. With a fixed ``second`` = m of at most ``base`` the
+    digit before shows the carry modulo the base, and m + 2 digits of the first factor tell the rest: at most 2m + 3
+    tokens at every length.
     """
 
     summary = "a number of n digits times one of n or of a fixed number of digits"
