@@ -8,10 +8,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lengthwise.experiments.blind.ladder import Rung, encoding_spec, model_config, position_scheme, training_config
+from lengthwise.models.config import ModelConfig
 from lengthwise.tasks import Task
+from lengthwise.training.config import TrainingConfig
 
 if TYPE_CHECKING:
+    from lengthwise.models.inputs import Inputs
     from lengthwise.models.transformer import Transformer
+    from lengthwise.training.setup import Setup
+
+
+@dataclass(frozen=True)
+class EachWordOnce:
+    """A `Setup` whose steps have one row of each run where all rows of a run are equal, in every group.
+
+    A language with one word of each length gives many equal rows. One of them has the same mean loss, to rounding.
+    """
+
+    setup: Setup
+
+    @property
+    def model(self) -> ModelConfig:
+        """The configuration of the model."""
+        return self.setup.model
+
+    def build(self, seed: int) -> Transformer:
+        """The model of one seed before its first step."""
+        return self.setup.build(seed)
+
+    def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
+        """The data of one step, seed by seed."""
+        groups = self.setup.groups(config, seeds, step)
+        if not all(_repeats(group, len(seeds)) for group in groups):
+            return groups
+        return [group.gather([(group, slice(None, None, len(group.input_ids) // len(seeds)))]) for group in groups]
+
+
+def _repeats(group: Inputs, runs: int) -> bool:
+    """Whether each run has the same row again and again, under the same ids; what a task allows follows from them."""
+    both = (part.unflatten(0, (runs, -1)) for part in (group.input_ids, group.position_ids))
+    return all(bool((rows == rows[:, :1]).all()) for rows in both)
 
 
 @dataclass(frozen=True)
@@ -47,8 +83,9 @@ def train_rung(
 
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
+    spec, model = encoding_spec(rung, encoding), model_config(rung, encoding)
     trainer = Trainer(
-        TaskSetup(task, position_scheme(task, encoding), encoding_spec(rung, encoding), model_config(rung, encoding)),
+        EachWordOnce(TaskSetup(task, position_scheme(task, encoding), spec, model)),
         training_config(rung, encoding),
         list(seeds),
         probe=lambda model, step, seed: {"fitted": False, "in_distribution": probe(model, seed)},
