@@ -65,14 +65,15 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
     ]
     if unfitted:
         notes.append(f"× is not fitted, which counts as 0 and says nothing about length: {', '.join(unfitted)}")
+    silent = [row["system"] for row in rows if row["verdict"] is None]
+    if silent:
+        notes.append(f"no theorem here says anything of {', '.join(silent)}")
     lengths = next((row["structure_lengths"] for row in rows if row["structure_lengths"]), None)
     if lengths:
         notes.append(f"k and span: sparsity and span at lengths {lengths[0]} to {lengths[-1]}")
     missing = [f"{row['system']} ({row['missing']})" for row in rows if row["missing"] and not row["diverged"]]
     if missing:
-        notes.append(
-            f"seeds that the budget did not reach: {', '.join(missing)}; the same command goes on from here"
-        )  # fmt: skip
+        notes.append(f"seeds that the budget did not reach: {', '.join(missing)}; the same command goes on from here")
     differ = values["top_and_bottom_differ_in_every_seed"]
     if differ is not None:
         notes.append(
