@@ -159,10 +159,10 @@ def test_what_the_budget_cuts_off_is_named_and_goes_on(tmp_path: Path):
     assert [row["missing"] for row in none.rows] == [1, 1]
     notes = " ".join(comparison_table(none.values).notes)
     assert "seeds that the budget did not reach: nope (1), sequential+rope (1); the same command goes on" in notes
-    assert "no theorem here" not in notes
+    assert "no theorem covers" not in notes
     silent = {**none.values, "systems": [{**row, "verdict": None} for row in none.values["systems"]]}
     notes = " ".join(comparison_table(silent).notes)
-    assert "no theorem here says anything of nope, sequential+rope" in notes
+    assert "no theorem covers nope, sequential+rope" in notes
     assert not (tmp_path / "comparison.svg").exists(), "there is nothing to draw yet"
     done = compare(task, tmp_path, budget=Budget(seconds=600.0, seeds=1), **wanted)
     assert [row["missing"] for row in done.rows] == [0, 0]

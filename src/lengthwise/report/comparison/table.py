@@ -67,7 +67,7 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
         notes.append(f"× is not fitted, which counts as 0 and says nothing about length: {', '.join(unfitted)}")
     silent = [row["system"] for row in rows if row["verdict"] is None]
     if silent:
-        notes.append(f"no theorem here says anything of {', '.join(silent)}")
+        notes.append(f"no theorem covers {', '.join(silent)}")
     lengths = next((row["structure_lengths"] for row in rows if row["structure_lengths"]), None)
     if lengths:
         notes.append(f"k and span: sparsity and span at lengths {lengths[0]} to {lengths[-1]}")
