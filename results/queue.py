@@ -1,14 +1,16 @@
 """Work through the trainings that the results pages still need, one after the other: ``python results/queue.py run``.
 
 ``results/queue.json`` lists them, most valuable per minute first, with the minutes that each takes on one idle core.
-Every command can be stopped at any time and goes on where it was. What is finished is in ``results/queue-done.jsonl``,
-its result files are copied from ``runs`` to ``results``, and nothing there is ever overwritten.
+Every command can be stopped at any time and goes on where it was; started once for each core, it shares the list. What
+is finished is in ``results/queue-done.jsonl``, its result files are copied from ``runs`` to ``results``, and nothing
+there is ever overwritten.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import shutil
@@ -17,6 +19,8 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+
+import filelock
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, RUNS = ROOT / "results", ROOT / "runs"
@@ -42,40 +46,57 @@ def key(item: dict[str, Any]) -> str:
 
 
 def run(minutes: float) -> None:
-    """Train what is not finished until the time is up; one that fails is reported, and the next one is tried."""
+    """Train what is not finished until the time is up; one that fails is reported, and the next one is tried.
+
+    What another process is at work on is left to it.
+    """
     ends = time.monotonic() + 60 * minutes
     for item in items():
-        if key(item) in done():
-            continue
-        left = ends - time.monotonic()
-        if left <= 0:
-            return
-        said = [f"[{datetime.datetime.now(datetime.UTC):%H:%M:%S}] {item['name']} (about {item['minutes']} minutes)"]
-        print(*said, flush=True)
-        started = time.monotonic()
         try:
-            ended = subprocess.run(
-                [sys.executable, "-m", "lengthwise", *item["command"]],
-                cwd=ROOT,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
-                timeout=left,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            collect()
-            print("the time is up; the same command goes on from here", flush=True)
-            return
+            with filelock.FileLock(lock_of(item), timeout=0):
+                if key(item) not in done() and not _train(item, ends - time.monotonic()):
+                    print("the time is up; the same command goes on from here", flush=True)
+                    return
+        except filelock.Timeout:
+            print(f"another process is at work on {item['name']}", flush=True)
+
+
+def lock_of(item: dict[str, Any]) -> Path:
+    """The file that the process at work on an item has locked."""
+    path = RUNS / "queue" / f"{hashlib.sha256(key(item).encode()).hexdigest()[:12]}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _train(item: dict[str, Any], seconds: float) -> bool:
+    """Run one command and keep its results; False if the time is up."""
+    if seconds <= 0:
+        return False
+    started = time.monotonic()
+    print(f"[{_now():%H:%M:%S}] {item['name']} (about {item['minutes']} minutes)", flush=True)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "lengthwise", *item["command"]],
+            cwd=ROOT,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
         collect()
-        if ended.returncode:
-            print(f"{item['name']} ended with exit code {ended.returncode}", flush=True)
-            continue
-        finished = {
-            **item,
-            "seconds": round(time.monotonic() - started),
-            "ended": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%MZ}",
-        }
-        with DONE.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(finished) + "\n")
+    if ended.returncode:
+        print(f"{item['name']} ended with exit code {ended.returncode}", flush=True)
+        return True
+    finished = {**item, "seconds": round(time.monotonic() - started), "ended": f"{_now():%Y-%m-%dT%H:%MZ}"}
+    with DONE.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(finished) + "\n")
+    return True
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
 
 
 def collect() -> list[Path]:

@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from lengthwise.core.batch import Batch
+from lengthwise.core.config import fields_of
 from lengthwise.core.rng import stream
 from lengthwise.evaluation import accuracy
 from lengthwise.evaluation.accuracy import EvaluatedModel, _answers, fit_lengths, score_batch, score_layout
+from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.evaluation.score import LengthScore
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
@@ -183,6 +185,13 @@ def test_exact_matches_do_not_need_the_answers(system: str):
         for metric in ("exact_match", "oracle_ids", "exact_match_ids"):
             assert short["correct"].get(metric) == full["correct"].get(metric)
         assert short["first_error"] == full["first_error"]
+        assert short["correct"].get("answer") in (None, full["correct"]["answer"]), "left out where it is not counted"
+        assert ("answer" in short["correct"]) == system.startswith("addition"), "echo has a trace"
+
+
+def test_an_evaluation_without_answers_is_another_one():
+    assert "answers" not in fields_of(EvaluationConfig()), "run directories keep the names that they had before"
+    assert fields_of(EvaluationConfig(answers=False))["answers"] is False
 
 
 @pytest.mark.parametrize(

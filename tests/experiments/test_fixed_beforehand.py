@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import filelock
 import pytest
 
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
@@ -132,6 +133,14 @@ def test_the_queue_runs_and_keeps_results(tmp_path: Path, monkeypatch: pytest.Mo
     QUEUE.run(1)
     assert kept.read_text() == "committed"
     assert len(QUEUE.DONE.read_text().splitlines()) == 2
+
+    three = [*items, {"name": "three", "minutes": 1, "command": ["run", "three"]}]
+    monkeypatch.setattr(QUEUE, "items", lambda: three)
+    with filelock.FileLock(QUEUE.lock_of(three[-1])):
+        QUEUE.run(1)
+        assert not (tmp_path / "results" / "three").exists(), "another process is at work on it"
+    QUEUE.run(1)
+    assert (tmp_path / "results" / "three").exists()
 
 
 @pytest.mark.slow

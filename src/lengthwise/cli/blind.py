@@ -56,7 +56,10 @@ class BlindSettings:
 @blind.command()
 @options_of(BlindSettings)
 def run(given: BlindSettings) -> None:
-    """Train and measure what is missing, cell by cell; the same command goes on where it was stopped."""
+    """Train and measure what is missing, cell by cell; the same command goes on where it was stopped.
+
+    Started once for each core, it shares the cells among the cores.
+    """
     from lengthwise.cli.blind_view import step_lines
     from lengthwise.experiments.blind.comparison.table import table as build
     from lengthwise.experiments.blind.run import run_study

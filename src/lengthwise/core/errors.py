@@ -11,6 +11,10 @@ class LengthwiseError(Exception):
     """A mistake of the user. The command line prints it as one line and exits with code 2."""
 
 
+class BusyError(LengthwiseError):
+    """Another process is at work where this one wanted to be."""
+
+
 class TrainingDivergedError(LengthwiseError):
     """A training run whose loss or weights became NaN or infinite. Other runs are not affected."""
 

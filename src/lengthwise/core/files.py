@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import BusyError, LengthwiseError, require
 
 LOCK = ".lock"
 """The file in a folder by which one process keeps the others out; it stays when the process ends."""
@@ -133,18 +133,19 @@ def read_json(path: Path, *, what: str = "file") -> Any:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, name: str = LOCK, *, wait: float = 0) -> Iterator[None]:
     """Keep other processes out of ``folder``, which must exist, for the length of the block.
 
-    A process that dies releases the lock. Raises `LengthwiseError` at once when another process has it.
+    With a ``name`` only those that ask for the same one are kept out. A process that dies releases the lock. Raises
+    `BusyError` when another process still has it after ``wait`` seconds.
     """
     import filelock
 
-    lock = filelock.FileLock(folder / LOCK, timeout=0)
+    lock = filelock.FileLock(folder / name, timeout=wait)
     try:
         lock.acquire()
     except filelock.Timeout:
-        raise LengthwiseError(
+        raise BusyError(
             f"another process is at work in {folder}; wait for it to end, or choose another --out"
         ) from None
     except NotImplementedError:

@@ -57,8 +57,8 @@ def score_layout(
 ) -> LengthScore:
     """Measure ``samples`` strings of one layout (None: each chunk draws its own).
 
-    With ``answers=False`` the answers after a wrong trace are not generated, which saves time where only exact
-    matches count.
+    With ``answers=False`` the answers after a wrong trace are neither generated nor counted, which saves time where
+    only exact matches count.
     """
     result, done, task = None, 0, evaluated.task
     while done < samples:
@@ -122,7 +122,9 @@ def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: b
             answer[unsure] = (generated.tokens == expected)[:, is_answer].all(dim=1).cpu().numpy()
     right_so_far = np.cumprod(token & ids, axis=1).astype(bool)
     score = LengthScore(batch.layout.length, n=batch.size)
-    score.correct.update(exact_match=int(exact.sum()), answer=int(answer.sum()), oracle_ids=int(oracle.sum()))
+    score.correct.update(exact_match=int(exact.sum()), oracle_ids=int(oracle.sum()))
+    if answers or not scratchpad:
+        score.correct.update(answer=int(answer.sum()))
     if scheme.predicted:
         score.correct.update(exact_match_ids=int(exact_ids.sum()))
     score.tokens, score.tokens_total = int(token.sum()), token.size

@@ -42,10 +42,14 @@ class EvaluationConfig:
     attention: AtLeast0 = 0
     """So many strings of each layout are also measured for the attention that predictions pay to their parents."""
 
+    answers: bool = True
+    """Also generate the answer behind a wrong trace. It takes most of the time of a test and changes no exact match."""
+
     @pydantic.model_serializer(mode="wrap")
     def _without_unused(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         # Run directories are named by what is written here: without bins they keep the names they had before bins.
-        return {name: value for name, value in handler(self).items() if value or name not in UNUSED}
+        values = {name: value for name, value in handler(self).items() if value or name not in UNUSED}
+        return {name: value for name, value in values.items() if name != "answers" or not value}
 
     def __post_init__(self) -> None:
         longest = max((*self.lengths, *(high for _, high in self.bins)), default=0)

@@ -84,7 +84,9 @@ def measure(experiment: RunConfig, state: RunState, *, recipe: str, system: str,
     evaluated = accuracy.EvaluatedModel(model, task, experiment.scheme)
     for index, (length, layout) in enumerate(cells):
         rng = stream(seed, "test", length, str(layout))
-        scores.append(accuracy.score_layout(evaluated, length, layout, evaluation.samples, rng))
+        scores.append(
+            accuracy.score_layout(evaluated, length, layout, evaluation.samples, rng, answers=evaluation.answers)
+        )
         report("test", index + 1, len(cells), scores[-1].rate())
     if everywhere:
         scores += score_bins(experiment, model, seed, report)

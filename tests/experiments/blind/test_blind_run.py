@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.blind import run as running
-from lengthwise.experiments.blind.cells import INDEX, cell_path
+from lengthwise.experiments.blind.cells import INDEX, cell_path, list_cells
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.run import run_study
 from lengthwise.experiments.blind.study import FILE, BlindStudy, read_study, write_study
@@ -30,7 +31,7 @@ def test_from_nothing_to_a_table(study: BlindStudy, tmp_path: Path, monkeypatch:
     assert all(set(seed["sets"]["101-150"]) == {"uniform", "adversarial"} for seed in parity["seeds"])
     assert values["counts"]["no"] == {"cells": 2, "decided": 0, "right": 0, "not fitted": 2, "not run": 0}
     assert any("[1/4]" in line for line in notes)
-    assert [path.name for path in (tmp_path / "work").iterdir()] == [".lock"], "no checkpoint is left"
+    assert {path.suffix for path in (tmp_path / "work").iterdir()} == {".lock"}, "no checkpoint is left"
 
     monkeypatch.setattr(running, "train_rung", _never)
     run_study(study, "languages", tmp_path / "work")
@@ -77,6 +78,30 @@ def test_an_interrupted_rung_goes_on(study: BlindStudy, tmp_path: Path) -> None:
     again = write_study(tmp_path / "again", study.content)
     run_study(again, "languages", tmp_path / "other work", encodings=["nope"])
     assert _numbers(again) == resumed, "a function of seed and step"
+
+
+def test_two_processes_share_a_study(study: BlindStudy, tmp_path: Path) -> None:
+    """While one is at work on a cell the other does the rest, and the index has the results of both."""
+    work, notes = tmp_path / "work", []
+    wanted = [("everything", "nope"), ("everything", "ape"), ("parity", "nope"), ("parity", "ape")]
+
+    def other(line: str) -> None:
+        notes.append(line)
+        if line.startswith("[1/4]") and "fitted" in line:
+            run_study(study, "languages", work, note=notes.append)
+
+    run_study(study, "languages", work, note=other)
+    assert sum("another process is at work on it" in line for line in notes) == 1
+    begun = [line for line in notes if line.endswith("rung 1")]
+    assert len(begun) == len(wanted), "no cell is run twice"
+    assert table(study)["complete"]
+    many = [threading.Thread(target=list_cells, args=(study, [path])) for path in (study.folder / "cells").iterdir()]
+    (study.folder / INDEX).unlink()
+    for thread in many:
+        thread.start()
+    for thread in many:
+        thread.join()
+    assert table(study)["complete"], "no entry of the index is lost"
 
 
 def _numbers(study: BlindStudy) -> list[Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.files import read_json, write_json
+from lengthwise.core.files import locked, read_json, write_json
 from lengthwise.core.result_file import read_sealed, sealed
 from lengthwise.experiments.blind.study import BlindStudy
 
@@ -42,7 +42,7 @@ def read_cell(study: BlindStudy, path: Path) -> dict[str, Any] | None:
 
 
 def write_cell(study: BlindStudy, path: Path, values: Mapping[str, Any], *, listed: bool = True) -> None:
-    """Write a result file whole and, if ``listed``, enter it in the index, which one process at a time may do.
+    """Write a result file whole and, if ``listed``, enter it in the index.
 
     The index has the SHA-256 of what is listed; any other file carries its own digest.
     """
@@ -53,13 +53,12 @@ def write_cell(study: BlindStudy, path: Path, values: Mapping[str, Any], *, list
 
 
 def list_cells(study: BlindStudy, paths: Iterable[Path]) -> None:
-    """Enter those result files that exist in the index, which one process at a time may do."""
-    index = read_index(study.folder)
-    there = {path.relative_to(study.folder).as_posix(): _digest(path) for path in paths if path.exists()}
-    if there.items() <= index.items():
-        return
-    index.update(there)
-    write_json(study.folder / INDEX, dict(sorted(index.items())))
+    """Enter those result files that exist in the index; processes take turns."""
+    with locked(study.folder, wait=60):
+        index = read_index(study.folder)
+        there = {path.relative_to(study.folder).as_posix(): _digest(path) for path in paths if path.exists()}
+        if not there.items() <= index.items():
+            write_json(study.folder / INDEX, dict(sorted({**index, **there}.items())))
 
 
 def read_index(folder: Path) -> dict[str, str]:

@@ -93,12 +93,14 @@ def draw(seed: int = SEED, per_class: int = PER_CLASS, without: Iterable[Dfa] = 
 
 
 VARIANTS_SEED, VARIANTS_PER_CLASS = 20261124, 6
-"""Of the languages on which other position systems climb the ladder."""
+"""Of the languages on which other position systems climb the ladder: so many *yes* and so many *no* with positions."""
 
 
 def languages_of_variants() -> list[DrawnLanguage]:
     """Languages that are not in the study, drawn alike: those of results/variants/languages.txt."""
-    return draw(VARIANTS_SEED, VARIANTS_PER_CLASS, (language(item.expression, item.alphabet) for item in draw()))
+    drawn = draw(VARIANTS_SEED, VARIANTS_PER_CLASS, (language(item.expression, item.alphabet) for item in draw()))
+    yes = [item for item in drawn if item.ape == "yes"][:VARIANTS_PER_CLASS]
+    return [item for item in drawn if item.ape == "no" or item in yes]
 
 
 def eligible(dfa: Dfa) -> bool:

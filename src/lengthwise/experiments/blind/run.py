@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from lengthwise.core.errors import BusyError
 from lengthwise.core.files import locked
 from lengthwise.experiments.blind.cells import cell_path, list_cells, read_cell, slug, write_cell
 from lengthwise.experiments.blind.ladder import BINS, TRAINED, position_scheme
@@ -39,27 +41,30 @@ def run_study(
     on_step: Callable[[int, float], None] | None = None,
     runner: CellRunner | None = None,
 ) -> None:
-    """Run what is missing of one table, cell by cell; ``work`` holds the checkpoints of the rung that is at work.
+    """Run what is missing of one table, cell by cell; ``work`` holds the checkpoints of the rungs that are at work.
 
-    A ``runner`` computes the cells somewhere else, and leaves their result files in the study.
-
-    Raises `LengthwiseError` when another process runs the same study.
+    Processes that run the same study share it: each passes over the cells at which another one is at work. A
+    ``runner`` computes the cells somewhere else, and leaves their result files in the study; it has the study for
+    itself and raises `BusyError` otherwise.
     """
     wanted = list(encodings or study.encodings)
     cells = [(entry, encoding) for entry in study.entries(table) for encoding in wanted]
     work.mkdir(parents=True, exist_ok=True)
-    with locked(work):
-        if runner is not None:
+    if runner is not None:
+        with locked(work):
             runner(study, table, cells, work, note)
-            for entry, encoding in cells:
-                list_cells(
-                    study, [cell_path(study, table, entry.name, encoding, r + 1) for r in range(len(study.ladder))]
-                )
-            return
-        for index, (entry, encoding) in enumerate(cells, start=1):
-            run_cell(
-                study, table, entry, encoding, work, lambda line, at=index: note(f"[{at}/{len(cells)}] {line}"), on_step
-            )
+        for entry, encoding in cells:
+            list_cells(study, [cell_path(study, table, entry.name, encoding, r + 1) for r in range(len(study.ladder))])
+        return
+    for index, (entry, encoding) in enumerate(cells, start=1):
+        at = f"[{index}/{len(cells)}] "
+        with ExitStack() as claim:
+            try:
+                claim.enter_context(locked(work, f"{slug(entry.name)}-{encoding}.lock"))
+            except BusyError:
+                note(f"{at}{entry.name}, {encoding}: another process is at work on it")
+                continue
+            run_cell(study, table, entry, encoding, work, lambda line, at=at: note(at + line), on_step)
 
 
 def run_cell(

@@ -119,7 +119,7 @@ def _measured(experiment: RunConfig, seeds: int) -> tuple[float, float]:
     length, layout = cells[-1]
     count = min(STRINGS, evaluation.samples)
     started = time.perf_counter()
-    accuracy.score_layout(model, length, layout, count, stream(0, "plan"))
+    accuracy.score_layout(model, length, layout, count, stream(0, "plan"), answers=evaluation.answers)
     taken = time.perf_counter() - started
     return sorted(times[WARM:])[STEPS // 2], taken * evaluation.samples / count * len(cells)
 

@@ -22,6 +22,11 @@ def seeds(preset: Preset) -> tuple[int, ...]:
     return SEEDS[:1] if preset == "quick" else SEEDS
 
 
+def exact_only(experiment: RunConfig) -> RunConfig:
+    """The same experiment without the answers behind wrong traces: published are whole traces."""
+    return dataclasses.replace(experiment, evaluation=dataclasses.replace(experiment.evaluation, answers=False))
+
+
 def changed(experiment: RunConfig, *, model: dict[str, Any], training: dict[str, Any]) -> RunConfig:
     """The same experiment with another model or training."""
     return dataclasses.replace(

@@ -9,7 +9,7 @@ import dataclasses
 
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
-from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, changed, seeds
+from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, changed, exact_only, seeds
 from lengthwise.experiments.recipes.parity_scratchpad import LONGEST, parity_scratchpad
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
@@ -29,10 +29,13 @@ _LAST = 2 * LENGTHS[-1] + 4
 
 @RECIPES.register("golowich-parity", SUMMARY)
 def golowich_parity(preset: Preset) -> Recipe:
-    """PPC and given ids as in ``parity-scratchpad``; a replacement grows until four of five seeds fit."""
+    """PPC and given ids as in ``parity-scratchpad``; a replacement grows until four of five seeds fit.
+
+    Whole traces count; the answer behind a wrong one is not generated.
+    """
     quick = preset == "quick"
     jobs = {job.name: job.experiment for job in parity_scratchpad("standard").jobs}
-    ppc, given = jobs["scratchpad + PPC"], jobs["scratchpad + given ids"]
+    ppc, given = (exact_only(jobs[f"scratchpad + {ids}"]) for ids in ("PPC", "given ids"))
     task = ppc.task
     small = RunConfig(
         task,
@@ -40,7 +43,7 @@ def golowich_parity(preset: Preset) -> Recipe:
         RoPESpec(),
         ModelConfig(layers=2, heads=4, width=128, log_length=2 * LONGEST),
         TrainingConfig(max_length=LONGEST, steps=10_000, stacked=True, stop_when_fitted=True),
-        EvaluationConfig(lengths=LENGTHS),
+        EvaluationConfig(lengths=LENGTHS, answers=False),
     )
     rope = dataclasses.replace(small, scheme=Sequential())
     shift = dataclasses.replace(small, scheme=Sequential(max_position=_LAST, random_start=True), encoding=LearnedSpec())
@@ -68,9 +71,6 @@ def golowich_parity(preset: Preset) -> Recipe:
 
 
 def _replacement(name: str, small: RunConfig, claim: str, preset: Preset) -> Job:
-    """Two layers of width 128, then three for twice as long, then four of width 256; stopped when fitted."""
-    larger = (
-        changed(small, model={"layers": 3}, training={"steps": 20_000, "lr": 1e-3}),
-        changed(small, model={"layers": 4, "width": 256}, training={"steps": 20_000, "lr": 1e-3}),
-    )
-    return Job(name, small, seeds(preset), claim, fallbacks=larger, needed=NEEDED)
+    """Two layers of width 128, then three for twice as long; stopped when fitted."""
+    larger = changed(small, model={"layers": 3}, training={"steps": 20_000, "lr": 1e-3})
+    return Job(name, small, seeds(preset), claim, fallbacks=(larger,), needed=NEEDED)
