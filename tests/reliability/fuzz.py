@@ -20,7 +20,8 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import RunResult
 from lengthwise.crasp import library
-from lengthwise.crasp.decide.decision import Bounds, decide
+from lengthwise.crasp.decide.analysis import Bounds
+from lengthwise.crasp.decide.decision import decide
 from lengthwise.crasp.syntax.parser import parse
 from lengthwise.experiments.defaults import recipe_for
 from lengthwise.experiments.run_config import RunConfig

@@ -36,7 +36,7 @@ def decide(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per expression and line.")] = False,
 ) -> None:
     """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
-    from lengthwise.crasp.decide.decision import Bounds
+    from lengthwise.crasp.decide.analysis import Bounds
     from lengthwise.crasp.decide.decision import decide as decide_language
     from lengthwise.prediction.target import regular_language
     from lengthwise.workflows.certificates import certified as certified_decision

@@ -10,7 +10,8 @@ from lengthwise.crasp.certificates import checker_graphs
 from lengthwise.crasp.certificates.certificate import certificate, no_for
 from lengthwise.crasp.certificates.checker import CertificateError, check
 from lengthwise.crasp.certificates.explanation import access_with_equal_counts, explain, witness
-from lengthwise.crasp.decide.decision import Bounds, decide
+from lengthwise.crasp.decide.analysis import Bounds
+from lengthwise.crasp.decide.decision import decide
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
 from lengthwise.languages.automata.minimize import minimize

@@ -9,7 +9,8 @@ from lengthwise.core.rng import stream
 from lengthwise.crasp.certificates.certificate import certificate
 from lengthwise.crasp.certificates.checker import check
 from lengthwise.crasp.certificates.explanation import explanation, witness
-from lengthwise.crasp.decide.decision import FRAGMENTS, Bounds, decide
+from lengthwise.crasp.decide.analysis import Bounds
+from lengthwise.crasp.decide.decision import FRAGMENTS, decide
 from lengthwise.crasp.decide.extraction import program_of
 from lengthwise.crasp.run.interpreter import run
 from lengthwise.languages.automata.monoid import is_r_trivial

@@ -13,7 +13,8 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp.certificates.combination import EquationTerm, combinations_for
-from lengthwise.crasp.decide.decision import Analysis, Decision
+from lengthwise.crasp.decide.analysis import Analysis
+from lengthwise.crasp.decide.decision import Decision
 from lengthwise.crasp.decide.potential import Edge, Refinement
 from lengthwise.crasp.decide.product import Component, ProductNode, components
 from lengthwise.crasp.decide.stable_local_test import LocalSystem

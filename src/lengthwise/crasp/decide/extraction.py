@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from lengthwise.core.errors import require
-from lengthwise.crasp.decide.decision import MAX_NODES, Decision
+from lengthwise.crasp.decide.analysis import MAX_NODES
+from lengthwise.crasp.decide.decision import Decision
 from lengthwise.crasp.decide.product import Component, ProductNode, components
 from lengthwise.crasp.program.builder import ProgramBuilder
 from lengthwise.crasp.program.operations import And, Index, Linear, Or

@@ -72,24 +72,30 @@ def draw(seed: int = SEED, per_class: int = PER_CLASS, without: Iterable[Dfa] = 
     the training lengths and in every bin. Left out: what equals an earlier language, a named one or a development one
     up to renaming of symbols; so does what equals one of ``without``.
     """
-    rng = stream(seed, "blind", "languages")
-    seen = {canonical(dfa) for dfa in (*_known(), *without)}
     found: dict[tuple[str, str], list[DrawnLanguage]] = {answers: [] for answers in CLASSES}
-    while any(len(members) < per_class for members in found.values()):
-        alphabet = ALPHABETS[int(rng.integers(len(ALPHABETS)))]
-        expression = random_expression(int(rng.integers(SIZES[0], SIZES[1] + 1)), alphabet, rng)
-        dfa = language(expression, alphabet)
-        if not eligible(dfa) or (key := canonical(dfa)) in seen:
-            continue
-        seen.add(key)
-        text = render(expression)
+    for text, alphabet, dfa in new_languages(seed, without):
         task = Language(language=text, alphabet=alphabet)
         answers = (fragment_answer(task, "nope"), fragment_answer(task, "ape"))
         members = found.get(answers)
         if members is not None and len(members) < per_class:
             number = len(members) * len(CLASSES) + CLASSES.index(answers) + 1
             members.append(DrawnLanguage(f"blind-{number:02d}", text, alphabet, dfa.size, *answers))
+        if all(len(members) == per_class for members in found.values()):
+            break
     return [drawn for turn in zip(*found.values(), strict=True) for drawn in turn]
+
+
+def new_languages(seed: int, without: Iterable[Dfa] = ()) -> Iterator[tuple[str, str, Dfa]]:
+    """Expressions, alphabets and automata of the random stream, for ever; `draw` says what is kept and left out."""
+    rng = stream(seed, "blind", "languages")
+    seen = {canonical(dfa) for dfa in (*_known(), *without)}
+    while True:
+        alphabet = ALPHABETS[int(rng.integers(len(ALPHABETS)))]
+        expression = random_expression(int(rng.integers(SIZES[0], SIZES[1] + 1)), alphabet, rng)
+        dfa = language(expression, alphabet)
+        if eligible(dfa) and (key := canonical(dfa)) not in seen:
+            seen.add(key)
+            yield render(expression), alphabet, dfa
 
 
 VARIANTS_SEED, VARIANTS_PER_CLASS = 20261124, 6

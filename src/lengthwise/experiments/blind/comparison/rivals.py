@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lengthwise.experiments.blind.study import StudyEntry
+from lengthwise.experiments.blind.study import BlindStudy, StudyEntry
 
 CellMeasures = Mapping[str, Any]
 Answers = dict[tuple[str, str], bool]
@@ -119,3 +119,20 @@ RIVALS = (
     ),
 )
 """In the order in which they are shown. Those that look at automata say nothing of other tasks."""
+RECOGNITION = Rival(
+    "recognition",
+    "Yes if membership is in C-RASP without positions, the last symbol visible: the predictor of the first study.",
+    _feature("recognition"),
+    _half,
+)
+LAST_SYMBOL = Rival(
+    "last symbol", "Yes if what may come next depends on the last symbol alone.", _feature("last_symbol"), _half
+)
+SECOND = (RECOGNITION, LAST_SYMBOL)
+"""Rivals of the second study, whose predictor decides next-symbol prediction."""
+
+
+def rivals_of(study: BlindStudy) -> tuple[Rival, ...]:
+    """Those that the preregistration names; `RIVALS` for a list of somebody's own."""
+    names = study.content.get("rivals")
+    return RIVALS if names is None else tuple(rival for rival in (*SECOND, *RIVALS) if rival.name in names)

@@ -7,7 +7,7 @@ from typing import Any
 
 from lengthwise.experiments.blind.cells import check_files
 from lengthwise.experiments.blind.comparison import compare
-from lengthwise.experiments.blind.comparison.rivals import RIVALS, Answers, CellMeasures, our_answers
+from lengthwise.experiments.blind.comparison.rivals import Answers, CellMeasures, our_answers, rivals_of
 from lengthwise.experiments.blind.comparison.scoring import CUT, CUTS, DECIDING, cell_row, cell_score, is_right
 from lengthwise.experiments.blind.study import BlindStudy
 
@@ -21,9 +21,9 @@ def table(study: BlindStudy, name: str = "languages", encodings: Sequence[str] |
     entries = study.entries(name)
     rows = [cell_row(study, name, entry, encoding) for entry in entries for encoding in encodings or study.encodings]
     measured = compare.outcomes(rows)
-    ours = our_answers(rows)
+    ours, others = our_answers(rows), rivals_of(study)
     found = compare.accuracies(ours, measured)
-    rivals = {rival.name: rival.answers(entries, rows) for rival in RIVALS}
+    rivals = {rival.name: rival.answers(entries, rows) for rival in others}
     compared = {rival: compare.accuracies(answers, measured) for rival, answers in rivals.items()}
     return {
         "preregistration": study.sha256,
@@ -44,7 +44,7 @@ def table(study: BlindStudy, name: str = "languages", encodings: Sequence[str] |
                 "mcnemar": compare.mcnemar(ours, rivals[rival.name], measured),
                 "right_with_undecided_as_wrong": _strict(rivals[rival.name], measured, rows),
             }
-            for rival in RIVALS
+            for rival in others
         },
         "ours_with_undecided_as_wrong": _strict(ours, measured, rows),
         "cuts": {str(cut): compare.accuracies(ours, compare.outcomes(rows, cut)) for cut in CUTS},
