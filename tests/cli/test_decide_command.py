@@ -65,6 +65,16 @@ def test_the_table_names_fragments_encodings_and_reasons(terminal: Terminal) -> 
     assert "cannot learn" not in shown
 
 
+def test_next_symbols_are_easier_than_membership(terminal: Terminal) -> None:
+    found = terminal("decide", "(b|c)*ba", "--end", "next", "--json").json()
+    assert found["fragments"]["none"]["next"] == {"verdict": "yes", "window": 1, "period": 1, "basis": "ours"}
+    both, predicted = (" ".join(terminal(command, "(b|c)*ba").out.split()) for command in ("decide", "predict"))
+    assert "Yes for nope, rope, sinusoidal where only the next symbols of its words are asked for" in both
+    assert "yes for nope, rope, sinusoidal where only the next symbols of its words are asked for" in predicted
+    assert "next symbols" not in terminal("decide", "(ab)*").out
+    assert terminal("decide", "(ab)*", "--end", "next", "--program").code == 2
+
+
 @pytest.mark.parametrize("name", list(library.ENTRIES))
 def test_a_printed_library_program_is_the_program(terminal: Terminal, name: str) -> None:
     assert parse(terminal("crasp", "print", name).out) == library.get(name)

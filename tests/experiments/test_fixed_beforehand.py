@@ -12,7 +12,7 @@ import filelock
 import pytest
 
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
-from lengthwise.experiments.blind.draw import languages_of_variants
+from lengthwise.experiments.blind.preregistered.draw import languages_of_variants
 from lengthwise.experiments.blind.user_list import read_languages
 from lengthwise.experiments.blind.variants import VARIANTS
 from lengthwise.experiments.recipe import RECIPES

@@ -21,7 +21,7 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.blind.cells import check_files
 from lengthwise.experiments.blind.ladder import Rung
-from lengthwise.experiments.blind.preregister import entry
+from lengthwise.experiments.blind.preregistered.preregister import entry
 from lengthwise.experiments.blind.run import run_study
 from lengthwise.experiments.blind.study import read_study, write_study
 from lengthwise.experiments.cluster.lease import _newest

@@ -16,7 +16,7 @@ import pytest
 from lengthwise.experiments.blind import run as blind_running
 from lengthwise.experiments.blind.cells import check_files, read_index
 from lengthwise.experiments.blind.ladder import Rung
-from lengthwise.experiments.blind.preregister import entry
+from lengthwise.experiments.blind.preregistered.preregister import entry
 from lengthwise.experiments.blind.run import run_study
 from lengthwise.experiments.blind.study import write_study
 from lengthwise.experiments.cluster import reclaim

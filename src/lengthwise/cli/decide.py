@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, shortened
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened
 
 if TYPE_CHECKING:
     from lengthwise.crasp.decide.decision import Decision
 
-ENDS = {"both": ("visible", "eos"), "visible": ("visible",), "eos": ("eos",)}
+ENDS = {"both": ("visible", "eos"), "visible": ("visible",), "eos": ("eos",), "next": ("next",)}
 
 
 def decide(
@@ -28,7 +28,12 @@ def decide(
     alphabet: Annotated[str | None, typer.Option("--alphabet", help="e.g. abc; default: the letters used.")] = None,
     max_window: Annotated[int, typer.Option("--max-window", help="Largest window k searched.")] = 8,
     max_period: Annotated[int, typer.Option("--max-period", help="Largest period m searched.")] = 12,
-    end: Annotated[str, typer.Option("--end", help="visible, eos or both: how the end of a word is read.")] = "both",
+    end: Annotated[
+        str,
+        typer.Option(
+            "--end", help="visible, eos or both: how the end of a word is read; next: no membership, next symbols."
+        ),
+    ] = "both",
     program: Annotated[bool, typer.Option("--program", help="Also print a program for every yes.")] = False,
     certificates: Annotated[
         Path | None, typer.Option("--certificates", help="Write the checked certificate of every yes and no there.")
@@ -43,6 +48,10 @@ def decide(
 
     if end not in ENDS:
         raise UnknownNameError("end convention", end, ENDS)
+    require(
+        end != "next" or not (program or certificates),
+        "programs and certificates are of membership; leave out --program and --certificates, or use --end visible",
+    )
     failed = False
     certified: list[dict[str, Any]] = []
     for index, text in enumerate(_expressions(expressions)):

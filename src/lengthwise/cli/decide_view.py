@@ -10,6 +10,8 @@ from rich.text import Text
 from lengthwise.cli.console import plain_table
 from lengthwise.crasp.certificates.explanation import explanation
 from lengthwise.crasp.decide.decision import Decision, FragmentVerdict
+from lengthwise.prediction.next_symbols import next_symbol_note
+from lengthwise.prediction.systems import SYSTEMS
 
 _FRAGMENTS = {
     "none": ("C-RASP", "NoPE"),
@@ -17,7 +19,7 @@ _FRAGMENTS = {
     "periodic": ("C-RASP[periodic]", "sinusoidal, RoPE"),
     "ape": ("C-RASP[periodic, local]", "APE"),
 }
-_ENDS = {"visible": "last symbol visible", "eos": "read at an end mark"}
+_ENDS = {"visible": "last symbol visible", "eos": "read at an end mark", "next": "next symbols of words"}
 _STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
 
 
@@ -34,7 +36,9 @@ def draw_decision(console: Console, text: str, decision: Decision, programs: dic
         cells = [_cell(decision.verdict(fragment, end)) for end in decision.ends]
         table.add_row(Text(name), Text(encodings, style="dim"), *cells)
     console.print(table)
-    for fragment, end in _telling(decision):
+    if "visible" in decision.ends and (easier := next_symbol_note(decision.dfa, SYSTEMS)):
+        console.print(Text(easier[0].upper() + easier[1:] + " (--end next)."))
+    for fragment, end in _telling(decision) if decision.ends != ("next",) else ():
         if sentences := explanation(decision, fragment, end):
             console.print()
             console.print(Text(f"{_FRAGMENTS[fragment][0]}, {sentences}"))

@@ -20,6 +20,7 @@ from lengthwise.prediction.combine_evidence import arguments_from_programs, verd
 from lengthwise.prediction.examples import predict_examples
 from lengthwise.prediction.knowledge import evidence
 from lengthwise.prediction.measured import conflict, measured
+from lengthwise.prediction.next_symbols import next_symbol_note
 from lengthwise.prediction.predicted_ids.program import certificate
 from lengthwise.prediction.predicted_ids.rule import id_rules
 from lengthwise.prediction.search.places import search_places
@@ -140,10 +141,12 @@ def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem
     """The prediction from the exact decision, with the last symbol visible (the convention of the published suite)."""
     known = list(language_evidence(source))
     states = language(source).size
+    easier = next_symbol_note(source, systems)
     return Prediction(
         name,
         "language",
-        f"the regular language {source if isinstance(source, str) else name}, last symbol visible",
+        f"the regular language {source if isinstance(source, str) else name}, last symbol visible"
+        + (f"; {easier}" if easier else ""),
         verdicts_of(known, systems, "a scratchpad of the automaton's states, one per symbol, with coupled positions"),
         communication=f"at most {states} prefixes are distinguishable at any length: the states of the automaton",
     )

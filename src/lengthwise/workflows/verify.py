@@ -16,6 +16,7 @@ from lengthwise.experiments.blind.parallel_cells import run_encodings
 from lengthwise.experiments.blind.run import Note
 from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.blind.user_list import user_study
+from lengthwise.prediction.next_symbols import next_symbol_note
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.systems import position_systems
 from lengthwise.prediction.target import Expression, parse_target, unsuitable
@@ -66,6 +67,9 @@ def verify(
     for encoding in encodings:
         verdict = predict_task(task, position_systems([encoding])).verdicts[0]
         reasons.append(f"{encoding}: theory says {verdict.answer}: {verdict.why}")
+        if isinstance(task, Language) and (dfa := task.automaton()) is not None:
+            easier = next_symbol_note(dfa, position_systems([encoding]))
+            reasons[-1] += f"; {easier}, as here" if easier else ""
         note(reasons[-1])
     work = out / "work"
     work.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ import pytest
 
 from lengthwise.experiments.blind import run as running
 from lengthwise.experiments.blind.ladder import Rung
-from lengthwise.experiments.blind.preregister import entry
+from lengthwise.experiments.blind.preregistered.preregister import entry
 from lengthwise.experiments.blind.study import BlindStudy, write_study
 from lengthwise.tasks.language import Language
 

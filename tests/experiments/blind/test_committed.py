@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lengthwise.experiments.blind import draw
 from lengthwise.experiments.blind.cells import check_files, read_index
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.frozen import FOLDER as FROZEN
 from lengthwise.experiments.blind.frozen import frozen_study, measured_reliability
 from lengthwise.experiments.blind.ladder import LADDER
+from lengthwise.experiments.blind.preregistered import draw
 from lengthwise.experiments.blind.study import FILE, read_study
 
 ROOT = Path(__file__).parents[3]

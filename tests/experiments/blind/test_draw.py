@@ -8,7 +8,7 @@ from itertools import permutations, product
 import pytest
 
 from lengthwise.core.rng import stream
-from lengthwise.experiments.blind.draw import CLASSES, DEVELOPMENT, canonical, draw, eligible
+from lengthwise.experiments.blind.preregistered.draw import CLASSES, DEVELOPMENT, canonical, draw, eligible
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
 from lengthwise.languages.named import LANGUAGES

@@ -10,7 +10,7 @@ import pytest
 from lengthwise.experiments.blind.cells import cell_path, write_cell
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.ladder import Rung
-from lengthwise.experiments.blind.preregister import entry
+from lengthwise.experiments.blind.preregistered.preregister import entry
 from lengthwise.experiments.blind.run import run_study
 from lengthwise.experiments.blind.rung_pool import order, run_rungs
 from lengthwise.experiments.blind.study import BlindStudy, write_study

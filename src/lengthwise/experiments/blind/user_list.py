@@ -8,7 +8,7 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.experiments.blind.ladder import BINS, TRAINED
-from lengthwise.experiments.blind.preregister import RULES, entry
+from lengthwise.experiments.blind.preregistered.preregister import RULES, entry
 from lengthwise.experiments.blind.study import BlindStudy, write_study
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language

@@ -14,10 +14,10 @@ from typing import Any
 
 from lengthwise.crasp.decide.decision import NEXT, decide
 from lengthwise.crasp.decide.next_symbols import allowed_after
-from lengthwise.experiments.blind import draw
 from lengthwise.experiments.blind.comparison.rivals import SECOND
 from lengthwise.experiments.blind.frozen import frozen_study
-from lengthwise.experiments.blind.preregister import entry
+from lengthwise.experiments.blind.preregistered import draw
+from lengthwise.experiments.blind.preregistered.preregister import entry
 from lengthwise.experiments.blind.study import BlindStudy, write_study
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language

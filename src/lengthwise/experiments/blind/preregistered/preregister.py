@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lengthwise.experiments.blind import draw, words
+from lengthwise.experiments.blind import words
 from lengthwise.experiments.blind.comparison import rivals, scoring
-from lengthwise.experiments.blind.features import features
 from lengthwise.experiments.blind.ladder import BINS, ENCODINGS, LADDER, TRAINED
+from lengthwise.experiments.blind.preregistered import draw
+from lengthwise.experiments.blind.preregistered.features import features
 from lengthwise.experiments.blind.run import FIT, FIT_WORDS, NEEDED, PROBE_WORDS
 from lengthwise.experiments.blind.study import BlindStudy, write_study
 from lengthwise.experiments.blind.variants import variant

@@ -1,0 +1,28 @@
+"""Where a language whose words can't be recognized can still be predicted symbol by symbol, in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lengthwise.crasp.decide.decision import NEXT, decide
+from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.prediction.systems import PositionSystem
+
+
+def next_symbol_note(source: str | Dfa, systems: Iterable[PositionSystem], alphabet: str | None = None) -> str:
+    """Which of ``systems`` get a *yes* for next-symbol prediction alone; empty if none does.
+
+    The verdicts themselves are about recognition, the last symbol visible. Raises `LengthwiseError` for an expression
+    that can't be read.
+    """
+    decision = decide(source, alphabet, ends=["visible", NEXT])
+    gained = [
+        system.name
+        for system in systems
+        if system.fragment is not None
+        and decision.verdict(system.fragment, NEXT).verdict == "yes"
+        and decision.verdict(system.fragment, "visible").verdict != "yes"
+    ]
+    if not gained:
+        return ""
+    return f"yes for {', '.join(gained)} where only the next symbols of its words are asked for, which is easier"
