@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -190,17 +190,19 @@ def ladder(folder: str) -> list[Sequence[str]]:
     place = RESULTS / folder / "study"
     if not (place / FILE).exists():
         return []
-    rows = []
-    for row in table(read_study(place))["cells"]:
-        if row["status"] == "not run":
-            continue
-        rates = [[words["rate"] for words in seed["sets"].get("101-150", {}).values()] for seed in row["seeds"]]
-        shown = " ".join(f"{min(found):.2f}" if found else "–" for found in rates)
-        agrees = {True: "yes", False: "**no**", None: "undecided"}[row["right"]]
-        text = row["language"].replace("*", "\\*").replace("|", "\\|")
-        fitted = f"{row['fitted']} of {len(row['seeds'])}"
-        rows.append([text, row["encoding"], row["predicted"], str(row["rung"]), fitted, shown, agrees])
-    return rows
+    return [cell_row_text(row) for row in table(read_study(place))["cells"] if row["status"] != "not run"]
+
+
+def cell_row_text(row: Mapping[str, Any]) -> Sequence[str]:
+    """One cell of a blind study as a row of `LADDER`."""
+    rates = [[words["rate"] for words in seed["sets"].get("101-150", {}).values()] for seed in row["seeds"]]
+    shown = " ".join(f"{min(found):.2f}" if found else "–" for found in rates)
+    agrees = {True: "yes", False: "**no**", None: "undecided"}[row["right"]]
+    # A name such as blind-01 says nothing of the language.
+    name = row["language"] if row["language"] == row["expression"] else f"{row['language']} {row['expression']}"
+    text = name.replace("*", "\\*").replace("|", "\\|")
+    fitted = f"{row['fitted']} of {len(row['seeds'])}"
+    return [text, row["encoding"], row["predicted"], str(row["rung"]), fitted, shown, agrees]
 
 
 def figure_4() -> list[Sequence[str]]:

@@ -11,6 +11,7 @@ from math import comb
 from statistics import median
 from typing import Any
 
+from blind_tables import blind
 from fixed_tables import fixed_beforehand
 from matrix_tables import which_method_where
 from table_parts import RESULTS, markdown
@@ -504,6 +505,7 @@ def listed(counts: dict[str, int], keys: Sequence[str]) -> str:
 
 PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "arithmetic": arithmetic,
+    "blind": blind,
     "hugging-face": hugging_face,
     "huang": huang,
     "variable-assignment": variable_assignment,

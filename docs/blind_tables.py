@@ -1,0 +1,170 @@
+"""Compute the tables of docs/results/blind.md: ``python docs/blind_tables.py`` writes them into the page.
+
+Each stands behind a comment with its title. Everything comes from the files in ``results/blind`` and
+``results/blind-next``, and from the decision.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fixed_tables import LADDER, cell_row_text
+from table_parts import RESULTS, markdown
+
+from lengthwise.crasp.decide.decision import NEXT, decide
+from lengthwise.experiments.blind.comparison.table import table
+from lengthwise.experiments.blind.study import BlindStudy, read_study
+from lengthwise.languages.automata.construction import language
+
+STATES = ("decided", "right", "not fitted", "not run")
+
+
+@cache
+def study(folder: str) -> BlindStudy:
+    """A committed study."""
+    return read_study(RESULTS / folder)
+
+
+@cache
+def values(folder: str) -> Mapping[str, Any]:
+    """Its table."""
+    return table(study(folder))
+
+
+def counts(groups: Mapping[str, Iterable[Mapping[str, Any]]], head: str) -> str:
+    """Cells of each group: in all, decided, as predicted, not fitted, not run."""
+    rows = []
+    for name, cells in groups.items():
+        found = list(cells)
+        number = {
+            "decided": sum(cell["status"] == "decided" for cell in found),
+            "right": sum(cell["right"] is True for cell in found),
+            "not fitted": sum(cell["status"] == "not fitted" for cell in found),
+            "not run": sum(cell["status"] == "not run" for cell in found),
+        }
+        rows.append((name, str(len(found)), *(str(number[state]) for state in STATES)))
+    return markdown((head, "cells", "decided", "as predicted", "not fitted", "not run"), rows)
+
+
+def by_verdict(folder: str) -> str:
+    """Cells by position system and verdict."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for cell in values(folder)["cells"]:
+        groups.setdefault(f"{cell['encoding']}, {cell['predicted']}", []).append(cell)
+    return counts({**groups, "all": values(folder)["cells"]}, "positions, verdict")
+
+
+def predictors(folder: str) -> str:
+    """Our predictor and its rivals on the decided cells, the best first."""
+    found = values(folder)
+    ours = found["ours"]
+    rows = [(-(ours["balanced_accuracy"] or 0), ("**ours**", ours, None))]
+    for name, rival in found["rival_details"].items():
+        rows.append((-(rival["balanced_accuracy"] or 0), (name, rival, rival["mcnemar"])))
+    shown = []
+    for _, (name, one, test) in sorted(rows, key=lambda row: row[0]):
+        interval = one["balanced_accuracy_interval"]
+        balanced = "–" if one["balanced_accuracy"] is None else f"{one['balanced_accuracy']:.3f}"
+        bounds = "" if interval is None else f" [{interval[0]:.2f}, {interval[1]:.2f}]"
+        paired = ("", "", "") if test is None else (str(test["only_ours"]), str(test["only_rival"]), f"{test['p']:.2g}")
+        shown.append((name, f"{one['right']} of {one['cells']}", balanced + bounds, *paired))
+    heads = ("predictor", "right", "balanced accuracy [95 %]", "right: ours only", "it only", "p")
+    return markdown(heads, shown)
+
+
+def cuts(folder: str) -> str:
+    """Our predictor at other cuts, and where other bins or words decide."""
+    found = values(folder)
+    rows = [
+        (f"101–150, cut {cut}", f"{one['right']} of {one['cells']}", _share(one["balanced_accuracy"]))
+        for cut, one in found["cuts"].items()
+    ]
+    rows += [
+        (f"{name.replace('-', '–')} words", f"{one['right']} of {one['cells']}", _share(one["balanced_accuracy"]))
+        for name, one in found["by_words"].items()
+    ]
+    return markdown(("what decides", "right", "balanced accuracy"), rows)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def every_cell(folder: str) -> str:
+    """All cells that were run, every seed."""
+    return markdown(LADDER, [cell_row_text(row) for row in values(folder)["cells"] if row["status"] != "not run"])
+
+
+def needs(cell: Mapping[str, Any]) -> str:
+    """The least window and period with which the next symbols of a cell's language can be predicted."""
+    for entry in study("blind").entries():
+        if entry.name == cell["language"]:
+            dfa = language(entry.expression, getattr(entry.task, "alphabet", None))
+            verdict = decide(dfa, ends=[NEXT]).verdict("ape", NEXT)
+            if (verdict.period or 1) > 1:
+                return "a period"
+            window = verdict.window or 1
+            return "counts alone" if window == 1 else "2 or 3 symbols" if window <= 3 else "4 or more symbols"
+    raise AssertionError(f"no language {cell['language']}")
+
+
+def learned_yes() -> str:
+    """The cells with learned positions that are predicted *yes*, by what a program needs."""
+    names = ("counts alone", "2 or 3 symbols", "4 or more symbols", "a period")
+    groups: dict[str, list[Mapping[str, Any]]] = {name: [] for name in names}
+    for cell in values("blind")["cells"]:
+        if (cell["encoding"], cell["predicted"]) == ("ape", "yes"):
+            groups[needs(cell)].append(cell)
+    return counts(groups, "a program needs")
+
+
+def plain_no() -> str:
+    """The cells without positions that are predicted *no*, by the verdict on next symbols."""
+    verdicts = study("blind-next").content["first study, by next symbols, without positions"]
+    groups: dict[str, list[Mapping[str, Any]]] = {"yes": [], "no": []}
+    for cell in values("blind")["cells"]:
+        if (cell["encoding"], cell["predicted"]) == ("nope", "no"):
+            groups[verdicts[cell["language"]]].append(cell)
+    return counts(groups, "next symbols")
+
+
+def blind() -> dict[str, str]:
+    """Every table of the page by title."""
+    return {
+        "cells by verdict": by_verdict("blind"),
+        "predictors": predictors("blind"),
+        "no without positions": plain_no(),
+        "yes with learned positions": learned_yes(),
+        "cuts": cuts("blind"),
+        "every cell": every_cell("blind"),
+        "second: cells by verdict": by_verdict("blind-next"),
+        **_second(),
+    }
+
+
+def _second() -> dict[str, str]:
+    """Tables of the second study that need a decided cell."""
+    if not values("blind-next")["ours"]["cells"]:
+        return {}
+    return {"second: predictors": predictors("blind-next"), "second: every cell": every_cell("blind-next")}
+
+
+PAGE = Path(__file__).resolve().parent / "results" / "blind.md"
+
+
+def updated(text: str, tables: Mapping[str, str]) -> str:
+    """The page with each table behind its comment made anew; all other words stay."""
+    for title, made in tables.items():
+        pattern = rf"(<!-- {re.escape(title)} -->\n\n)((?:\|.*\n)*)"
+        assert len(re.findall(pattern, text)) == 1, f"{PAGE} needs one comment <!-- {title} --> and an empty line"
+        text = re.sub(pattern, lambda found, made=made: found[1] + made + "\n", text)
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(updated(PAGE.read_text(encoding="utf-8"), blind()), encoding="utf-8")
+    print(PAGE)
