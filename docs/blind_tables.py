@@ -100,14 +100,14 @@ def every_cell(folder: str) -> str:
 
 
 def needs(cell: Mapping[str, Any]) -> str:
-    """The least window and period with which the next symbols of a cell's language can be predicted."""
+    """What a program needs to predict the next symbols of a cell's language: a window, if one does without periods."""
     for entry in study("blind").entries():
         if entry.name == cell["language"]:
-            dfa = language(entry.expression, getattr(entry.task, "alphabet", None))
-            verdict = decide(dfa, ends=[NEXT]).verdict("ape", NEXT)
-            if (verdict.period or 1) > 1:
+            decision = decide(language(entry.expression, getattr(entry.task, "alphabet", None)), ends=[NEXT])
+            local = decision.verdict("local", NEXT)
+            if local.verdict != "yes":
                 return "a period"
-            window = verdict.window or 1
+            window = local.window or 1
             return "counts alone" if window == 1 else "2 or 3 symbols" if window <= 3 else "4 or more symbols"
     raise AssertionError(f"no language {cell['language']}")
 

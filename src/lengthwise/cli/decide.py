@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, shortened
 
 if TYPE_CHECKING:
     from lengthwise.crasp.decide.decision import Decision
@@ -43,15 +43,14 @@ def decide(
     """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
     from lengthwise.crasp.decide.analysis import Bounds
     from lengthwise.crasp.decide.decision import decide as decide_language
+    from lengthwise.crasp.decide.decision import of_membership
     from lengthwise.prediction.target import regular_language
     from lengthwise.workflows.certificates import certified as certified_decision
 
     if end not in ENDS:
         raise UnknownNameError("end convention", end, ENDS)
-    require(
-        end != "next" or not (program or certificates),
-        "programs and certificates are of membership; leave out --program and --certificates, or use --end visible",
-    )
+    if program or certificates is not None:
+        of_membership(end, "programs and certificates")
     failed = False
     certified: list[dict[str, Any]] = []
     for index, text in enumerate(_expressions(expressions)):
@@ -69,7 +68,7 @@ def decide(
             _report_failure(text, str(error), as_json)
             continue
         if as_json:
-            emit_json({**decision.to_json(), "regex": text, **({"programs": programs} if program else {})}, indent=None)
+            _emit(decision, text, programs if program else None)
         else:
             from lengthwise.cli.decide_view import draw_decision
 
@@ -93,6 +92,14 @@ def _report_failure(text: str, message: str, as_json: bool) -> None:
     if as_json:
         emit_json({"regex": text, "error": message}, indent=None)
     print(f"error: {shortened(text)}: {shortened(' '.join(message.split()))}", file=sys.stderr)
+
+
+def _emit(decision: Decision, text: str, programs: dict[str, Any] | None) -> None:
+    """Print one decision as a line of JSON; None for programs that were not asked for."""
+    from lengthwise.prediction.next_symbols import answers_by_fragment
+
+    values = {**decision.to_json(), "regex": text, "next_symbols": answers_by_fragment(decision)}
+    emit_json(values if programs is None else {**values, "programs": programs}, indent=None)
 
 
 def _write_certificates(path: Path, languages: list[dict[str, Any]]) -> None:

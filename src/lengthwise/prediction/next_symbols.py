@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lengthwise.crasp.decide.decision import NEXT, decide
+from lengthwise.crasp.decide.decision import NEXT, Decision, decide
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.prediction.systems import PositionSystem
+
+
+def answers_by_fragment(decision: Decision) -> dict[str, str]:
+    """Of the language of a decision: for each fragment, whether the next symbols of its words can be predicted."""
+    found = decide(decision.dfa, ends=[NEXT], bounds=decision.bounds)
+    return {fragment: answers[NEXT].verdict for fragment, answers in found.fragments.items()}
 
 
 def next_symbol_note(source: str | Dfa, systems: Iterable[PositionSystem], alphabet: str | None = None) -> str:

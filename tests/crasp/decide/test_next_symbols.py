@@ -8,8 +8,12 @@ from itertools import product
 import pytest
 
 from languages.oracles import random_dfa
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
+from lengthwise.crasp.certificates.certificate import certificate
+from lengthwise.crasp.certificates.explanation import explanation
 from lengthwise.crasp.decide.decision import decide
+from lengthwise.crasp.decide.extraction import program_of
 from lengthwise.crasp.decide.next_symbols import Completion, allowed_after, completion, conflict, merged_in_component
 from lengthwise.crasp.decide.product import components
 from lengthwise.languages.automata.automaton import Dfa
@@ -159,6 +163,19 @@ def test_the_published_languages_keep_their_answers() -> None:
         decision = decide(entry.dfa(), ends=["visible", "next"])
         for fragment in FRAGMENTS:
             assert decision.verdict(fragment, "next").verdict == decision.verdict(fragment, "visible").verdict, name
+
+
+def test_every_component_is_looked_at_for_all_periods() -> None:
+    """Two components with merged states, of which one alone is in conflict, in either order."""
+    for expression in ("(b|c)*bad(e*fe)*", "(e*fe)*d(b|c)*ba"):
+        assert decide(expression, ends=["next"]).verdict("periodic", "next").verdict == "no"
+
+
+def test_programs_and_certificates_are_of_membership() -> None:
+    decision = decide("(ab)*", ends=["next"])
+    for ask in (program_of, certificate, explanation):
+        with pytest.raises(LengthwiseError, match="are of membership; use the end convention visible or eos"):
+            ask(decision, "none", "next")
 
 
 def test_a_conflict_is_a_symbol_that_both_may_read() -> None:

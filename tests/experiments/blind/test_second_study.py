@@ -13,7 +13,6 @@ from lengthwise.experiments.blind.comparison.rivals import RIVALS, rivals_of
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.frozen import frozen_study
 from lengthwise.experiments.blind.preregistered import second_study
-from lengthwise.experiments.blind.preregistered.draw import canonical
 from lengthwise.experiments.blind.study import StudyEntry, read_study
 from lengthwise.languages.automata.automaton import Dfa, Word
 from lengthwise.languages.automata.construction import language
@@ -39,12 +38,24 @@ def test_ladder_seeds_and_rules_are_those_of_the_first_study() -> None:
 def test_the_languages_are_new_and_their_classes_take_turns() -> None:
     entries = STUDY.entries()
     classes = [(entry.features["recognition"], entry.predicted["nope"]) for entry in entries]
-    assert classes == [(False, "yes"), (True, "yes"), (False, "no")] * 8
+    assert classes == [(False, "yes"), (True, "yes"), (False, "no")] * 8 + [(False, "no")] * 4
     assert not any(entry.features["r_trivial"] for entry in entries)
-    first = {canonical(_automaton(entry)) for entry in frozen_study().entries()}
-    own = {canonical(_automaton(entry)) for entry in entries}
-    assert len(own) == 24
+    first = {second_study.patterns(_automaton(entry)) for entry in frozen_study().entries()}
+    own = {second_study.patterns(_automaton(entry)) for entry in entries}
+    assert len(own) == 28, "no two have the same components"
     assert not first & own
+    for entry in entries:
+        assert entry.features["no_counting"] == (
+            (entry.features["recognition"], entry.predicted["nope"]) == (False, "yes")
+        )
+
+
+def test_patterns_are_components_up_to_renaming() -> None:
+    for one, other in (("(a|ba)+", "(a|ba)*"), ("(ab)*", "c(ba)*"), ("(a|ba)+", "(c|bc)*a")):
+        assert second_study.patterns(language(one)) == second_study.patterns(language(other))
+    for one, other in (("(ab)*", "(abc)*"), ("(a|ba)+", "(a|bab)*")):
+        assert second_study.patterns(language(one)) != second_study.patterns(language(other))
+    assert second_study.patterns(language("a*b*")) == frozenset()
 
 
 def _automaton(entry: StudyEntry) -> Dfa:
@@ -70,8 +81,8 @@ def test_the_last_symbol_tells() -> None:
 def test_the_table_is_made_from_the_files() -> None:
     check_files(STUDY)
     values = table(STUDY)
-    assert len(values["cells"]) == 24
-    assert list(values["rivals"])[:2] == ["recognition", "last symbol"]
+    assert len(values["cells"]) == 28
+    assert list(values["rivals"])[:3] == ["recognition", "no counting", "last symbol"]
     written = FOLDER / "table.json"
     if written.exists():
         assert json.loads(written.read_text(encoding="utf-8")) == json.loads(json.dumps(values))

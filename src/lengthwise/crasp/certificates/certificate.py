@@ -14,7 +14,7 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp.certificates.combination import EquationTerm, combinations_for
 from lengthwise.crasp.decide.analysis import Analysis
-from lengthwise.crasp.decide.decision import Decision
+from lengthwise.crasp.decide.decision import Decision, of_membership
 from lengthwise.crasp.decide.potential import Edge, Refinement
 from lengthwise.crasp.decide.product import Component, ProductNode, components
 from lengthwise.crasp.decide.stable_local_test import LocalSystem
@@ -29,7 +29,8 @@ MOST_NODES = 2_000_000
 
 
 def certificate(decision: Decision, fragment: str, end: str) -> CertificateData | None:
-    """The certificate of one verdict; None for *unknown*."""
+    """The certificate of one verdict; None for *unknown*. Raises `LengthwiseError` for the end convention ``next``."""
+    of_membership(end, "certificates")
     verdict = decision.verdict(fragment, end)
     head: CertificateData = {"regex": decision.regex, "fragment": fragment, "end": end, "answer": verdict.verdict}
     if verdict.verdict == "unknown":

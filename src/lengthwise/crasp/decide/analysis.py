@@ -141,6 +141,9 @@ class NextSymbolAnalysis(Analysis):
 
     @cached_property
     def refuted_for_periods(self) -> LocalSystem | None:
-        """The result of `period_test`, if its merged states are in conflict."""
-        found = self._tested(period_test)
-        return found if found is not None and conflict(self.dfa, merged_in_system(found)) is not None else None
+        """The result of `period_test`, whose merged states have to be in conflict."""
+
+        def harmful(system: LocalSystem) -> bool:
+            return conflict(self.dfa, merged_in_system(system)) is not None
+
+        return self._tested(lambda found, work: period_test(found, work, harmful=harmful))

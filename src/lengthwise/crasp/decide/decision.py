@@ -24,6 +24,12 @@ ENDS = ("visible", "eos")
 NEXT = "next"
 """Not membership: what may come next after a prefix of a word, whose last symbol is visible."""
 
+
+def of_membership(end: str, what: str) -> None:
+    """Raise a `LengthwiseError` for ``next``, of which there is no program and no certificate."""
+    require(end != NEXT, f"{what} are of membership; use the end convention {' or '.join(ENDS)} instead of {NEXT}")
+
+
 Answer = Literal["yes", "no", "unknown"]
 DecisionBasis = Literal["proved", "cited", "ours", "searched"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from lengthwise.core.errors import require
 from lengthwise.crasp.decide.analysis import MAX_NODES
-from lengthwise.crasp.decide.decision import Decision
+from lengthwise.crasp.decide.decision import Decision, of_membership
 from lengthwise.crasp.decide.product import Component, ProductNode, components
 from lengthwise.crasp.program.builder import ProgramBuilder
 from lengthwise.crasp.program.operations import And, Index, Linear, Or
@@ -25,6 +25,7 @@ from lengthwise.languages.automata.minimize import minimize
 
 def program_of(decision: Decision, fragment: str = "ape", end: str = "eos", *, bos: bool = True) -> Program:
     """The program behind a *yes* of a decision; raises `LengthwiseError` if the verdict is not *yes*."""
+    of_membership(end, "programs")
     verdict = decision.verdict(fragment, end)
     if verdict.window is None or verdict.period is None:
         require(False, f"no program to extract: the verdict for {fragment} under {end} is {verdict.verdict}, not yes")

@@ -23,7 +23,7 @@ function              refutes      words t                    states
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,13 +58,21 @@ def window_test(semigroup: TransitionSemigroup, period: int, work: Work = UNBOUN
     return _with_idempotents(semigroup, semigroup.by_length.multiples(period), work)
 
 
-def period_test(semigroup: TransitionSemigroup, work: Work = UNBOUNDED) -> LocalSystem | None:
-    """Refute (1, m) for every m: a local system with a merged pair, or None if the test finds none."""
+def period_test(
+    semigroup: TransitionSemigroup,
+    work: Work = UNBOUNDED,
+    *,
+    harmful: Callable[[LocalSystem], bool] = lambda system: True,
+) -> LocalSystem | None:
+    """Refute (1, m) for every m: a local system with a merged pair, or None if the test finds none.
+
+    With ``harmful`` only such systems count.
+    """
     lengths = semigroup.by_length
     members = np.flatnonzero(lengths.at(lengths.stable_index))
     letters = {semigroup.maps[element]: element for element in members.tolist()}
     states = range(semigroup.dfa.size)
-    return _merged(None, tuple(states), letters, work)
+    return next(filter(harmful, _merged(None, tuple(states), letters, work)), None)
 
 
 def _with_idempotents(semigroup: TransitionSemigroup, mask: npt.NDArray[np.bool_], work: Work) -> LocalSystem | None:
@@ -77,7 +85,7 @@ def _with_idempotents(semigroup: TransitionSemigroup, mask: npt.NDArray[np.bool_
         letters: dict[tuple[int, ...], int] = {}
         for row, member in zip(local.tolist(), members.tolist(), strict=True):
             letters.setdefault(tuple(row), member)
-        system = _merged(element, tuple(image.tolist()), letters, work)
+        system = next(_merged(element, tuple(image.tolist()), letters, work), None)
         if system is not None:
             return system
     return None
@@ -104,8 +112,8 @@ def _idempotents(members: npt.NDArray[np.int_], rows: npt.NDArray[np.int32]) -> 
 
 def _merged(
     idempotent: int | None, states: tuple[int, ...], letters: dict[tuple[int, ...], int], work: Work
-) -> LocalSystem | None:
-    """The first component of the graph of ``letters`` (maps of ``states``, and their elements) with a merged pair."""
+) -> Iterator[LocalSystem]:
+    """The components of the graph of ``letters`` (maps of ``states``, and their elements) with a merged pair."""
     work.add(len(letters) * len(states))
     number = {state: index for index, state in enumerate(states)}
     targets = [[number[target] for target in letter] for letter in letters]
@@ -125,5 +133,4 @@ def _merged(
         ]
         refinement = refine(len(group), edges, work=work)
         if len(set(refinement.classes)) < len(group):
-            return LocalSystem(idempotent, tuple(states[index] for index in group), tuple(letters.values()), refinement)
-    return None
+            yield LocalSystem(idempotent, tuple(states[index] for index in group), tuple(letters.values()), refinement)

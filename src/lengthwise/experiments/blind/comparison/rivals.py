@@ -128,7 +128,14 @@ RECOGNITION = Rival(
 LAST_SYMBOL = Rival(
     "last symbol", "Yes if what may come next depends on the last symbol alone.", _feature("last_symbol"), _half
 )
-SECOND = (RECOGNITION, LAST_SYMBOL)
+NO_COUNTING = Rival(
+    "no counting",
+    "Yes if from all states of a component each symbol leads to one live state at most: our verdict "
+    "on next symbols without any count.",
+    _feature("no_counting"),
+    _half,
+)
+SECOND = (RECOGNITION, NO_COUNTING, LAST_SYMBOL)
 """Rivals of the second study, whose predictor decides next-symbol prediction."""
 
 
