@@ -16,6 +16,7 @@ from fixed_tables import LADDER, cell_row_text
 from table_parts import RESULTS, markdown
 
 from lengthwise.crasp.decide.decision import NEXT, decide
+from lengthwise.experiments.blind.comparison import compare
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.study import BlindStudy, read_study
 from lengthwise.languages.automata.construction import language
@@ -70,10 +71,16 @@ def predictors(folder: str) -> str:
         interval = one["balanced_accuracy_interval"]
         balanced = "–" if one["balanced_accuracy"] is None else f"{one['balanced_accuracy']:.3f}"
         bounds = "" if interval is None else f" [{interval[0]:.2f}, {interval[1]:.2f}]"
-        paired = ("", "", "") if test is None else (str(test["only_ours"]), str(test["only_rival"]), f"{test['p']:.2g}")
+        paired = (
+            ("", "", "") if test is None else (str(test["only_ours"]), str(test["only_rival"]), _probability(test["p"]))
+        )
         shown.append((name, f"{one['right']} of {one['cells']}", balanced + bounds, *paired))
     heads = ("predictor", "right", "balanced accuracy [95 %]", "right: ours only", "it only", "p")
     return markdown(heads, shown)
+
+
+def _probability(p: float) -> str:
+    return f"{p:.2g}" if p >= 0.0001 else "< 0.0001"
 
 
 def cuts(folder: str) -> str:
@@ -122,6 +129,17 @@ def learned_yes() -> str:
     return counts(groups, "a program needs")
 
 
+def by_next_symbols() -> dict[str, Any]:
+    """Accuracies on the first study's cells if the verdict on next symbols stands for that without positions."""
+    verdicts = study("blind-next").content["first study, by next symbols, without positions"]
+    cells = values("blind")["cells"]
+    predicted = {
+        compare.key(cell): (verdicts[cell["language"]] if cell["encoding"] == "nope" else cell["predicted"]) == "yes"
+        for cell in cells
+    }
+    return compare.accuracies(predicted, compare.outcomes(cells))
+
+
 def plain_no() -> str:
     """The cells without positions that are predicted *no*, by the verdict on next symbols."""
     verdicts = study("blind-next").content["first study, by next symbols, without positions"]
@@ -159,10 +177,10 @@ PAGE = Path(__file__).resolve().parent / "results" / "blind.md"
 def updated(text: str, tables: Mapping[str, str]) -> str:
     """The page with each table behind its comment made anew; all other words stay."""
     for title, made in tables.items():
-        pattern = rf"(<!-- {re.escape(title)} -->\n\n)((?:\|.*\n)*)"
-        assert len(re.findall(pattern, text)) == 1, f"{PAGE} needs one comment <!-- {title} --> and an empty line"
-        text = re.sub(pattern, lambda found, made=made: found[1] + made + "\n", text)
-    return text
+        pattern = rf"(<!-- {re.escape(title)} -->\n)((?:\n|\|.*\n)*)"
+        assert len(re.findall(pattern, text)) == 1, f"{PAGE} needs one comment <!-- {title} -->"
+        text = re.sub(pattern, lambda found, made=made: f"{found[1]}\n{made}\n\n", text)
+    return text.rstrip("\n") + "\n"
 
 
 if __name__ == "__main__":

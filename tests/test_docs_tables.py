@@ -19,6 +19,7 @@ from lengthwise.experiments.run_directory import run_directory
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
+import blind_tables  # noqa: E402
 import fixed_tables  # noqa: E402
 import tables  # noqa: E402
 
@@ -35,6 +36,27 @@ def test_every_table_is_on_its_page(name: str, title: str) -> None:
     table = COMPUTED[name][title]
     assert len(table.splitlines()) > 2
     assert table in _page(name), f"copy it from `python docs/tables.py {name}`"
+
+
+def test_sentences_on_the_blind_study() -> None:
+    """What the page and the README say of the first study in words."""
+    values = blind_tables.values("blind")
+    assert values["complete"]
+    text, readme = (" ".join(words.split()) for words in (_page("blind"), (ROOT / "README.md").read_text("utf-8")))
+    ours, rivals = values["ours"], values["rivals"]
+    low, high = ours["balanced_accuracy_interval"]
+    right = f"{ours['cells']} of 84 cells are decided, {ours['right']} of them as predicted"
+    assert f"{right}: balanced accuracy {ours['balanced_accuracy']:.3f} [{low:.2f}, {high:.2f}]" in text
+    best = [rivals[name] for name in ("fitted early", "monoid", "R-trivial")]
+    assert [rival for rival in sorted(rivals.values(), reverse=True) if rival > ours["balanced_accuracy"]] == best
+    assert "has {:.3f}; a small monoid {:.3f} and R-triviality {:.3f}".format(*best) in text
+    other = blind_tables.by_next_symbols()
+    easier = f"{other['right']} of the {other['cells']} cells would be as predicted, balanced accuracy"
+    assert f"{easier} {other['balanced_accuracy']:.3f}" in text
+    assert f"before training held in {ours['right']} of {ours['cells']} decided cells" in readme
+    assert "(balanced accuracy {:.2f})".format(ours["balanced_accuracy"]) in readme
+    assert f"tells more ({best[0]:.2f})" in readme
+    assert "({:.2f} and {:.2f})".format(*sorted(best[1:])) in readme
 
 
 def test_kinds_of_first_errors() -> None:
