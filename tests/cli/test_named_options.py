@@ -23,6 +23,7 @@ SHOWN_BY = {
     "cli/blind.py": "blind run",
     "cli/cluster.py": "run",
     "cli/compile.py": "crasp compile",
+    "cli/decide_view.py": "decide",
     "cli/blind_view.py": "blind run, blind table, verify",
     "cli/example_view.py": "show",
     "cli/lm.py": "lm train, lm extend",

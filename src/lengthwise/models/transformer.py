@@ -92,7 +92,9 @@ class Attention(nn.Module):
             mixed = functional.dropout(weights, dropout).to(v.dtype) @ v
             return self.out(mixed.transpose(1, 2).flatten(2))
         causal = context.bias is None and q.shape[2] > 1
-        mixed = functional.scaled_dot_product_attention(q, k, v, context.bias, dropout, causal)
+        # A bias of another type than q is read wrongly by some kernels of torch.
+        bias = None if context.bias is None else context.bias.to(q.dtype)
+        mixed = functional.scaled_dot_product_attention(q, k, v, bias, dropout, causal)
         return self.out(mixed.transpose(1, 2).flatten(2))
 
     def weights(self, x: Float[Tensor, "B Q D"], context: AttentionContext) -> Float[Tensor, "B H A T"]:

@@ -122,7 +122,9 @@ def attention(
     if v.shape[1] < q.shape[1]:
         return attention_shared(q, k, v[:, 0], bias)
     if not is_cpu_bf16(v):
-        return functional.scaled_dot_product_attention(q, k, v, bias, dropout, is_causal=bias is None)
+        # A bias of another type than q is read wrongly by some kernels of torch.
+        typed = None if bias is None else bias.to(q.dtype)
+        return functional.scaled_dot_product_attention(q, k, v, typed, dropout, is_causal=bias is None)
     if bias is None:
         bias = causal_mask(q.shape[2], k.shape[2], q.device)
     shape = (*q.shape[:3], k.shape[2])

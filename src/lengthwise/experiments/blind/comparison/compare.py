@@ -55,7 +55,12 @@ def mcnemar(ours: Answers, rival: Answers, measured: Mapping[tuple[str, str], bo
     only_rival = sum(rival[cell] == measured[cell] != ours[cell] for cell in cells)
     n = only_ours + only_rival
     tail = sum(comb(n, k) for k in range(min(only_ours, only_rival) + 1)) / 2**n
-    return {"cells": len(cells), "only_ours": only_ours, "only_rival": only_rival, "p": round(min(1.0, 2 * tail), 5)}
+    return {
+        "cells": len(cells),
+        "only_ours": only_ours,
+        "only_rival": only_rival,
+        "p": float(f"{min(1.0, 2 * tail):.2g}"),
+    }
 
 
 def _counts(answers: Answers, measured: Mapping[tuple[str, str], bool], cells: Sequence[tuple[str, str]]) -> np.ndarray:

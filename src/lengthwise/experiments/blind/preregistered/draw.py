@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, zip_longest
 from typing import Any
 
 from lengthwise.core.rng import stream
+from lengthwise.crasp.decide.decision import NEXT, decide
 from lengthwise.experiments.blind.ladder import BINS, TRAINED
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
@@ -99,14 +100,33 @@ def new_languages(seed: int, without: Iterable[Dfa] = ()) -> Iterator[tuple[str,
 
 
 VARIANTS_SEED, VARIANTS_PER_CLASS = 20261124, 6
-"""Of the languages on which other position systems climb the ladder: so many *yes* and so many *no* with positions."""
+"""Of a first list for other position systems, which was never trained; the second study leaves its languages out."""
+VARIANTS_CLASSES = {"window": 3, "period": 3, "none": 6}
+"""What a program needs to predict the next symbols: a window, a period and no window alone, or there is none."""
 
 
 def languages_of_variants() -> list[DrawnLanguage]:
-    """Languages that are not in the study, drawn alike: those of results/variants/languages.txt."""
-    drawn = draw(VARIANTS_SEED, VARIANTS_PER_CLASS, (language(item.expression, item.alphabet) for item in draw()))
-    yes = [item for item in drawn if item.ape == "yes"][:VARIANTS_PER_CLASS]
-    return [item for item in drawn if item.ape == "no" or item in yes]
+    """Languages on which other position systems climb the ladder: those of results/variants/languages.txt.
+
+    Drawn as the study's, and not in it. All that are a *yes* with learned positions need them, to recognize words and
+    to predict next symbols.
+    """
+    found: dict[str, list[DrawnLanguage]] = {name: [] for name in VARIANTS_CLASSES}
+    for text, alphabet, dfa in new_languages(
+        VARIANTS_SEED, [language(item.expression, item.alphabet) for item in draw()]
+    ):
+        decision = decide(dfa, ends=["visible", NEXT])
+        plain, local, all_positions = (decision.verdict(name, NEXT).verdict for name in ("none", "local", "ape"))
+        if plain != "no" or decision.verdict("none", "visible").verdict != "no" or all_positions == "unknown":
+            continue
+        needs = "none" if all_positions == "no" else "window" if local == "yes" else "period"
+        members = found[needs]
+        if len(members) < VARIANTS_CLASSES[needs]:
+            members.append(DrawnLanguage(f"variant-{len(members)}", text, alphabet, dfa.size, "no", all_positions))
+        if all(len(members) == VARIANTS_CLASSES[name] for name, members in found.items()):
+            break
+    ordered = zip_longest(found["window"], found["period"], found["none"][:3], found["none"][3:])
+    return [item for items in ordered for item in items if item is not None]
 
 
 def eligible(dfa: Dfa) -> bool:
