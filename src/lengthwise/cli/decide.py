@@ -95,7 +95,7 @@ def _report_failure(text: str, message: str, as_json: bool) -> None:
 
 
 def _emit(decision: Decision, text: str, programs: dict[str, Any] | None) -> None:
-    """Print one decision as a line of JSON; None for programs that were not asked for."""
+    """Print one decision as a line of JSON, with programs unless they are None."""
     from lengthwise.prediction.next_symbols import answers_by_fragment
 
     values = {**decision.to_json(), "regex": text, "next_symbols": answers_by_fragment(decision)}

@@ -36,8 +36,10 @@ def draw_decision(console: Console, text: str, decision: Decision, programs: dic
         cells = [_cell(decision.verdict(fragment, end)) for end in decision.ends]
         table.add_row(Text(name), Text(encodings, style="dim"), *cells)
     console.print(table)
-    if "visible" in decision.ends and (easier := next_symbol_note(decision.dfa, SYSTEMS)):
-        console.print(Text(easier[0].upper() + easier[1:] + " (--end next)."))
+    if "visible" in decision.ends:
+        recognized = [f for f in _FRAGMENTS if decision.verdict(f, "visible").verdict == "yes"]
+        if easier := next_symbol_note(decision.dfa, SYSTEMS, recognized):
+            console.print(Text(easier[0].upper() + easier[1:] + " (--end next)."))
     for fragment, end in _telling(decision) if decision.ends != ("next",) else ():
         if sentences := explanation(decision, fragment, end):
             console.print()

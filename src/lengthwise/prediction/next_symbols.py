@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from lengthwise.crasp.decide.decision import NEXT, Decision, decide
 from lengthwise.languages.automata.automaton import Dfa
@@ -15,19 +15,19 @@ def answers_by_fragment(decision: Decision) -> dict[str, str]:
     return {fragment: answers[NEXT].verdict for fragment, answers in found.fragments.items()}
 
 
-def next_symbol_note(source: str | Dfa, systems: Iterable[PositionSystem], alphabet: str | None = None) -> str:
+def next_symbol_note(source: str | Dfa, systems: Iterable[PositionSystem], recognized: Collection[str | None]) -> str:
     """Which of ``systems`` get a *yes* for next-symbol prediction alone; empty if none does.
 
-    The verdicts themselves are about recognition, the last symbol visible. Raises `LengthwiseError` for an expression
-    that can't be read.
+    ``recognized`` are the fragments with a *yes* for membership, the last symbol visible. Raises `LengthwiseError` for
+    an expression that can't be read.
     """
-    decision = decide(source, alphabet, ends=["visible", NEXT])
+    decision = decide(source, ends=[NEXT])
     gained = [
         system.name
         for system in systems
         if system.fragment is not None
         and decision.verdict(system.fragment, NEXT).verdict == "yes"
-        and decision.verdict(system.fragment, "visible").verdict != "yes"
+        and system.fragment not in recognized
     ]
     if not gained:
         return ""

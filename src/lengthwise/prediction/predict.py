@@ -141,7 +141,7 @@ def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem
     """The prediction from the exact decision, with the last symbol visible (the convention of the published suite)."""
     known = list(language_evidence(source))
     states = language(source).size
-    easier = next_symbol_note(source, systems)
+    easier = next_symbol_note(source, systems, {system.fragment for system in systems if _recognizes(system, known)})
     return Prediction(
         name,
         "language",
@@ -150,6 +150,11 @@ def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem
         verdicts_of(known, systems, "a scratchpad of the automaton's states, one per symbol, with coupled positions"),
         communication=f"at most {states} prefixes are distinguishable at any length: the states of the automaton",
     )
+
+
+def _recognizes(system: PositionSystem, known: list[Evidence]) -> bool:
+    """Whether the evidence on a language has a program for this system."""
+    return any(argument.answer == "yes" for argument in arguments_from_programs(system, known))
 
 
 def predict_program(program: Program, name: str, systems: tuple[PositionSystem, ...] = SYSTEMS) -> Prediction:

@@ -68,7 +68,8 @@ def verify(
         verdict = predict_task(task, position_systems([encoding])).verdicts[0]
         reasons.append(f"{encoding}: theory says {verdict.answer}: {verdict.why}")
         if isinstance(task, Language) and (dfa := task.automaton()) is not None:
-            easier = next_symbol_note(dfa, position_systems([encoding]))
+            (system,) = position_systems([encoding])
+            easier = next_symbol_note(dfa, [system], [system.fragment] if verdict.answer == "yes" else [])
             reasons[-1] += f"; {easier}, as here" if easier else ""
         note(reasons[-1])
     work = out / "work"

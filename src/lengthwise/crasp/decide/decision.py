@@ -20,7 +20,7 @@ from lengthwise.languages.automata.minimize import minimize
 from lengthwise.languages.automata.monoid import is_group, is_r_trivial
 
 ENDS = ("visible", "eos")
-"""How the end of a word is read when its membership is asked."""
+"""How the end of a word is read where membership is decided."""
 NEXT = "next"
 """Not membership: what may come next after a prefix of a word, whose last symbol is visible."""
 
@@ -74,7 +74,7 @@ class Decision:
     def verdict(self, fragment: str, end: str) -> FragmentVerdict:
         """The answer for a fragment (none, local, periodic, ape) and an end convention (visible, eos, next).
 
-        Raises `UnknownNameError` for any other fragment, and for an end convention that was not asked for.
+        Raises `UnknownNameError` for any other fragment, and for an end convention that was not decided.
         """
         if fragment not in self.fragments:
             raise UnknownNameError("fragment", fragment, self.fragments)

@@ -53,7 +53,7 @@ def write_cell(study: BlindStudy, path: Path, values: Mapping[str, Any], *, list
 
 
 def list_cells(study: BlindStudy, paths: Iterable[Path]) -> None:
-    """Enter those result files that exist in the index; processes take turns."""
+    """Enter those result files that exist in the index; one process at a time."""
     with locked(study.folder, wait=60):
         index = read_index(study.folder)
         there = {path.relative_to(study.folder).as_posix(): _digest(path) for path in paths if path.exists()}
