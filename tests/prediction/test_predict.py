@@ -158,18 +158,29 @@ def test_the_page_is_run() -> None:
     assert result.failed == 0
 
 
-def test_a_measurement_against_a_yes_is_in_its_line() -> None:
-    """Variable assignment with learned positions and sparse parity with RoPE were trained, fitted, and failed."""
-    for task, system, number in (("variable-assignment", "ape", "0.25"), ("sparse-parity", "rope", "0.53")):
-        verdict = next(v for v in predict(task).verdicts if v.system == system)
-        assert verdict.answer == "yes"
-        assert verdict.shown == "yes; measured otherwise"
-        assert number in verdict.reason
+@pytest.mark.parametrize(
+    ("task", "system", "shown", "number"),
+    [
+        ("variable-assignment", "ape", "yes; measured otherwise", "2 of 2 settings"),
+        ("sparse-parity", "rope", "yes; measured otherwise", "0.53"),
+        ("unique_copy", "ape", "yes; measured otherwise", "at most 0.01 at length 64"),
+        ("D-12", "nope", "yes; measured otherwise", "settings were searched with its results seen"),
+        ("Tomita-4", "ape", "yes; measured both ways", "1 of 2 settings"),
+        ("parity-scratchpad", "coupled", "yes, on a condition; measured both ways", "0.58"),
+        ("sparse-parity", "nope", "yes", ""),
+        ("majority", "ape", "yes", ""),
+    ],
+)
+def test_a_measurement_against_a_yes_is_in_its_line(task: str, system: str, shown: str, number: str) -> None:
+    verdict = next(v for v in predict(task).verdicts if v.system == system)
+    assert verdict.answer == "yes"
+    assert verdict.shown == shown
+    assert (number in verdict.reason) if number else verdict.conflict is None
 
 
-def test_a_measurement_that_agrees_is_no_conflict() -> None:
-    assert all(not v.conflict for v in predict("parity-scratchpad").verdicts)
-    assert next(v for v in predict("sparse-parity").verdicts if v.system == "nope").shown == "yes"
+def test_only_a_yes_can_be_contradicted() -> None:
+    """No program without positions copies, and no model does: that agrees."""
+    assert next(v for v in predict("unique_copy").verdicts if v.system == "nope").conflict is None
 
 
 def test_theorems_say_which_tokens_they_count() -> None:

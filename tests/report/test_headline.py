@@ -18,7 +18,7 @@ def test_shipped_file_is_made_from_the_results():
 
 
 def test_lines_name_system_fit_and_median():
-    (line,) = [line for line in lines("sparse-parity") if line.startswith("K_train = 4, trained to 50")]
+    (line,) = [line for line in lines({"name": "sparse-parity"}) if line.startswith("K_train = 4, trained to 50")]
     assert "fitted 3 of 3" in line
     # The standard preset has more tests than quick; of these the balanced ones are shown, without k > K_train.
     assert "length 500 (k 2) 1.00, length 500 (k 4) 1.00  (commit" in line

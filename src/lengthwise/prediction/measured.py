@@ -3,50 +3,86 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
 from lengthwise.prediction.systems import PositionSystem
+from lengthwise.prediction.verdict import Conflict, Verdict
 
 CUT = 0.70
 """Below this median exact match at the longest test, a fitted system did not generalize, as in the blind study."""
+OLD_TABLE = "huang"
+SEARCHED = "from a table whose settings were searched with its results seen, docs/results/huang.md"
+WHAT_IS_ASKED = ("language", "ask", "symbols", "scratchpad", "operands", "base")
+"""Settings of a task that make it another task."""
 
 
-def measured(task: str) -> tuple[str, ...]:
-    """One line per system that was trained on ``task``: the number of fitted seeds, and median accuracy by length."""
+def measured(task: Mapping[str, Any]) -> tuple[str, ...]:
+    """One line per system that was trained on a task: the number of fitted seeds, and median accuracy by length.
+
+    ``task`` is the task's configuration.
+    """
     return tuple(
         f"{row['system']}: fitted {row['fitted']} of {row['seeds']}"
         + "".join(f", {cell['label']} {cell['median']:.2f}" for cell in row["cells"])
-        + f"  (commit {row['commit']})"
-        for row in _rows()
-        if row["task"] == task
+        + f"  ({SEARCHED + ', ' if row['recipe'] == OLD_TABLE else ''}commit {row['commit']})"
+        for row in _contents()["systems"]
+        if _agree(row["about"], about(task))
     )
 
 
-def conflict(task: str, system: PositionSystem) -> str:
-    """The measurements against a *yes* for this position system; empty if there are none.
+def with_conflicts(verdicts: Iterable[Verdict], task: Mapping[str, Any]) -> tuple[Verdict, ...]:
+    """The verdicts on a task, each *yes* with the measurements against it; ``task`` is the task's configuration.
 
-    One counts if most of its seeds fitted and every median at its longest test is below `CUT`.
+    A setting counts if most of its seeds fitted, and is against a *yes* if every median at its longest test is below
+    `CUT`.
     """
-    against = [row for row in _rows() if row["task"] == task and _of(row, system) and _contradicts(row)]
-    return "; ".join(
-        f"{row['system']}, {row['fitted']} of {row['seeds']} seeds fitted: at most "
-        f"{max(cell['median'] for cell in row['cells']):.2f} at length {row['cells'][0]['length']}"
-        for row in against
+    return tuple(replace(v, conflict=_conflict(v.system, task)) if v.answer == "yes" else v for v in verdicts)
+
+
+def _conflict(system: str, task: Mapping[str, Any]) -> Conflict | None:
+    for row in _contents()["positions"]:
+        if row["below"] and row["positions"] == system and _agree(row["about"], about(task)):
+            return Conflict(row["below"], row["settings"], _sentence(row))
+    return None
+
+
+def _sentence(row: Mapping[str, Any]) -> str:
+    worst, settings, share = row["worst"], row["settings"], row["below"]
+    one = (
+        f"{worst['system']}, {worst['fitted']} of {worst['seeds']} seeds fitted: at most {worst['highest']:.2f} "
+        f"at length {worst['length']}"
     )
+    found = (
+        one if settings == 1 else f"{share} of {settings} settings that fitted are below {CUT:.2f}; the worst is {one}"
+    )
+    return found + (f" ({SEARCHED})" if worst["recipe"] == OLD_TABLE else "")
 
 
-def _of(row: dict[str, Any], system: PositionSystem) -> bool:
+def about(task: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a task's configuration that says what is asked; sizes (such as ``letters``) are left out."""
+    return {key: task[key] for key in ("name", *WHAT_IS_ASKED) if task.get(key) is not None}
+
+
+def _agree(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(one[key] == other[key] for key in one.keys() & other.keys())
+
+
+def trained_with(row: Mapping[str, Any], system: PositionSystem) -> bool:
+    """Whether the scheme and the encoding of a measured system are those of a position system."""
     scheme = system.scheme["name"], bool(system.scheme.get("random_start", False))
     return scheme == (row["scheme"], row["random_start"]) and row["encoding"] == system.encoding
 
 
-def _contradicts(row: dict[str, Any]) -> bool:
-    return 2 * row["fitted"] > row["seeds"] and bool(row["cells"]) and all(c["median"] < CUT for c in row["cells"])
+def below(row: Mapping[str, Any]) -> bool:
+    """Whether every median of a measured system at its longest test is below `CUT`."""
+    return all(cell["median"] < CUT for cell in row["cells"])
 
 
 @lru_cache(maxsize=1)
-def _rows() -> list[dict[str, Any]]:
+def _contents() -> dict[str, list[dict[str, Any]]]:
     path = files("lengthwise.prediction").joinpath("measured.json")
-    return json.loads(path.read_text(encoding="utf-8"))["systems"] if path.is_file() else []
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"systems": [], "positions": []}

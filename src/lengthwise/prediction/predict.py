@@ -19,7 +19,7 @@ from lengthwise.positions.structure import structure
 from lengthwise.prediction.combine_evidence import arguments_from_programs, verdict_for, verdicts_of, with_help
 from lengthwise.prediction.examples import predict_examples
 from lengthwise.prediction.knowledge import evidence
-from lengthwise.prediction.measured import conflict, measured
+from lengthwise.prediction.measured import measured, with_conflicts
 from lengthwise.prediction.next_symbols import next_symbol_note
 from lengthwise.prediction.predicted_ids.program import certificate
 from lengthwise.prediction.predicted_ids.rule import id_rules
@@ -29,7 +29,7 @@ from lengthwise.prediction.suites.arguments import Evidence, language_evidence, 
 from lengthwise.prediction.systems import SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
 from lengthwise.prediction.verdict import Argument, Prediction, StructureRow, Verdict
-from lengthwise.tasks import Task
+from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 
 LENGTHS = (5, 10, 20, 40)
@@ -37,6 +37,8 @@ LENGTHS = (5, 10, 20, 40)
 FEWEST, SPREAD = 3, 4
 """A constant span needs at least this many lengths, and this ratio of the largest to the smallest."""
 ROWS = 32
+ON_LANGUAGES = "a scratchpad of the automaton's states, one per symbol, with coupled positions"
+"""What helps where no position system has a *yes* for a language."""
 
 
 def silent(line: str) -> None:
@@ -114,17 +116,16 @@ def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, foun
                 verdict = replace(verdict, condition="the ids are given, by the places found")
             elif local and system.coupled and system in systems:
                 verdict = _on_condition(verdict, task)
-            verdict = replace(verdict, conflict=conflict(task.name, system))
         verdicts.append(verdict)
     return Prediction(
         target=task.name,
         kind="task",
         summary=task.summary,
-        verdicts=with_help(verdicts, systems, _otherwise(rows)),
+        verdicts=with_conflicts(with_help(verdicts, systems, _otherwise(rows)), TASKS.describe(task)),
         structure=tuple(rows.values()),
         depends=_depends(task) if rows else (),
         communication=next((e.argument.why for e in known if e.fragment == "ape" and e.argument.answer == "no"), ""),
-        measured=measured(task.name),
+        measured=measured(TASKS.describe(task)),
     )
 
 
@@ -147,7 +148,7 @@ def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem
         "language",
         f"the regular language {source if isinstance(source, str) else name}, last symbol visible"
         + (f"; {easier}" if easier else ""),
-        verdicts_of(known, systems, "a scratchpad of the automaton's states, one per symbol, with coupled positions"),
+        with_conflicts(verdicts_of(known, systems, ON_LANGUAGES), {"name": "language", "language": str(source)}),
         communication=f"at most {states} prefixes are distinguishable at any length: the states of the automaton",
     )
 

@@ -38,6 +38,20 @@ class Argument:
 
 
 @dataclass(frozen=True)
+class Conflict:
+    """Committed measurements against a *yes*: ``below`` of ``settings`` that fitted; ``why`` names the worst."""
+
+    below: int
+    settings: int
+    why: str
+
+    @property
+    def shown(self) -> str:
+        """*measured otherwise* where every setting failed, else *measured both ways*."""
+        return "measured otherwise" if self.below == self.settings else "measured both ways"
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The answer for one position system, combined from all arguments that cover it."""
 
@@ -53,8 +67,8 @@ class Verdict:
     """The theorem that links the encoding to its fragment."""
     condition: str = ""
     """What a *yes* presupposes beyond the encoding, such as the rule for predicted ids; empty for no condition."""
-    conflict: str = ""
-    """A committed measurement that contradicts a *yes*; empty if there is none."""
+    conflict: Conflict | None = None
+    """The committed measurements that contradict a *yes*, if there are any."""
 
     @property
     def answer(self) -> Answer:
@@ -71,19 +85,24 @@ class Verdict:
         return order[min(order.index(argument.basis) for argument in self.arguments)]
 
     @property
+    def measured_otherwise(self) -> bool:
+        """Whether every setting that was measured contradicts a *yes*."""
+        return self.conflict is not None and self.conflict.below == self.conflict.settings
+
+    @property
     def shown(self) -> str:
         """The answer as a reader sees it, with its condition and its conflict named."""
         words = SHOWN[self.answer]
         if self.answer == "yes" and self.condition:
             words += ", on a condition"
-        return f"{words}; measured otherwise" if self.conflict else words
+        return f"{words}; {self.conflict.shown}" if self.conflict else words
 
     @property
     def reason(self) -> str:
         """The reasons with the condition and the measurement that contradicts."""
         parts = [self.why.removeprefix("no guarantee: ")]
         parts += [f"condition: {self.condition}"] if self.condition else []
-        parts += [f"but measured: {self.conflict}"] if self.conflict else []
+        parts += [f"but measured: {self.conflict.why}"] if self.conflict else []
         return ". ".join(parts)
 
     @property

@@ -1,5 +1,8 @@
 """Condenses the committed results to a few numbers per system, which `lengthwise predict` shows beside its verdicts.
 
+``systems`` are the lines that it prints. ``positions`` count, for each task and position system, all settings that
+fitted and those of them that failed at their longest test; this is what can contradict a verdict.
+
 ``python -m lengthwise.report.headline results src/lengthwise/prediction/measured.json`` writes them; a test compares
 the file with ``results/``.
 """
@@ -10,12 +13,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lengthwise.core.config import canonical_json
 from lengthwise.core.files import write_json
+from lengthwise.prediction.measured import OLD_TABLE, about, below, trained_with
+from lengthwise.prediction.systems import SYSTEMS
 from lengthwise.report.result import load
 from lengthwise.report.summary import SystemSummary, summarize
 
-RECIPES = ("variable-assignment", "parity-scratchpad", "sparse-parity", "addition", "coupled-arithmetic")
+RECIPES = ("variable-assignment", "parity-scratchpad", "sparse-parity", "addition", "coupled-arithmetic", OLD_TABLE)
 """The recipes whose systems are shown; ablations and searches are left out."""
+ABLATIONS = ("ppc-ablations", "golowich-ablations")
+"""Recipes that take parts of a position system away, and so say nothing against it."""
 
 
 def headline_numbers(results: Path) -> dict[str, Any]:
@@ -25,12 +33,41 @@ def headline_numbers(results: Path) -> dict[str, Any]:
     where they exist, for k up to K_train. Raises `LengthwiseError` as `load` does.
     """
     farthest: dict[tuple[str, str], SystemSummary] = {}
-    for system in summarize(load([results])):
-        key = system.recipe, system.results[0].system
+    systems = summarize(load([results]))
+    for system in systems:
+        # Settings of the old table are all shown, since they differ in outcome.
+        key = system.recipe, system.label if system.recipe == OLD_TABLE else system.results[0].system
         if system.recipe in RECIPES and (key not in farthest or _reach(system) > _reach(farthest[key])):
             farthest[key] = system
     in_order = sorted(farthest.values(), key=lambda system: int(system.experiment["task"].get("k_max", 0)))
-    return {"systems": [_row(system) for system in in_order]}
+    return {
+        "systems": [_row(system) for system in in_order],
+        "positions": _by_position([_row(system) for system in systems if system.recipe not in ABLATIONS]),
+    }
+
+
+def _by_position(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Per task and position system: settings in which most seeds fitted, how many are `below`, and the worst one."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        system = next((system for system in SYSTEMS if trained_with(row, system)), None)
+        if system is not None and 2 * row["fitted"] > row["seeds"] and row["cells"]:
+            about = {"about": row["about"], "positions": system.name}
+            groups.setdefault(canonical_json(about), []).append({**row, **about})
+    return [
+        {
+            **{key: members[0][key] for key in ("about", "positions")},
+            "settings": len(members),
+            "below": sum(map(below, members)),
+            "worst": {
+                **{key: worst[key] for key in ("recipe", "system", "seeds", "fitted")},
+                "highest": max(cell["median"] for cell in worst["cells"]),
+                "length": worst["cells"][0]["length"],
+            },
+        }
+        for _, members in sorted(groups.items())
+        for worst in [min(members, key=lambda row: max(cell["median"] for cell in row["cells"]))]
+    ]
 
 
 def _reach(system: SystemSummary) -> tuple[int, int]:
@@ -40,6 +77,7 @@ def _reach(system: SystemSummary) -> tuple[int, int]:
 
 def _row(system: SystemSummary) -> dict[str, Any]:
     cells, task = [], system.experiment["task"]
+    name = system.label if system.recipe == OLD_TABLE else system.results[0].system
     for cell in system.cells:
         axes_of = dict(cell.axes)
         if task.get("balanced") and (axes_of.pop("min_ones", None) != 0 or axes_of["k"] > task["k_max"]):
@@ -52,7 +90,9 @@ def _row(system: SystemSummary) -> dict[str, Any]:
     longest = sorted({cell["length"] for cell in cells})[-1:]
     return {
         "task": system.experiment["task"]["name"],
-        "system": f"{system.results[0].system}, trained to {system.max_length}",
+        "about": about(system.experiment["task"]),
+        "recipe": system.recipe,
+        "system": f"{name}, trained to {system.max_length}",
         "scheme": system.experiment["scheme"]["name"],
         "random_start": bool(system.experiment["scheme"].get("random_start", False)),
         "encoding": system.experiment["encoding"]["name"],

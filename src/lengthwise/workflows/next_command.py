@@ -28,7 +28,7 @@ def training_command(target: str, prediction: Prediction) -> str:
         return ""
     if prediction.kind == "language" or (target not in TASKS and ".py" not in target):
         return f"lengthwise verify {word} --budget {VERIFY}"
-    recommended = {v.system for v in prediction.verdicts if v.answer == "yes" and not v.conflict}
+    recommended = {v.system for v in prediction.verdicts if v.answer == "yes" and not v.measured_otherwise}
     try:
         jobs = recipe_for(target, "quick").jobs
     except LengthwiseError:
