@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from math import comb
 from statistics import median
 from typing import Any
 
 from blind_tables import blind
+from extension_tables import context_extension
 from fixed_tables import fixed_beforehand
 from matrix_tables import which_method_where
 from table_parts import RESULTS, markdown
@@ -396,17 +398,55 @@ def influence_planted() -> dict[str, str]:
 
 
 def arithmetic() -> dict[str, str]:
-    """Addition under a local bias of coupled ids: every seed by number of digits, and their median."""
+    """Addition under a local bias of coupled ids and with a learned table, other methods, and other arithmetic."""
     found = {}
     for longest in (30, 10):
         results = runs("addition", f"local bias, up to {longest}")
-        lengths = [each.length for each in results[0].scores]
-        rows = [(str(each.seed), inside([each]), *(seeds([each], n) for n in lengths)) for each in results]
+        lengths, rows = by_digits(results)
         shares = [[each.scores[i].rate() or 0.0 for each in results] for i in range(len(lengths))]
         rows.append(("median", fitted(results) + " fitted", *(f"{median(values):.3f}" for values in shares)))
-        found[f"local-{longest}"] = markdown(("seed", "in distribution", *map(str, lengths)), rows)
-    own = {"methods": addition_methods(), "coupled": coupled_arithmetic()}
-    return found | own | {"looped": looped_parity(), "self-improvement": self_improvement()}
+        found[f"local-{longest}"] = markdown(("seed", "in distribution", *lengths), rows)
+    lengths, rows = by_digits(runs("addition", "coupled, up to 30"))
+    found["learned"] = markdown(("seed", "in distribution", *lengths), rows)
+    found |= {"first errors": first_errors(), "jumps": addition_jumps(), "methods": addition_methods()}
+    return found | {
+        "coupled": coupled_arithmetic(), "looped": looped_parity(), "self-improvement": self_improvement()
+    }  # fmt: skip
+
+
+def by_digits(results: Sequence[SeedResult]) -> tuple[list[str], list[tuple[str, ...]]]:
+    """The tested lengths, and for each seed its share in distribution and at each of them."""
+    lengths = [each.length for each in results[0].scores]
+    rows = [(str(each.seed), inside([each]), *(seeds([each], n) for n in lengths)) for each in results]
+    return [str(n) for n in lengths], rows
+
+
+def first_errors() -> str:
+    """At which digit sums of the learned table's first reported seed go wrong: the commonest digit, and all others."""
+    scores = runs("addition", "coupled, up to 30")[0].scores
+    ((digit, _),) = Counter(at for each in scores for at in each.first_error_at).most_common(1)
+    rows = []
+    for each in scores:
+        wrong, there = len(each.first_error_at), each.first_error_at.count(digit)
+        assert wrong == each.n - each.correct["exact_match"]
+        rows.append((str(each.length), str(wrong), str(there), str(wrong - there)))
+    return markdown(("length", "wrong of 200", f"at digit {digit}", "elsewhere"), rows)
+
+
+def addition_jumps() -> str:
+    """Jumps of coupled ids in none, some or all training strings: every seed by digits, and its commonest errors."""
+    rows = []
+    for label, system in (("none", "no jumps"), ("in 30 %", "jumps in 30 %"), ("in all", "jumps in all")):
+        for result in runs("addition-jumps", system):
+            found = score(result, 40) if result.fitted else result.in_distribution
+            assert found is not None
+            where = "at 40 digits" if result.fitted else "in distribution"
+            (top, count), *others = Counter(found.first_error_at).most_common(2)
+            errors = f"{where}: {count} of {len(found.first_error_at)} at digit {top}"
+            errors += "".join(f", {count} at digit {digit}" for digit, count in others)
+            share = inside([result]) + ("" if result.fitted else ", not fitted")
+            rows.append((label, str(result.seed), share, *(seeds([result], n) for n in (10, 20, 40, 70, 100)), errors))
+    return markdown(("jumps", "seed", "in distribution", "10", "20", "40", "70", "100", "first errors"), rows)
 
 
 def addition_methods() -> str:
@@ -506,6 +546,7 @@ def listed(counts: dict[str, int], keys: Sequence[str]) -> str:
 PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "arithmetic": arithmetic,
     "blind": blind,
+    "context-extension": context_extension,
     "hugging-face": hugging_face,
     "huang": huang,
     "variable-assignment": variable_assignment,

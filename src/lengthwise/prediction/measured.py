@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from lengthwise.prediction.systems import PositionSystem
-from lengthwise.prediction.verdict import Conflict, Verdict
+from lengthwise.prediction.verdict import Contradiction, Verdict
 
 CUT = 0.70
 """Below this median exact match at the longest test, a fitted system did not generalize, as in the blind study."""
@@ -43,10 +43,10 @@ def with_conflicts(verdicts: Iterable[Verdict], task: Mapping[str, Any]) -> tupl
     return tuple(replace(v, conflict=_conflict(v.system, task)) if v.answer == "yes" else v for v in verdicts)
 
 
-def _conflict(system: str, task: Mapping[str, Any]) -> Conflict | None:
+def _conflict(system: str, task: Mapping[str, Any]) -> Contradiction | None:
     for row in _contents()["positions"]:
         if row["below"] and row["positions"] == system and _agree(row["about"], about(task)):
-            return Conflict(row["below"], row["settings"], _sentence(row))
+            return Contradiction(row["below"], row["settings"], _sentence(row))
     return None
 
 

@@ -38,7 +38,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Conflict:
+class Contradiction:
     """Committed measurements against a *yes*: ``below`` of ``settings`` that fitted; ``why`` names the worst."""
 
     below: int
@@ -67,7 +67,7 @@ class Verdict:
     """The theorem that links the encoding to its fragment."""
     condition: str = ""
     """What a *yes* presupposes beyond the encoding, such as the rule for predicted ids; empty for no condition."""
-    conflict: Conflict | None = None
+    conflict: Contradiction | None = None
     """The committed measurements that contradict a *yes*, if there are any."""
 
     @property
