@@ -101,8 +101,18 @@ def figure_1(k: int | None = None) -> list[Sequence[str]]:
     return rows
 
 
+def beyond_k() -> list[Sequence[str]]:
+    """Sparse parity by the number of marked bits, trained or not, at the longest training and test lengths."""
+    rows = []
+    for system in speaking("golowich-sparse-parity"):
+        marked = system.job.experiment.to_json()["task"]["k_test"]
+        for n in (50, 500):
+            rows.append([system.job.name, str(n), *(system.rates(n, k=k, min_ones=0) for k in marked)])
+    return rows
+
+
 def attention() -> list[Sequence[str]]:
-    """The largest head's attention on the marked bits, K_train of them: median of the seeds, by length."""
+    """The largest head's attention on the marked bits, K_train of them: each seed that has it, by length."""
     rows = []
     for system in speaking("golowich-sparse-parity"):
         k = system.job.experiment.to_json()["task"]["k_max"]
@@ -114,7 +124,7 @@ def attention() -> list[Sequence[str]]:
                 for entry in (run.model_extra or {}).get("attention", [])
                 if entry["length"] == length and entry["axes"] == {"k": k, "min_ones": 0}
             ]
-            cells.append(f"{median(found):.2f} ({len(found)})" if found else "–")
+            cells.append(" ".join(f"{mass:.2f}" for mass in found) or "–")
         rows.append([system.job.name, *cells])
     return rows
 
@@ -213,12 +223,32 @@ def figure_4() -> list[Sequence[str]]:
             summary = row["summary"]
             chosen = {**summary["rules"], "greedy, other model": summary["cross"], "greedy, null": summary["null"]}
             for name in ("greedy", "attention", "random", "last-k", "greedy, other model", "greedy, null"):
-                shares = [chosen[name][k]["recovered"] for k in ("1", "4", "16")]
-                cells = ["–" if share is None else f"{share:.2f}" for share in shares]
+                cells = [_with_interval(chosen[name][k]) for k in ("1", "4", "16")]
                 rows.append([str(row["seed"]), row["text"], f"{row['gain']:.3f}", name, *cells])
     return rows
 
 
+def _with_interval(found: Mapping[str, Any]) -> str:
+    if found["recovered"] is None:
+        return "–"
+    low, high = found["interval"] or (None, None)
+    return f"{found['recovered']:.2f}" + ("" if low is None else f" [{low:.2f}, {high:.2f}]")
+
+
+def gain_while_training() -> list[Sequence[str]]:
+    """Each probe of the two models: loss by context, what the block is worth, the strongest induction head by layer."""
+    rows = []
+    for path in sorted((RESULTS / "influence-far").glob("*/study.json")):
+        for seed, training in read_json(path)["training"].items():
+            for probe in training["curve"]:
+                known = probe["by_context"]
+                losses = [f"{known[context]:.3f}" if context in known else "–" for context in PROBED]
+                heads = " ".join(f"{head:.2f}" for head in probe["induction"])
+                rows.append([seed, f"{probe['step']:,}", *losses, f"{probe['gain']:.3f}", heads])
+    return rows
+
+
+PROBED = ("16", "32", "64", "128", "192")
 LINES = ("16 lines", "32", "80", "160", "400", "1,000")
 BITS = ("50 bits", "100", "200", "500")
 LADDER = ("language", "positions", "theory", "rung", "fitted", "101–150, each seed", "as theory says")
@@ -226,6 +256,7 @@ TABLES: dict[str, tuple[Callable[[], list[Sequence[str]]], tuple[str, ...]]] = {
     "depth": (depth, (*HEAD, "51–100", "101–150", "151–200", "201–300")),
     "figure 1, k = K_train": (figure_1, (*HEAD[:3], *BITS)),
     "figure 1, k = 4": (lambda: figure_1(4), (*HEAD[:3], *BITS)),
+    "figure 1, every k": (beyond_k, ("system", "bits", *(f"k = {k}" for k in (2, 4, 6, 8, 10, 12)))),
     "figure 1, attention": (attention, ("system", *BITS)),
     "figure 2": (figure_2, (*HEAD, "30 bits", "40", "60", "80", "100", "150", "200")),
     "figure 3, four chains": (lambda: figure_3(4), (*HEAD, *LINES)),
@@ -238,6 +269,10 @@ TABLES: dict[str, tuple[Callable[[], list[Sequence[str]]], tuple[str, ...]]] = {
     "ten expressions": (lambda: ladder("ten-expressions"), LADDER),
     "other positions": (lambda: ladder("variants"), LADDER),
     "figure 4": (figure_4, ("seed", "text", "worth, nats", "chosen by", "k = 1", "k = 4", "k = 16")),
+    "figure 4, while training": (
+        gain_while_training,
+        ("seed", "step", *(f"{n} tokens" for n in PROBED), "worth, nats", "induction by layer"),
+    ),
 }
 """By title: the rows, and the heads of the columns."""
 

@@ -140,3 +140,31 @@ def _write(folder: Path, work: RunConfig, seed: int, *, fitted: bool, right: int
         ],
     }  # fmt: skip
     write_json(run_directory(folder, "alternation-depth", work, seed) / "result.json", values)
+
+
+def test_rows_of_figure_4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A made-up file: the fractions have their intervals, and each probe of the training has a row."""
+    monkeypatch.setattr(fixed_tables, "RESULTS", tmp_path)
+    by_k = {k: {"recovered": 0.5, "interval": [0.4, 0.6]} for k in ("1", "4", "16")}
+    none = {k: {"recovered": None, "interval": None} for k in by_k}
+    summary = {
+        "rules": {"greedy": by_k, "attention": by_k, "random": none, "last-k": by_k},
+        "cross": by_k,
+        "null": by_k,
+    }
+    curve = [{"step": 500, "gain": 0.01, "by_context": {"16": 3.0, "32": 2.5}, "induction": [0.1, 0.9]}]
+    values = {
+        "rows": [{"seed": 100, "text": "as it is", "gain": 0.2, "summary": summary}],
+        "training": {"100": {"curve": curve}},
+    }
+    (tmp_path / "influence-far" / "x").mkdir(parents=True)
+    write_json(tmp_path / "influence-far" / "x" / "study.json", values)
+    rows = fixed_tables.figure_4()
+    assert [row[3] for row in rows] == [
+        "greedy", "attention", "random", "last-k", "greedy, other model", "greedy, null",
+    ]  # fmt: skip
+    assert rows[0] == ["100", "as it is", "0.200", "greedy", *["0.50 [0.40, 0.60]"] * 3]
+    assert rows[2][4:] == ["–"] * 3
+    assert fixed_tables.gain_while_training() == [
+        ["100", "500", "3.000", "2.500", "–", "–", "–", "0.010", "0.10 0.90"]
+    ]
