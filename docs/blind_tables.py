@@ -1,6 +1,7 @@
 """Compute the tables of docs/results/blind.md: ``python docs/blind_tables.py`` writes them into the page.
 
-Each stands behind a comment with its title. Everything comes from the files in ``results/blind`` and
+It also writes the table of each study, and the reliability of verdicts that the package ships. Each table of the page
+stands behind a comment with its title. Everything comes from the files in ``results/blind`` and
 ``results/blind-next``, and from the decision.
 """
 
@@ -15,9 +16,11 @@ from typing import Any
 from fixed_tables import LADDER, cell_row_text
 from table_parts import RESULTS, markdown
 
+from lengthwise.core.files import write_json
 from lengthwise.crasp.decide.decision import NEXT, decide
 from lengthwise.experiments.blind.comparison import compare
 from lengthwise.experiments.blind.comparison.table import table
+from lengthwise.experiments.blind.frozen import FOLDER, RELIABILITY
 from lengthwise.experiments.blind.study import BlindStudy, read_study
 from lengthwise.languages.automata.construction import language
 
@@ -74,9 +77,17 @@ def predictors(folder: str) -> str:
         paired = (
             ("", "", "") if test is None else (str(test["only_ours"]), str(test["only_rival"]), _probability(test["p"]))
         )
-        shown.append((name, f"{one['right']} of {one['cells']}", balanced + bounds, *paired))
-    heads = ("predictor", "right", "balanced accuracy [95 %]", "right: ours only", "it only", "p")
+        shown.append((name, f"{one['right']} of {one['cells']}", balanced + bounds, _area(one), *paired))
+    heads = ("predictor", "right", "balanced accuracy [95 %]", "AUC [95 %]", "right: ours only", "it only", "p")
     return markdown(heads, shown)
+
+
+def _area(one: Mapping[str, Any]) -> str:
+    """The area under the curve; of ours, which only says yes or no, it is the balanced accuracy."""
+    if one.get("auc") is None:
+        return ""
+    low, high = one["auc_interval"]
+    return f"{one['auc']:.3f} [{low:.2f}, {high:.2f}]"
 
 
 def _probability(p: float) -> str:
@@ -183,6 +194,14 @@ def updated(text: str, tables: Mapping[str, str]) -> str:
     return text.rstrip("\n") + "\n"
 
 
+def measured_reliability() -> dict[str, Any]:
+    """What the package ships: how often verdicts of each study held."""
+    return {"reliability": values("blind")["reliability"], "next_symbols": values("blind-next")["reliability"]}
+
+
 if __name__ == "__main__":
+    for folder in ("blind", "blind-next"):
+        write_json(RESULTS / folder / "table.json", values(folder))
+    write_json(FOLDER / RELIABILITY, measured_reliability())
     PAGE.write_text(updated(PAGE.read_text(encoding="utf-8"), blind()), encoding="utf-8")
     print(PAGE)

@@ -90,6 +90,23 @@ def test_the_reliability_is_that_of_the_verdict() -> None:
     )
     assert reliability_line(measured, "nope", "no").startswith("reliability not yet measured: 3 of them are not run")
     assert reliability_line(measured, "ape", "no") == "the blind study has no cell with the verdict no under ape"
+    measured["next_symbols"] = {"nope": {"yes": {"cells": 16, "decided": 9, "right": 8, "not run": 0}}}
+    assert reliability_line(measured, "ape", "yes", "yes") == reliability_line(measured, "ape", "yes")
+    assert reliability_line(measured, "nope", "no", "yes").endswith(
+        "; of 16 languages of the second study with the next-symbol verdict yes under nope, "
+        "9 were decided and 8 behaved so"
+    )
+
+
+def test_where_next_symbols_are_easier_it_is_said(tmp_path: Path) -> None:
+    """Whether a word of (a?c)*b* ends depends on its last symbol, but no program without positions recognizes it."""
+    lines: list[str] = []
+    (row,) = verify("((a?c)*)*b*", ["nope"], tmp_path / "out", budget=1e-9, note=lines.append).rows
+    assert (row["predicted"], row["next_symbols"]) == ("no", "yes")
+    assert any("; yes for next symbols alone, which are measured here and are easier" in line for line in lines)
+    assert "with the next-symbol verdict yes under nope" in row["reliability"]
+    (row,) = verify("a*", ["nope"], tmp_path / "other", budget=1e-9).rows
+    assert (row["predicted"], row["next_symbols"]) == ("yes", "yes")
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400)])

@@ -15,6 +15,13 @@ def answers_by_fragment(decision: Decision) -> dict[str, str]:
     return {fragment: answers[NEXT].verdict for fragment, answers in found.fragments.items()}
 
 
+def next_symbol_verdict(source: str | Dfa, system: PositionSystem) -> str | None:
+    """Whether a position system can predict the next symbols of a language's words; None for one without a theorem."""
+    if system.fragment is None:
+        return None
+    return decide(source, ends=[NEXT]).verdict(system.fragment, NEXT).verdict
+
+
 def next_symbol_note(source: str | Dfa, systems: Iterable[PositionSystem], recognized: Collection[str | None]) -> str:
     """Which of ``systems`` get a *yes* for next-symbol prediction alone; empty if none does.
 

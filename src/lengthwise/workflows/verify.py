@@ -16,7 +16,7 @@ from lengthwise.experiments.blind.parallel_cells import run_encodings
 from lengthwise.experiments.blind.run import Note
 from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.blind.user_list import user_study
-from lengthwise.prediction.next_symbols import next_symbol_note
+from lengthwise.prediction.next_symbols import next_symbol_verdict
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.systems import position_systems
 from lengthwise.prediction.target import Expression, parse_target, unsuitable
@@ -63,14 +63,15 @@ def verify(
             raise UnknownNameError("encoding of the frozen ladder", name, ENCODINGS)
     task = task_named(target)
     study = _study(target, task, encodings, out)
-    reasons = []
+    reasons, easier = [], {}
     for encoding in encodings:
         verdict = predict_task(task, position_systems([encoding])).verdicts[0]
         reasons.append(f"{encoding}: theory says {verdict.answer}: {verdict.why}")
         if isinstance(task, Language) and (dfa := task.automaton()) is not None:
             (system,) = position_systems([encoding])
-            easier = next_symbol_note(dfa, [system], [system.fragment] if verdict.answer == "yes" else [])
-            reasons[-1] += f"; {easier}, as here" if easier else ""
+            easier[encoding] = next_symbol_verdict(dfa, system)
+            if easier[encoding] != verdict.answer:
+                reasons[-1] += f"; {easier[encoding]} for next symbols alone, which are measured here and are easier"
         note(reasons[-1])
     work = out / "work"
     work.mkdir(parents=True, exist_ok=True)
@@ -80,7 +81,8 @@ def verify(
     rows = [cell_row(study, "languages", entry, encoding) for encoding in encodings]
     measured = measured_reliability()
     for row in rows:
-        row["reliability"] = reliability_line(measured, row["encoding"], row["predicted"])
+        row["next_symbols"] = easier.get(row["encoding"])
+        row["reliability"] = reliability_line(measured, row["encoding"], row["predicted"], row["next_symbols"])
         note(f"{row['encoding']}: {row['reliability']}")
     page = out / "report.html"
     write_json(out / "verification.json", {"target": target, "verdicts": reasons, "rows": rows})
@@ -98,13 +100,24 @@ def task_named(target: str) -> Task:
     return parsed
 
 
-def reliability_line(measured: Mapping[str, Any], encoding: str, answer: str) -> str:
-    """How often such a verdict held in the blind study, in words; says so where that is not yet measured."""
-    counts = measured["reliability"].get(encoding, {}).get(answer)
+def reliability_line(measured: Mapping[str, Any], encoding: str, answer: str, easier: str | None = None) -> str:
+    """How often such a verdict held in the blind study, in words; says so where that is not yet measured.
+
+    ``easier`` is the verdict on next symbols, whose reliability comes from the second study, if it has the encoding.
+    """
+    text = _counted(measured["reliability"], encoding, answer, "the blind study", "the verdict")
+    if easier is not None and encoding in measured.get("next_symbols", {}):
+        second = _counted(measured["next_symbols"], encoding, easier, "the second study", "the next-symbol verdict")
+        text += f"; {second}"
+    return text
+
+
+def _counted(measured: Mapping[str, Any], encoding: str, answer: str, study: str, verdict: str) -> str:
+    counts = measured.get(encoding, {}).get(answer)
     if not counts:
-        return f"the blind study has no cell with the verdict {answer} under {encoding}"
+        return f"{study} has no cell with {verdict} {answer} under {encoding}"
     text = (
-        f"of {counts['cells']} languages of the blind study with the verdict {answer} under {encoding}, "
+        f"of {counts['cells']} languages of {study} with {verdict} {answer} under {encoding}, "
         f"{counts['decided']} were decided and {counts['right']} behaved so"
     )
     if counts["not run"]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.comparison import compare
 from lengthwise.experiments.blind.comparison.rivals import our_answers
-from lengthwise.experiments.blind.comparison.scoring import cell_score, is_right
+from lengthwise.experiments.blind.comparison.scoring import BOOTSTRAP, cell_score, is_right
 from lengthwise.experiments.blind.comparison.table import counts, reliability
 
 CELLS = [("a", "nope"), ("a", "ape"), ("b", "nope"), ("b", "ape"), ("c", "nope"), ("c", "ape")]
@@ -52,7 +54,31 @@ def test_auc_is_the_share_of_pairs(values: list[tuple[int, bool]]) -> None:
     pairs = [(scores[one], scores[two]) for one in scores for two in scores if measured[one] and not measured[two]]
     wanted = sum((high > low) + (high == low) / 2 for high, low in pairs) / len(pairs) if pairs else None
     found = compare.auc(scores, measured)
-    assert found is None if wanted is None else found == pytest.approx(wanted, abs=1e-4)
+    assert found["auc"] == (None if wanted is None else pytest.approx(wanted, abs=1e-4))
+    if wanted is not None:
+        low, high = found["auc_interval"]
+        assert 0 <= low <= high <= 1
+
+
+def test_the_interval_of_auc_resamples_languages() -> None:
+    """By hand: each language is drawn as often as in the bootstrap samples, and its cells are repeated so often."""
+    names = ["x", "x", "y", "z", "w"]
+    scores = {(name, str(place)): value for place, (name, value) in enumerate(zip(names, (3, 1, 2, 1, 2), strict=True))}
+    measured = dict(zip(scores, (True, False, True, False, False), strict=True))
+    found = compare.auc(scores, measured)
+    values = []
+    for draw in stream(0, "blind", "bootstrap").multinomial(4, [0.25] * 4, size=BOOTSTRAP):
+        times = dict(zip(("w", "x", "y", "z"), draw, strict=True))
+        pairs = [
+            (scores[one], scores[two], times[one[0]] * times[two[0]])
+            for one in scores
+            for two in scores
+            if measured[one] and not measured[two]
+        ]
+        total = sum(weight for *_, weight in pairs)
+        if total:
+            values.append(sum(w * ((a > b) + (a == b) / 2) for a, b, w in pairs) / total)
+    assert found["auc_interval"] == pytest.approx(np.percentile(values, [2.5, 97.5]).tolist(), abs=1e-4)
 
 
 def _seed(fitted: bool, uniform: float, adversarial: float | None) -> dict[str, Any]:

@@ -19,5 +19,9 @@ def frozen_study() -> BlindStudy:
 
 
 def measured_reliability() -> dict[str, Any]:
-    """By encoding and verdict: cells of the study, decided ones, and those that came out as predicted."""
+    """By encoding and verdict: cells of the study, decided ones, and those that came out as predicted.
+
+    ``reliability`` is that of the first study; ``next_symbols`` that of the second one, whose verdicts are on next
+    symbols.
+    """
     return dict(read_json(FOLDER / RELIABILITY, what="measured reliability"))

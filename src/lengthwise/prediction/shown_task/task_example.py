@@ -22,6 +22,7 @@ LONGEST = 100_000
 """Largest length of an example."""
 MOST_TOKENS = 72
 """A longer sequence would be too small to read in a figure."""
+_Spans = tuple[int | None, int | None, int | None]
 
 
 @dataclass(frozen=True)
@@ -90,12 +91,14 @@ class Example(TokenSequence):
 class SpanRow:
     """The spans of schemes that have equal spans; None where a scheme has too few position ids.
 
-    ``spans`` counts parents, ``both`` parents and selectors.
+    ``spans`` counts parents, ``selectors`` selectors, ``both`` parents and selectors.
     """
 
     schemes: tuple[str, ...]
     spans: tuple[int | None, ...]
     both: tuple[int | None, ...]
+    selectors: tuple[int | None, ...] = ()
+    """Empty in result files of before this field."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,7 @@ class StructureTable:
             "lengths": list(self.lengths),
             **{key: list(values) for key, values in counts.items()},
             "span": {scheme: list(row.spans) for row in self.rows for scheme in row.schemes},
+            "span_selectors": {scheme: list(row.selectors) for row in self.rows for scheme in row.schemes},
             "span_both": {scheme: list(row.both) for row in self.rows for scheme in row.schemes},
         }
 
@@ -192,22 +196,20 @@ def structure_table(
         lengths = [n for n in STRUCTURE_LENGTHS if task.lengths(n, n)] or task.lengths(1, max(STRUCTURE_LENGTHS))[-3:]
     plain = SCHEMES.build("sequential", max_position=1 << 30)
     counted = [structure(task, plain, n, stream(seed, "show", "structure", n)) for n in lengths]
-    by_spans: dict[tuple[tuple[int | None, int | None], ...], list[str]] = {}
+    by_spans: dict[tuple[_Spans, ...], list[str]] = {}
     for name in SCHEMES:
         used = scheme if scheme is not None and scheme.name == name else SCHEMES.build(name)
         by_spans.setdefault(tuple(_spans(task, used, n, seed) for n in lengths), []).append(name)
-    rows = (
-        SpanRow(tuple(names), tuple(parents for parents, _ in spans), tuple(both for _, both in spans))
-        for spans, names in by_spans.items()
-    )
+    by_kind = ((names, zip(*spans, strict=True)) for spans, names in by_spans.items())
+    rows = (SpanRow(tuple(names), parents, both, selectors) for names, (parents, selectors, both) in by_kind)
     parents, selectors, both = zip(*((s.parents.count, s.selectors.count, s.both.count) for s in counted), strict=True)
     return StructureTable(tuple(lengths), parents, selectors, both, tuple(rows))
 
 
-def _spans(task: Task, scheme: PositionScheme, length: int, seed: int) -> tuple[int | None, int | None]:
-    """The span of the parents, and of parents and selectors."""
+def _spans(task: Task, scheme: PositionScheme, length: int, seed: int) -> _Spans:
+    """The span of the parents, of the selectors, and of both."""
     try:
         found = structure(task, scheme, length, stream(seed, "show", "structure", length))
     except LengthwiseError:
-        return None, None
-    return found.parents.span, found.both.span
+        return None, None, None
+    return found.parents.span, found.selectors.span, found.both.span

@@ -37,15 +37,32 @@ def accuracies(answers: Answers, measured: Mapping[tuple[str, str], bool]) -> di
     }
 
 
-def auc(scores: Scores, measured: Mapping[tuple[str, str], bool]) -> float | None:
-    """Probability that a generalizing cell has the larger score than one that does not, ties counting half."""
-    cells = set(scores) & set(measured)
-    high = np.array([scores[cell] for cell in cells if measured[cell]])
-    low = np.array([scores[cell] for cell in cells if not measured[cell]])
-    if not len(high) or not len(low):
-        return None
-    difference = high[:, None] - low[None]
-    return round(float((difference > 0).mean() + (difference == 0).mean() / 2), 4)
+def auc(scores: Scores, measured: Mapping[tuple[str, str], bool]) -> dict[str, Any]:
+    """Probability that a generalizing cell has the larger score than one that does not, ties counting half.
+
+    With a 95 % interval over languages; both are None where all cells are of one kind.
+    """
+    cells = sorted(set(scores) & set(measured))
+    wins, pairs = _pairs_by_language(scores, measured, cells)
+    drawn = _draws(len(wins))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = wins.sum() / pairs.sum()
+        samples = np.einsum("sl,lm,sm->s", drawn, wins, drawn) / np.einsum("sl,lm,sm->s", drawn, pairs, drawn)
+    return {"auc": _number(found), "auc_interval": _interval(samples)}
+
+
+def _pairs_by_language(
+    scores: Scores, measured: Mapping[tuple[str, str], bool], cells: Sequence[tuple[str, str]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of a generalizing cell of one language and another cell of a second: won ones, and all; [L, L] each."""
+    number = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in cells))}
+    wins, pairs = np.zeros((2, len(number), len(number)))
+    for high in (cell for cell in cells if measured[cell]):
+        for low in (cell for cell in cells if not measured[cell]):
+            place = number[high[0]], number[low[0]]
+            pairs[place] += 1
+            wins[place] += (scores[high] > scores[low]) + (scores[high] == scores[low]) / 2
+    return wins, pairs
 
 
 def mcnemar(ours: Answers, rival: Answers, measured: Mapping[tuple[str, str], bool]) -> dict[str, Any]:
@@ -79,8 +96,14 @@ def _resampled(counts: np.ndarray) -> np.ndarray:
     """Totals of bootstrap samples of the languages, shape [samples, 4]."""
     if not len(counts):
         return np.zeros((1, 4))
-    rng = stream(0, "blind", "bootstrap")
-    return rng.multinomial(len(counts), np.full(len(counts), 1 / len(counts)), size=BOOTSTRAP) @ counts
+    return _draws(len(counts)) @ counts
+
+
+def _draws(languages: int) -> np.ndarray:
+    """How often each language is in each bootstrap sample, shape [samples, languages]."""
+    if not languages:
+        return np.zeros((1, 0))
+    return stream(0, "blind", "bootstrap").multinomial(languages, np.full(languages, 1 / languages), size=BOOTSTRAP)
 
 
 def _accuracy(totals: np.ndarray) -> np.ndarray:

@@ -40,7 +40,7 @@ def table(study: BlindStudy, name: str = "languages", encodings: Sequence[str] |
             rival.name: {
                 **compared[rival.name],
                 "text": rival.text,
-                "auc": compare.auc(rival.scores(entries, rows), measured),
+                **compare.auc(rival.scores(entries, rows), measured),
                 "mcnemar": compare.mcnemar(ours, rivals[rival.name], measured),
                 "right_with_undecided_as_wrong": _strict(rivals[rival.name], measured, rows),
             }
