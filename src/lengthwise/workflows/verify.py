@@ -63,16 +63,9 @@ def verify(
             raise UnknownNameError("encoding of the frozen ladder", name, ENCODINGS)
     task = task_named(target)
     study = _study(target, task, encodings, out)
-    reasons, easier = [], {}
-    for encoding in encodings:
-        verdict = predict_task(task, position_systems([encoding])).verdicts[0]
-        reasons.append(f"{encoding}: theory says {verdict.answer}: {verdict.why}")
-        if isinstance(task, Language) and (dfa := task.automaton()) is not None:
-            (system,) = position_systems([encoding])
-            easier[encoding] = next_symbol_verdict(dfa, system)
-            if easier[encoding] != verdict.answer:
-                reasons[-1] += f"; {easier[encoding]} for next symbols alone, which are measured here and are easier"
-        note(reasons[-1])
+    said = {encoding: _said(task, encoding) for encoding in encodings}
+    for reason, _ in said.values():
+        note(reason)
     work = out / "work"
     work.mkdir(parents=True, exist_ok=True)
     with locked(work):
@@ -81,13 +74,26 @@ def verify(
     rows = [cell_row(study, "languages", entry, encoding) for encoding in encodings]
     measured = measured_reliability()
     for row in rows:
-        row["next_symbols"] = easier.get(row["encoding"])
+        row["next_symbols"] = said[row["encoding"]][1]
         row["reliability"] = reliability_line(measured, row["encoding"], row["predicted"], row["next_symbols"])
         note(f"{row['encoding']}: {row['reliability']}")
-    page = out / "report.html"
+    page, reasons = out / "report.html", [reason for reason, _ in said.values()]
     write_json(out / "verification.json", {"target": target, "verdicts": reasons, "rows": rows})
     write_text(page, verification_page(rows, f"Verification of {target}", reasons))
     return Verification(tuple(rows), page)
+
+
+def _said(task: Task, encoding: str) -> tuple[str, str | None]:
+    """What theory says, in a line, and its verdict on next symbols alone, which is None without a finite automaton."""
+    (system,) = position_systems([encoding])
+    verdict = predict_task(task, (system,)).verdicts[0]
+    line = f"{encoding}: theory says {verdict.answer}: {verdict.why}"
+    if not isinstance(task, Language) or (dfa := task.automaton()) is None:
+        return line, None
+    easier = next_symbol_verdict(dfa, system)
+    if easier is not None and easier != verdict.answer:
+        line += f"; {easier} for next symbols alone, which are measured here and are easier"
+    return line, easier
 
 
 def task_named(target: str) -> Task:
