@@ -165,6 +165,4 @@ def test_rows_of_figure_4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     ]  # fmt: skip
     assert rows[0] == ["100", "as it is", "0.200", "greedy", *["0.50 [0.40, 0.60]"] * 3]
     assert rows[2][4:] == ["–"] * 3
-    assert fixed_tables.gain_while_training() == [
-        ["100", "500", "3.000", "2.500", "–", "–", "–", "0.010", "0.10 0.90"]
-    ]
+    assert fixed_tables.gain_while_training() == [["100", "500", "3.000", "2.500", "–", "–", "–", "0.010", "0.10 0.90"]]
