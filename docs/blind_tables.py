@@ -20,9 +20,9 @@ from lengthwise.core.files import write_json
 from lengthwise.crasp.decide.decision import NEXT, decide
 from lengthwise.experiments.blind.comparison import compare
 from lengthwise.experiments.blind.comparison.table import table
-from lengthwise.experiments.blind.frozen import FOLDER, RELIABILITY
 from lengthwise.experiments.blind.study import BlindStudy, read_study
 from lengthwise.languages.automata.construction import language
+from lengthwise.prediction.reliability import FILE
 
 STATES = ("decided", "right", "not fitted", "not run")
 
@@ -202,6 +202,6 @@ def measured_reliability() -> dict[str, Any]:
 if __name__ == "__main__":
     for folder in ("blind", "blind-next"):
         write_json(RESULTS / folder / "table.json", values(folder))
-    write_json(FOLDER / RELIABILITY, measured_reliability())
+    write_json(FILE, measured_reliability())
     PAGE.write_text(updated(PAGE.read_text(encoding="utf-8"), blind()), encoding="utf-8")
     print(PAGE)

@@ -56,7 +56,15 @@ def test_structure_is_a_table_with_numbers() -> None:
     assert lw.structure(task, "sequential", lengths=[5, 20, 100]).span == (12, 42, 202)
     assert "sparsity k" in repr(found)
     assert "<table>" in found._repr_html_()
-    assert list(found.to_frame().columns) == ["length", "sparsity k", "span"]
+    assert list(found.to_frame().columns) == ["length", "k", "span"]
+
+
+def test_structure_counts_selectors_of_their_own() -> None:
+    found = lw.structure("variable-assignment", "sequential", lengths=[5, 20, 100])
+    columns = ["length", "k", "span", "selectors", "span of selectors", "both", "span of both"]
+    assert list(found.to_frame().columns) == columns
+    assert found.rows == ((5, 1, 17, 2, 18, 3, 18), (20, 1, 79, 2, 80, 3, 80), (100, 1, 399, 2, 400, 3, 400))
+    assert max(map(len, repr(found).splitlines())) <= 80
 
 
 def test_show_has_tokens_places_parents_and_a_picture() -> None:

@@ -17,7 +17,7 @@ TARGETS = ["addition", "variable-assignment", "parity", "copy", "sort", "majorit
 def test_one_screen_without_overclaiming(terminal: Terminal, target: str) -> None:
     answer = terminal("predict", target)
     assert answer.code == 0
-    assert len(answer.out.splitlines()) <= 56
+    assert len(answer.out.splitlines()) <= 62
     assert all(len(line.rstrip()) <= 100 for line in answer.out.splitlines()[8:])
     assert "cannot learn" not in answer.out
     assert "never a no" in answer.out
@@ -49,6 +49,16 @@ def test_json(terminal: Terminal) -> None:
     ]
     assert {row["scheme"]: len(row["span"]) for row in found["structure"]} == {"sequential": 4, "coupled": 4}
     assert len(found["caveats"]) == 3
+
+
+def test_selectors_have_a_span_of_their_own(terminal: Terminal) -> None:
+    rows = terminal("predict", "sparse-parity", "--encoding", "coupled", "--json").json()["structure"]
+    lines = [line.split() for line in terminal("predict", "sparse-parity", "--encoding", "coupled").out.splitlines()]
+    assert {row["scheme"] for row in rows} == {"sequential", "coupled"}
+    for row in rows:
+        name = ["span", "of", "selectors,", row["scheme"], "ids"]
+        assert [*name, *map(str, row["selector_span"])] in lines
+    assert not [line for line in terminal("predict", "addition").out.splitlines() if "of selectors" in line]
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,18 @@ def test_span_of_addition_grows_under_plain_ids_and_not_under_coupled_ones(termi
     assert structure["span"]["coupled"] == [1, 1, 1]
 
 
+def test_selectors_have_a_span_of_their_own(terminal: Terminal) -> None:
+    """Marks choose the parents of sparse parity: these share an id with what they predict, other bits do not."""
+    structure = terminal("show", "sparse-parity", "--lengths", "5,20", "--json").json()["structure"]
+    spans = [structure[key]["coupled"] for key in ("span", "span_selectors", "span_both")]
+    assert spans == [[0, 0], [1, 1], [1, 1]]
+    lines = terminal("show", "sparse-parity", "--lengths", "5,20").out.splitlines()
+    under = lines.index(next(line for line in lines if line.startswith("span   ▸")))
+    (own,) = [line.split() for line in lines[under : under + 4] if "of selectors" in line]
+    assert own == ["of", "selectors", "1", "1"]
+    assert "of selectors" not in terminal("show", "addition", "--lengths", "5,20").out
+
+
 @pytest.mark.parametrize("width", [60, 100])
 @pytest.mark.parametrize("task", ["addition", "variable-assignment", "sparse-parity", "parity-scratchpad", "copy"])
 def test_show_fits_the_terminal(terminal: Terminal, task: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.prediction.predict import arguments_from_locality, fragment_answer, predict
+from lengthwise.prediction.predict import fragment_answer, predict
 from lengthwise.prediction.systems import SYSTEMS, contains
+from lengthwise.prediction.task_structure import arguments_from_locality
 from lengthwise.prediction.verdict import Prediction, StructureRow
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.huang import HUANG
@@ -164,7 +165,7 @@ def test_the_page_is_run() -> None:
         ("variable-assignment", "ape", "yes; measured otherwise", "2 of 2 settings"),
         ("sparse-parity", "rope", "yes; measured otherwise", "0.53"),
         ("unique_copy", "ape", "yes; measured otherwise", "at most 0.01 at length 64"),
-        ("D-12", "nope", "yes; measured otherwise", "settings were searched with its results seen"),
+        ("D-12", "nope", "yes; measured otherwise", "settings searched with results seen"),
         ("Tomita-4", "ape", "yes; measured both ways", "1 of 2 settings"),
         ("parity-scratchpad", "coupled", "yes, on a condition; measured both ways", "0.58"),
         ("sparse-parity", "nope", "yes", ""),

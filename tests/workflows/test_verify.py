@@ -12,10 +12,11 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments.blind import run as running
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.study import write_study
+from lengthwise.prediction.reliability import reliability_line
 from lengthwise.tasks.language import Language
 from lengthwise.workflows import verify as module
 from lengthwise.workflows.agreement import rebuild
-from lengthwise.workflows.verify import reliability_line, task_named, verify
+from lengthwise.workflows.verify import task_named, verify
 
 RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=60, batch=4, norm="rms", weight_decay=0.1)
 

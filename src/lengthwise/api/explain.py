@@ -119,10 +119,16 @@ def decide(target: str, alphabet: str | None = None) -> Decided:
 
 
 class StructureResult(Tabular):
-    """Sparsity k and span of one task under one scheme, by length: of parents, and of parents and selectors."""
+    """Sparsity k and span of one task under one scheme, by length: of parents, of selectors, and of both.
+
+    A row is a length with the three counts, each followed by its span.
+    """
 
     def __init__(
-        self, task: Task, scheme: PositionScheme, rows: Sequence[tuple[int, int, int | None, int, int | None]]
+        self,
+        task: Task,
+        scheme: PositionScheme,
+        rows: Sequence[tuple[int, int, int | None, int, int | None, int, int | None]],
     ) -> None:
         self.task, self.scheme, self.rows = task, scheme, tuple(rows)
 
@@ -138,9 +144,9 @@ class StructureResult(Tabular):
 
     def table(self) -> Table:
         """One row per length; a task whose parents are not chosen by content has no columns for selectors."""
-        caption = f"{self.task.name} under {self.scheme.name} ids"
-        columns = ("length", "sparsity k", "span", "k with selectors", "span with selectors")
-        width = 3 if all(row[:3] == (row[0], *row[3:]) for row in self.rows) else 5
+        caption = f"sparsity k and span of {self.task.name} under {self.scheme.name} ids"
+        columns = ("length", "k", "span", "selectors", "span of selectors", "both", "span of both")
+        width = 7 if any(row[3] for row in self.rows) else 3
         return Table(columns[:width], tuple(row[:width] for row in self.rows), caption=caption)
 
 
@@ -152,14 +158,15 @@ def structure(
 ) -> StructureResult:
     """How many earlier tokens a predicted token depends on (k), and how far they are in position ids (span).
 
-    Once for its parents, and once with its selectors, the tokens that choose the parents by content.
+    It counts parents, selectors (the tokens that choose the parents by content), and both together.
 
     ``lengths`` are in the task's own unit. Raises `LengthwiseError` for a length without instances.
     """
     built_task, built_scheme = build_task(task), build_scheme(scheme)
     found = structure_table(built_task, lengths, seed, built_scheme)
     row = next(row for row in found.rows if built_scheme.name in row.schemes)
-    columns = zip(found.lengths, found.sparsity, row.spans, found.both, row.both, strict=True)
+    selectors, both = (found.selectors, row.selectors), (found.both, row.both)
+    columns = zip(found.lengths, found.sparsity, row.spans, *selectors, *both, strict=True)
     return StructureResult(built_task, built_scheme, list(columns))
 
 

@@ -5,6 +5,8 @@ Tokens of one place have one colour. Everything that colour shows is also writte
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
@@ -160,6 +162,10 @@ def _ranges(positions: tuple[int, ...]) -> str:
     return "@" + ", ".join(f"{a}–{b}" if b > a else str(a) for a, b in runs)
 
 
+def _numbers(spans: Sequence[int | None]) -> list[str]:
+    return ["–" if span is None else str(span) for span in spans]
+
+
 def draw_structure(console: Console, table: StructureTable, scheme: str) -> None:
     """Sparsity and span by length; the scheme of the example is marked."""
     lengths = [f"n = {length}" for length in table.lengths]
@@ -167,16 +173,17 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
     grid.add_row(Text("sparsity k", style="bold"), *[Text(str(k), style="bold") for k in table.sparsity])
     selected = any(table.selectors)
     if selected:
+        grid.add_row("of selectors", *[str(k) for k in table.selectors])
         grid.add_row("with selectors", *[str(k) for k in table.both])
     missing = False
     for row in table.rows:
         mark = "▸ " if scheme in row.schemes else "  "
-        cells = ["–" if span is None else str(span) for span in row.spans]
         missing |= None in row.spans
-        grid.add_row(Text("span   " + mark + ", ".join(row.schemes)), *cells)
+        grid.add_row(Text("span   " + mark + ", ".join(row.schemes)), *_numbers(row.spans))
+        if selected:
+            grid.add_row(Text("         of selectors", style="dim"), *_numbers(row.selectors))
         if selected and row.both != row.spans:
-            cells = ["–" if span is None else str(span) for span in row.both]
-            grid.add_row(Text("         with selectors", style="dim"), *cells)
+            grid.add_row(Text("         with selectors", style="dim"), *_numbers(row.both))
     console.print(grid)
     console.print()
     console.print(

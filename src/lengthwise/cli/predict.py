@@ -12,10 +12,10 @@ from lengthwise.cli.options import AsJson
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lengthwise.prediction.verdict import Prediction, Verdict
+    from lengthwise.prediction.verdict import Prediction, StructureRow, Verdict
 
 STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
-MEASURED = 6
+MEASURED = 4
 """Measured systems on the screen."""
 
 
@@ -62,17 +62,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
             console.print(Text(f"  … {len(prediction.depends) - 9} more", style="dim"))
     if prediction.structure:
         console.print()
-        lengths = [str(length) for length in prediction.structure[0].lengths]
-        table = plain_table("length", *lengths, right=lengths, gap=3)
-        first = prediction.structure[0]
-        table.add_row("sparsity k (parents)", *(str(k) for k in first.sparsity))
-        if any(first.selectors):
-            table.add_row("selectors", *(str(k) for k in first.selectors))
-        for row in prediction.structure:
-            table.add_row(f"span of parents, {row.scheme} ids", *(str(span) for span in row.span))
-            if any(row.selectors):
-                table.add_row(f"span of both, {row.scheme} ids", *(str(span) for span in row.both_span))
-        console.print(table)
+        _structure(console, prediction.structure)
     console.print()
     table = plain_table()
     for heading, width in (("positions", 20), ("generalizes?", 12), ("basis", 8)):
@@ -81,7 +71,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
     for group in _same_reason(prediction.verdicts):
         first, names = group[0], ", ".join(verdict.system for verdict in group)
         style = STYLE["unknown"] if first.conflict else STYLE[first.answer]
-        table.add_row(names, Text(first.shown, style=style), first.basis or "–", Text(first.reason))
+        table.add_row(names, Text(first.shown, style=style), first.basis or "–", Text(_reason(group)))
     console.print(table)
     helps = dict.fromkeys(verdict.help for verdict in prediction.verdicts if verdict.help)
     for help_ in helps:
@@ -97,6 +87,11 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
             console.print(Text("  " + line))
         if (more := len(prediction.measured) - MEASURED) > 0:
             console.print(Text(f"  and {more} more systems: see --json and docs/results", style="dim"))
+    if prediction.reliability:
+        console.print()
+        console.print(Text("held on new languages, decided before any training (docs/results/blind.md)", style="bold"))
+        for line in prediction.reliability:
+            console.print(Text("  " + line))
     if certificates:
         _certificates(console, prediction.verdicts)
     console.print()
@@ -108,11 +103,36 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
         console.print(Text.assemble(("to train it: ", "bold"), command), soft_wrap=True)
 
 
+def _structure(console: Console, rows: tuple[StructureRow, ...]) -> None:
+    first = rows[0]
+    lengths = [str(length) for length in first.lengths]
+    table = plain_table("length", *lengths, right=lengths, gap=3)
+    table.add_row("sparsity k (parents)", *map(str, first.sparsity))
+    if any(first.selectors):
+        table.add_row("selectors", *map(str, first.selectors))
+    for row in rows:
+        table.add_row(f"span of parents, {row.scheme} ids", *map(str, row.span))
+        if any(row.selectors):
+            table.add_row(f"span of selectors, {row.scheme} ids", *map(str, row.selector_span))
+            table.add_row(f"span of both, {row.scheme} ids", *map(str, row.both_span))
+    console.print(table)
+
+
+def _reason(group: list[Verdict]) -> str:
+    """The reason that verdicts share; of measurements against it the whole line for one, else the numbers."""
+    if len(group) == 1 or group[0].conflict is None:
+        return group[0].reason
+    numbers = ", ".join(
+        f"{v.system} {v.conflict.highest:.2f} at length {v.conflict.length}" for v in group if v.conflict
+    )
+    return f"{group[0].in_theory}. but measured, at most: {numbers} (docs/results)"
+
+
 def _same_reason(verdicts: tuple[Verdict, ...]) -> list[list[Verdict]]:
     """Verdicts with one answer, basis and reason share a line, at the place of the first of them."""
     groups: dict[tuple[str, str | None, str], list[Verdict]] = {}
     for verdict in verdicts:
-        groups.setdefault((verdict.shown, verdict.basis, verdict.reason), []).append(verdict)
+        groups.setdefault((verdict.shown, verdict.basis, verdict.in_theory), []).append(verdict)
     return list(groups.values())
 
 

@@ -10,8 +10,8 @@ import pydantic
 from lengthwise.core.bounds import AtLeast0, AtLeast1, PositiveShare
 from lengthwise.core.config import config
 
-UNUSED = ("bins", "adversarial", "attention")
-"""Fields that are left out where they are empty."""
+LEFT_OUT = {"bins": False, "adversarial": False, "attention": False, "answers": True}
+"""The truth value with which a field is not written."""
 LONGEST = 1_000_000
 """The longest problem that is measured."""
 
@@ -48,8 +48,7 @@ class EvaluationConfig:
     @pydantic.model_serializer(mode="wrap")
     def _without_unused(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         # Run directories are named by what is written here: without bins they keep the names they had before bins.
-        values = {name: value for name, value in handler(self).items() if value or name not in UNUSED}
-        return {name: value for name, value in values.items() if name != "answers" or not value}
+        return {name: value for name, value in handler(self).items() if LEFT_OUT.get(name) is not bool(value)}
 
     def __post_init__(self) -> None:
         longest = max((*self.lengths, *(high for _, high in self.bins)), default=0)

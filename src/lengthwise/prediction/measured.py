@@ -15,7 +15,7 @@ from lengthwise.prediction.verdict import Contradiction, Verdict
 CUT = 0.70
 """Below this median exact match at the longest test, a fitted system did not generalize, as in the blind study."""
 OLD_TABLE = "huang"
-SEARCHED = "from a table whose settings were searched with its results seen, docs/results/huang.md"
+SEARCHED = "settings searched with results seen, docs/results/huang.md"
 WHAT_IS_ASKED = ("language", "ask", "symbols", "scratchpad", "operands", "base")
 """Settings of a task that make it another task."""
 
@@ -46,20 +46,17 @@ def with_conflicts(verdicts: Iterable[Verdict], task: Mapping[str, Any]) -> tupl
 def _conflict(system: str, task: Mapping[str, Any]) -> Contradiction | None:
     for row in _contents()["positions"]:
         if row["below"] and row["positions"] == system and _agree(row["about"], about(task)):
-            return Contradiction(row["below"], row["settings"], _sentence(row))
+            worst = row["worst"]
+            return Contradiction(row["below"], row["settings"], worst["highest"], worst["length"], _sentence(row))
     return None
 
 
 def _sentence(row: Mapping[str, Any]) -> str:
-    worst, settings, share = row["worst"], row["settings"], row["below"]
-    one = (
-        f"{worst['system']}, {worst['fitted']} of {worst['seeds']} seeds fitted: at most {worst['highest']:.2f} "
-        f"at length {worst['length']}"
-    )
-    found = (
-        one if settings == 1 else f"{share} of {settings} settings that fitted are below {CUT:.2f}; the worst is {one}"
-    )
-    return found + (f" ({SEARCHED})" if worst["recipe"] == OLD_TABLE else "")
+    worst, number = row["worst"], f"at most {row['worst']['highest']:.2f} at length {row['worst']['length']}"
+    seeds = f"{worst['fitted']} of {worst['seeds']} seeds fitted"
+    count = f"{row['below']} of {row['settings']} settings below {CUT:.2f}, "
+    found = ("" if row["settings"] == 1 else count) + f"{number} ({worst['system']}, {seeds})"
+    return found + (f", {SEARCHED}" if worst["recipe"] == OLD_TABLE else "")
 
 
 def about(task: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from lengthwise.crasp.decide.decision import NEXT, Decision, decide
 from lengthwise.languages.automata.automaton import Dfa
@@ -15,27 +15,24 @@ def answers_by_fragment(decision: Decision) -> dict[str, str]:
     return {fragment: answers[NEXT].verdict for fragment, answers in found.fragments.items()}
 
 
-def next_symbol_verdict(source: str | Dfa, system: PositionSystem) -> str | None:
-    """Whether a position system can predict the next symbols of a language's words; None for one without a theorem."""
-    if system.fragment is None:
-        return None
-    return decide(source, ends=[NEXT]).verdict(system.fragment, NEXT).verdict
+def next_symbol_verdicts(source: str | Dfa, systems: Iterable[PositionSystem]) -> dict[str, str | None]:
+    """By position system, whether it can predict the next symbols of a language's words; None without a theorem.
 
-
-def next_symbol_note(source: str | Dfa, systems: Iterable[PositionSystem], recognized: Collection[str | None]) -> str:
-    """Which of ``systems`` get a *yes* for next-symbol prediction alone; empty if none does.
-
-    ``recognized`` are the fragments with a *yes* for membership, the last symbol visible. Raises `LengthwiseError` for
-    an expression that can't be read.
+    Raises `LengthwiseError` for an expression that can't be read.
     """
     decision = decide(source, ends=[NEXT])
-    gained = [
-        system.name
+    return {
+        system.name: None if system.fragment is None else decision.verdict(system.fragment, NEXT).verdict
         for system in systems
-        if system.fragment is not None
-        and decision.verdict(system.fragment, NEXT).verdict == "yes"
-        and system.fragment not in recognized
-    ]
+    }
+
+
+def next_symbol_note(verdicts: Mapping[str, str | None], recognized: Collection[str]) -> str:
+    """Which position systems get a *yes* for next-symbol prediction alone; empty if none does.
+
+    ``recognized`` are those with a *yes* for membership, the last symbol visible.
+    """
+    gained = [name for name, verdict in verdicts.items() if verdict == "yes" and name not in recognized]
     if not gained:
         return ""
-    return f"yes for {', '.join(gained)} where only the next symbols of its words are asked for, which is easier"
+    return f"yes for {', '.join(gained)} where only the next symbols of its words are predicted, which is easier"

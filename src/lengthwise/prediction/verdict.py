@@ -39,10 +39,15 @@ class Argument:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Committed measurements against a *yes*: ``below`` of ``settings`` that fitted; ``why`` names the worst."""
+    """Committed measurements against a *yes*: ``below`` of ``settings`` that fitted; ``why`` names the worst.
+
+    ``highest`` is the largest median accuracy of the worst setting at its longest test, ``length``.
+    """
 
     below: int
     settings: int
+    highest: float
+    length: int
     why: str
 
     @property
@@ -98,12 +103,16 @@ class Verdict:
         return f"{words}; {self.conflict.shown}" if self.conflict else words
 
     @property
-    def reason(self) -> str:
-        """The reasons with the condition and the measurement that contradicts."""
+    def in_theory(self) -> str:
+        """The reasons with the condition."""
         parts = [self.why.removeprefix("no guarantee: ")]
         parts += [f"condition: {self.condition}"] if self.condition else []
-        parts += [f"but measured: {self.conflict.why}"] if self.conflict else []
         return ". ".join(parts)
+
+    @property
+    def reason(self) -> str:
+        """The reasons with the condition and the measurement that contradicts."""
+        return f"{self.in_theory}. but measured: {self.conflict.why}" if self.conflict else self.in_theory
 
     @property
     def why(self) -> str:
@@ -166,6 +175,8 @@ class Prediction(Tabular):
     """The lines of one example: each predicted token with the tokens on which it depends."""
     communication: str = ""
     measured: tuple[str, ...] = ()
+    reliability: tuple[str, ...] = ()
+    """How often such verdicts held on languages that no model had been trained on, a line each."""
     searched: tuple[str, ...] = ()
     """What was searched for a task about which nothing is known, a line each."""
 
@@ -177,7 +188,8 @@ class Prediction(Tabular):
             f"selectors {row.selectors}, span {row.selector_span}; both {row.both}, span {row.both_span}"
             for row in self.structure
         )
-        notes = (*structure, *self.searched, *(f"measured: {line}" for line in self.measured), *CAVEATS)
+        seen = (*(f"measured: {line}" for line in self.measured), *(f"reliability: {r}" for r in self.reliability))
+        notes = (*structure, *self.searched, *seen, *CAVEATS)
         columns = ("positions", "generalizes?", "basis", "why")
         caption = f"{self.target}: {self.summary}"
         return Table(columns, rows, caption=caption, notes=notes, sentences=("why",))

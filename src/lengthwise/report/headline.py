@@ -84,8 +84,10 @@ def _row(system: SystemSummary) -> dict[str, Any]:
             continue
         found = cell.estimate()
         if found is not None and cell.length >= system.max_length:
+            bounds = axes_of.pop("low", None), axes_of.pop("high", None)
             axes = ", ".join(f"{key} {value}" for key, value in axes_of.items())
-            label = f"length {cell.length}" + (f" ({axes})" if axes else "")
+            lengths = f"{bounds[0]}–{bounds[1]}" if bounds[0] is not None else str(cell.length)
+            label = f"length {lengths}" + (f" ({axes})" if axes else "")
             cells.append({"label": label, "length": cell.length, "median": round(found.median, 4)})
     longest = sorted({cell["length"] for cell in cells})[-1:]
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,15 @@ from typing import Any
 from lengthwise.core.errors import UnknownNameError, require
 from lengthwise.core.files import locked, write_json, write_text
 from lengthwise.experiments.blind.comparison.scoring import cell_row
-from lengthwise.experiments.blind.frozen import frozen_study, measured_reliability
+from lengthwise.experiments.blind.frozen import frozen_study
 from lengthwise.experiments.blind.ladder import ENCODINGS
 from lengthwise.experiments.blind.parallel_cells import run_encodings
 from lengthwise.experiments.blind.run import Note
 from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.blind.user_list import user_study
-from lengthwise.prediction.next_symbols import next_symbol_verdict
+from lengthwise.prediction.next_symbols import next_symbol_verdicts
 from lengthwise.prediction.predict import predict_task
+from lengthwise.prediction.reliability import measured_reliability, reliability_line
 from lengthwise.prediction.systems import position_systems
 from lengthwise.prediction.target import Expression, parse_target, unsuitable
 from lengthwise.report.blind.verification_page import verification_page
@@ -90,7 +91,7 @@ def _said(task: Task, encoding: str) -> tuple[str, str | None]:
     line = f"{encoding}: theory says {verdict.answer}: {verdict.why}"
     if not isinstance(task, Language) or (dfa := task.automaton()) is None:
         return line, None
-    easier = next_symbol_verdict(dfa, system)
+    easier = next_symbol_verdicts(dfa, [system])[encoding]
     if easier is not None and easier != verdict.answer:
         line += f"; {easier} for next symbols alone, which are measured here and are easier"
     return line, easier
@@ -104,31 +105,6 @@ def task_named(target: str) -> Task:
     if not isinstance(parsed, Task):
         raise unsuitable(target, parsed, "verify", "a task or a regular expression")
     return parsed
-
-
-def reliability_line(measured: Mapping[str, Any], encoding: str, answer: str, easier: str | None = None) -> str:
-    """How often such a verdict held in the blind study, in words; says so where that is not yet measured.
-
-    ``easier`` is the verdict on next symbols, whose reliability comes from the second study, if it has the encoding.
-    """
-    text = _counted(measured["reliability"], encoding, answer, "the blind study", "the verdict")
-    if easier is not None and encoding in measured.get("next_symbols", {}):
-        second = _counted(measured["next_symbols"], encoding, easier, "the second study", "the next-symbol verdict")
-        text += f"; {second}"
-    return text
-
-
-def _counted(measured: Mapping[str, Any], encoding: str, answer: str, study: str, verdict: str) -> str:
-    counts = measured.get(encoding, {}).get(answer)
-    if not counts:
-        return f"{study} has no cell with {verdict} {answer} under {encoding}"
-    text = (
-        f"of {counts['cells']} languages of {study} with {verdict} {answer} under {encoding}, "
-        f"{counts['decided']} were decided and {counts['right']} behaved so"
-    )
-    if counts["not run"]:
-        return f"reliability not yet measured: {counts['not run']} of them are not run ({text} so far)"
-    return text
 
 
 def _study(target: str, task: Task, encodings: Sequence[str], out: Path) -> BlindStudy:

@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from crasp.completion import Completion, completion
 from languages.oracles import random_dfa
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
@@ -14,7 +15,7 @@ from lengthwise.crasp.certificates.certificate import certificate
 from lengthwise.crasp.certificates.explanation import explanation
 from lengthwise.crasp.decide.decision import decide
 from lengthwise.crasp.decide.extraction import program_of
-from lengthwise.crasp.decide.next_symbols import Completion, allowed_after, completion, conflict, merged_in_component
+from lengthwise.crasp.decide.next_symbols import allowed_after, conflict, merged_states
 from lengthwise.crasp.decide.product import components
 from lengthwise.languages.automata.automaton import Dfa
 from lengthwise.languages.automata.construction import language
@@ -29,7 +30,7 @@ def merged(dfa: Dfa) -> list[list[int]]:
     return [
         group
         for component in components(dfa, 1, 1, max_nodes=10_000)
-        for group in merged_in_component(component, component.refinement().classes)
+        for group in merged_states((node.state for node in component.nodes), component.refinement().classes)
     ]
 
 

@@ -12,10 +12,11 @@ import pytest
 from lengthwise.experiments.blind.cells import check_files, read_index
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.frozen import FOLDER as FROZEN
-from lengthwise.experiments.blind.frozen import frozen_study, measured_reliability
+from lengthwise.experiments.blind.frozen import frozen_study
 from lengthwise.experiments.blind.ladder import LADDER
 from lengthwise.experiments.blind.preregistered import draw
 from lengthwise.experiments.blind.study import FILE, read_study
+from lengthwise.prediction.reliability import measured_reliability
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "results" / "blind"

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from lengthwise.core.errors import require
-from lengthwise.crasp.decide.next_symbols import conflict, merged_in_component, merged_in_system
+from lengthwise.crasp.decide.next_symbols import conflict, merged_states
 from lengthwise.crasp.decide.potential import TooMuchWorkError, Work
 from lengthwise.crasp.decide.product import Component, ProductTooLargeError, components
 from lengthwise.crasp.decide.stable_local_test import LocalSystem, period_test, stable_local_test, window_test
@@ -136,14 +136,15 @@ class NextSymbolAnalysis(Analysis):
     def _settles(self, component: Component) -> bool:
         if not component.needs_counting():
             return True
-        merged = merged_in_component(component, component.refinement(self._work).classes)
-        return conflict(self.dfa, merged) is None
+        # The classes refine the contexts, so nodes of one class share window and phase.
+        classes = component.refinement(self._work).classes
+        return conflict(self.dfa, merged_states((node.state for node in component.nodes), classes)) is None
 
     @cached_property
     def refuted_for_periods(self) -> LocalSystem | None:
         """The result of `period_test`, whose merged states have to be in conflict."""
 
         def harmful(system: LocalSystem) -> bool:
-            return conflict(self.dfa, merged_in_system(system)) is not None
+            return conflict(self.dfa, merged_states(system.states, system.refinement.classes)) is not None
 
         return self._tested(lambda found, work: period_test(found, work, harmful=harmful))

@@ -1,4 +1,4 @@
-"""Which positional method where: twelve tasks, sixteen methods, one setting for all of them."""
+"""Which positional method where: twelve tasks, seventeen methods, one setting for all of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lengthwise.positions.system import System
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
-SUMMARY = "which positional method where: twelve tasks x sixteen methods, one setting"
+SUMMARY = "which positional method where: twelve tasks x seventeen methods, one setting"
 LONGEST, STEPS = 8, 3000
 SEEDS = (300, 301, 302)
 TASKS_COMPARED: tuple[tuple[str, dict[str, object]], ...] = (

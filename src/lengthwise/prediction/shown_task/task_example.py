@@ -98,7 +98,7 @@ class SpanRow:
     spans: tuple[int | None, ...]
     both: tuple[int | None, ...]
     selectors: tuple[int | None, ...] = ()
-    """Empty in result files of before this field."""
+    """Empty where it comes from a result file that is older than this field."""
 
 
 @dataclass(frozen=True)
