@@ -18,10 +18,10 @@ demo: install
 	$(BIN)/lengthwise demo --jobs 2 --out runs -o report.html
 
 test: install
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: install
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 # The tests for Hugging Face with the oldest transformers that is allowed; the others use the newest.
 OLDEST := build/oldest-transformers

@@ -161,6 +161,16 @@ def plain_no() -> str:
     return counts(groups, "next symbols")
 
 
+def by_class() -> str:
+    """The second study's cells by the verdicts on membership and on next symbols."""
+    recognized = {entry.name: entry.features["recognition"] for entry in study("blind-next").entries()}
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for cell in values("blind-next")["cells"]:
+        membership = "yes" if recognized[cell["language"]] else "no"
+        groups.setdefault(f"{membership} / {cell['predicted']}", []).append(cell)
+    return counts(dict(sorted(groups.items(), reverse=True)), "membership / next symbols")
+
+
 def blind() -> dict[str, str]:
     """Every table of the page by title."""
     return {
@@ -171,6 +181,7 @@ def blind() -> dict[str, str]:
         "cuts": cuts("blind"),
         "every cell": every_cell("blind"),
         "second: cells by verdict": by_verdict("blind-next"),
+        "second: cells by class": by_class(),
         **_second(),
     }
 
