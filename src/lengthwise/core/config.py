@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, TypeVar, dataclass_transform
 
 import pydantic
@@ -29,9 +30,14 @@ def config(cls: type[T]) -> type[T]:
     return pydantic.dataclasses.dataclass(frozen=True, config=_STRICT)(cls)  # type: ignore[return-value]
 
 
+@lru_cache(maxsize=1024)
+def _adapter(cls: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(cls)
+
+
 def fields_of(component: object) -> dict[str, Any]:
     """The fields of a configuration object as plain JSON values."""
-    return TypeAdapter(type(component)).dump_python(component, mode="json")
+    return _adapter(type(component)).dump_python(component, mode="json")
 
 
 def changed_fields(component: Any) -> dict[str, Any]:
@@ -65,7 +71,7 @@ def from_fields(cls: type[T], values: dict[str, Any], *, where: str) -> T:
             raise UnknownNameError(f"field of {where}", key, known)
     try:
         # JSON mode: strict about types, yet a JSON list may fill a tuple.
-        return TypeAdapter(cls).validate_json(json.dumps(values))
+        return _adapter(cls).validate_json(json.dumps(values))
     except pydantic.ValidationError as error:
         raise LengthwiseError(_one_line(error, where)) from None
     except (TypeError, ValueError) as error:
