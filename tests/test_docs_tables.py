@@ -59,6 +59,41 @@ def test_sentences_on_the_blind_study() -> None:
     assert "({:.2f} and {:.2f})".format(*sorted(best[1:])) in readme
 
 
+def test_sentences_on_the_second_study() -> None:
+    """What the pages and the README say of the second study in words."""
+    values = blind_tables.values("blind-next")
+    text = " ".join(_page("blind").split())
+    ours, rivals = values["ours"], values["rival_details"]
+    low, high = ours["balanced_accuracy_interval"]
+    right = f"{ours['right']} of {ours['cells']} decided cells"
+    share = f"balanced accuracy {ours['balanced_accuracy']:.3f} [{low:.2f}, {high:.2f}]"
+    assert f"{right} as predicted, {share}" in text
+    assert f"{ours['cells']} are decided, {ours['right']} of them as predicted, {share}" in text
+    unfitted = sum(cell["status"] == "not fitted" for cell in values["cells"])
+    assert f"{share}. {unfitted} are not fitted" in text
+    membership = rivals["recognition"]
+    test = membership["mcnemar"]
+    assert f'"recognition", has {membership["balanced_accuracy"]:.3f}' in text
+    assert f"{test['only_ours']} are right by ours only, {test['only_rival']} by it only (p = {test['p']:.2g})" in text
+    best = sorted(((rival["balanced_accuracy"], name) for name, rival in rivals.items()), reverse=True)[:3]
+    assert best[0][0] < ours["balanced_accuracy"]
+    p = [rivals[name]["mcnemar"]["p"] for _, name in best]
+    named = ", ".join(f'"{name}" {share:.3f}' for share, name in best)
+    assert f"{named}), but no paired test" in text
+    assert f"(p = {min(p):.2g} to {max(p):.2g})" in text
+    for name in ("README", "index"):
+        path = ROOT / "README.md" if name == "README" else ROOT / "docs/results/index.md"
+        words = " ".join(path.read_text(encoding="utf-8").split())
+        assert f"{right}, balanced accuracy {ours['balanced_accuracy']:.2f}" in words
+    classes = blind_tables.by_class()
+    assert "| no / yes | 8 | 8 | 8 | 0 | 0 |" in classes
+    assert "| yes / yes | 8 | 8 | 5 | 0 | 0 |" in classes
+    wrong = {cell["language"]: cell["rung"] for cell in values["cells"] if cell["right"] is False}
+    assert wrong == {"next-08": 1, "next-17": 1, "next-23": 1}
+    features = {entry.name: entry.features for entry in blind_tables.study("blind-next").entries()}
+    assert not any(features[name]["no_counting"] for name in wrong)
+
+
 def test_kinds_of_first_errors() -> None:
     found = tables.runs("variable-assignment", "scratchpad + PPC", width=256)
     kinds = [score.first_error for run in found if (score := tables.score(run, 400, chains=1, depth=400))]
