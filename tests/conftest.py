@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -12,6 +13,8 @@ from jaxtyping import install_import_hook
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 SOURCE = Path(__file__).parents[1] / "src" / "lengthwise"
+# What computes the tables of the results pages.
+sys.path.insert(0, str(SOURCE.parents[1] / "docs"))
 CHECKED_PACKAGES = ("nn", "tasks", "positions", "models", "training", "evaluation", "experiments")
 CHECKED_MODULES = [
     "lengthwise.core.batch",

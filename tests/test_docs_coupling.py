@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 from statistics import mean
 
 import numpy as np
 import pytest
+import tables
 
 from lengthwise.core.rng import stream
 from lengthwise.experiments.recipes.automatic_coupling import TASKS_WITH_PLACES, recoupled
@@ -18,20 +17,9 @@ from lengthwise.report.result import SeedResult, load
 from lengthwise.sparsity.coupling.coupling_check import same_places
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.parity_scratchpad import OffsetOneParityScratchpad, ParityScratchpad
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "docs"))
-
-import tables  # noqa: E402
+from page_text import assert_on
 
 PAGE = "automatic-coupling"
-
-
-def _on(*sentences: str) -> None:
-    """These words are on the page, whose lines may break anywhere."""
-    words = " ".join((ROOT / f"docs/results/{PAGE}.md").read_text(encoding="utf-8").split())
-    for sentence in sentences:
-        assert sentence in words, sentence
 
 
 def _rates(results: Iterable[SeedResult], length: int) -> list[float]:
@@ -52,7 +40,8 @@ def test_sentences_of_the_summary() -> None:
     same, found = (_rates(tables.runs(PAGE, f"parity-scratchpad, {which}"), 100) for which in ("hand-made", "found"))
     by_hand, by_search = (_rates(tables.runs(PAGE, f"addition, {which}"), 100) for which in ("hand-made", "found"))
     assert len(by_hand) + len(by_search) == 10
-    _on(
+    assert_on(
+        PAGE,
         f"Under both places every seed is at {lowest:.3f} or more at every length.",
         f"(same id) is worse at 100 bits: {_ranged(same)}, found {_ranged(found)}.",
         f"lower on average at 100 digits ({mean(by_search):.3f} against {mean(by_hand):.3f})",
@@ -77,7 +66,8 @@ def test_sentences_on_settings() -> None:
         assert sorted(result.seed for result in own) == [10, 11, 12]
         assert sum(result.fitted for result in own) == 1
     farthest = max(rate for rate in _rates(first, 100))
-    _on(
+    assert_on(
+        PAGE,
         "1,500 steps (addition 4,000), one layer, 4 heads, width 128, learned ids up to 160 with one jump per sequence",
         "With 1,500 steps addition fitted in one of three seeds under either kind of places "
         f"(at most {farthest:.2f} at 100 digits; `results/automatic-coupling/superseded`)",
@@ -96,9 +86,10 @@ def test_first_errors_of_addition() -> None:
             # The sum has 101 digits, from 0 on; only its end can be wrong after them.
             after += score.first_error_at.count(101)
     ends = kinds["eos"]
-    _on(
+    assert_on(
+        PAGE,
         f"Of all {sum(kinds.values())} first errors {kinds['token']} are a wrong digit and {ends} the end. "
-        f"{after} of these {ends} go on after the last digit."
+        f"{after} of these {ends} go on after the last digit.",
     )
 
 
@@ -107,7 +98,11 @@ def test_sentences_on_the_two_rules_of_parity() -> None:
     same, offset, found = (tables.runs(PAGE, f"parity-scratchpad, {which}") for which in systems)
     common = [result.seed for result in offset if result.seed in {other.seed for other in found}]
     own = [result.seed for result in offset if result.seed not in {other.seed for other in found}]
-    _on(f"That seeds {common[0]} to {common[-1]} look alike", f"seeds {own[0]} to {own[-1]} are a sample of their own")
+    assert_on(
+        PAGE,
+        f"That seeds {common[0]} to {common[-1]} look alike",
+        f"seeds {own[0]} to {own[-1]} are a sample of their own",
+    )
     assert common == [10, 11, 12, 13]
     for n in (20, 40, 100):
         pairs = zip(_rates(found[:4], n), _rates(offset[:4], n), strict=True)
@@ -115,7 +110,7 @@ def test_sentences_on_the_two_rules_of_parity() -> None:
     before = [result.seed for result in same if result.time < min(other.time for other in offset)]
     assert before == [10, 11, 12, 13]
     assert len({result.commit for result in same[:3]} & {result.commit for result in offset}) == 0
-    _on("Three of the five seeds are those that had raised the question.")
+    assert_on(PAGE, "Three of the five seeds are those that had raised the question.")
 
 
 def test_places_of_the_two_rules() -> None:
@@ -125,7 +120,7 @@ def test_places_of_the_two_rules() -> None:
         places = batch.places[0, :, 0].tolist()
         bits, trace, end = places[1:7], places[7:14], places[14]
         shown = " ".join(map(str, bits)) + " \\| " + " ".join(map(str, trace))
-        _on(f"| {name} (", f"| `{shown}` |", "The end has the place after the last one in both.")
+        assert_on(PAGE, f"| {name} (", f"| `{shown}` |", "The end has the place after the last one in both.")
         assert end == trace[-1] + 1
         assert [bit - predicting for bit, predicting in zip(bits, trace[:6], strict=True)] == [first - 1] * 6
     assert ParityScratchpad().answer(["<bos>", *"011001", "="])[:-1] == list("010001")
@@ -156,7 +151,10 @@ def test_tasks_without_a_coupling(name: str) -> None:
     found = couple(TASKS.build(name), checked=(5,))
     assert found.rule is None
     assert found.reason.startswith("the number of parents grows with length")
-    _on("dense parity, majority and sorting without scratchpad; variable assignment, retrieval, induction, flip-flop")
+    assert_on(
+        PAGE,
+        "dense parity, majority and sorting without scratchpad; variable assignment, retrieval, induction, flip-flop",
+    )
 
 
 @pytest.mark.slow

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from math import comb
-from pathlib import Path
 from statistics import mean
 
 import pytest
+import tables
 
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
@@ -21,21 +20,10 @@ from lengthwise.report.result import SeedResult, load
 from lengthwise.report.summary import summarize
 from lengthwise.tasks.parity_scratchpad import ParityScratchpad
 from lengthwise.tasks.variable_assignment import VariableAssignment
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "docs"))
-
-import tables  # noqa: E402
+from page_text import assert_on
 
 PLACES = ("", ", marked within 16")
 LENGTHS = (50, 100, 200, 500)
-
-
-def _on(page: str, *sentences: str) -> None:
-    """These words are on the page, whose lines may break anywhere."""
-    words = " ".join((ROOT / f"docs/results/{page}.md").read_text(encoding="utf-8").split())
-    for sentence in sentences:
-        assert sentence in words, sentence
 
 
 def _rates(results: Iterable[SeedResult], length: int, **axes: int) -> list[float]:
@@ -67,7 +55,7 @@ def test_sentences_on_sparse_parity() -> None:
     assert {tuple(each[key] for key in ("layers", "heads", "width", "batch_size")) for each in models} == {
         (1, 4, 64, 128)
     }
-    _on(
+    assert_on(
         "sparse-parity",
         f"All {len(every)} seeds fitted, with {min(result.in_distribution.rate() for result in every):.3f} or more",
         f"# {sum(result.seconds or 0.0 for result in every) / 60:.0f} minutes of training on one core",
@@ -83,7 +71,7 @@ def test_sentences_on_sparse_parity() -> None:
     near = [rate for k in (8, 10, 12) for place in PLACES for rate in largest[k, place][0] if rate < 1]
     changing = nope[12, ""][1:2]
     tens, twelves = ([_rates(changing, n, k=k, min_ones=0)[0] for n in (50, 500)] for k in (10, 12))
-    _on(
+    assert_on(
         "sparse-parity",
         f"one seed of three for each placement is at {_ranged(one)}. For 10 and 12 every seed is at "
         f"{_ranged(all_seeds)}. At 50 bits these are at {_ranged(near)} already.",
@@ -97,14 +85,14 @@ def test_sentences_on_sparse_parity_with_rope() -> None:
     each = {row.system: row.each for row in rows if row.length is None and "RoPE" in row.system}
     shown = {" ".join(f"{value:.2f}".replace("-", "−") for value in values if value) for values in each.values()}
     assert len(each) == 2
-    _on("sparse-parity", f"lengths 100 to 500, each seed: {' '.join(shown)} for both placements")
+    assert_on("sparse-parity", f"lengths 100 to 500, each seed: {' '.join(shown)} for both placements")
     gains = []
     for k in (2, 4):
         for n in (200, 500):
             far, close = (_rates(_sparse(8, place, ", RoPE"), n, k=k, min_ones=0) for place in PLACES)
             assert min(close) < max(far)
             gains.append(mean(close) - mean(far))
-    _on("sparse-parity", f"For k = 2 and 4 the mean is {_ranged(gains)} higher with it at 200 and 500 bits")
+    assert_on("sparse-parity", f"For k = 2 and 4 the mean is {_ranged(gains)} higher with it at 200 and 500 bits")
 
 
 def test_sentences_on_more_ones_than_in_training() -> None:
@@ -117,7 +105,9 @@ def test_sentences_on_more_ones_than_in_training() -> None:
                     wrong = not place
                     assert (more[1:] == [0.0] * 3) if wrong else (more == [1.0] * 4)
                     far = [_rates([result], n, k=12, min_ones=9)[0] for n in LENGTHS]
-                    _on("sparse-parity", f"{more[0]:.3f} at 50 bits and at 0.000" if wrong else f"{_ranged(far)} and ")
+                    assert_on(
+                        "sparse-parity", f"{more[0]:.3f} at 50 bits and at 0.000" if wrong else f"{_ranged(far)} and "
+                    )
                     assert not wrong or _ranged(far) == "0.49 to 0.52"
                 else:
                     chance += more
@@ -127,7 +117,7 @@ def test_sentences_on_more_ones_than_in_training() -> None:
             # Both answers are equally likely, and then every number of ones of that parity.
             shares.append((k_train // 2 + 1) / (k // 2 + 1) / 2 + (k_train // 2) / (k // 2) / 2)
     assert len(chance) == 22 * len(LENGTHS)
-    _on(
+    assert_on(
         "sparse-parity",
         f"(k = K_train + 2: {_ranged(chance)}), with two exceptions among 24 models",
         "at 0.74 to 0.77 and 0.49 to 0.52",
@@ -144,7 +134,7 @@ def test_sentences_on_the_stability_of_sparse_parity() -> None:
         every_k = [_rates([result], 500, k=k)[0] for k in (1, 2, 3, 4)]
         holds[result.experiment["model"]["log_length"] is not None].append(every_k == [1.0] * 4)
     assert (sum(holds[False]), len(holds[False])) == (1, 5)
-    _on(
+    assert_on(
         "sparse-parity",
         f"with it {sum(holds[True])} of {len(holds[True])} models are at 1.000 for every k, without it one of five",
     )
@@ -161,7 +151,7 @@ def test_sentences_on_variable_assignment() -> None:
     rivals = [*shift, *shift_quick, *pose, *near_pose]
     assert all(result.fitted for result in rivals)
     steps = sorted(result.steps or 0 for result in (*pose, *near_pose))
-    _on(
+    assert_on(
         name,
         f"{_ranged(four, 3)} with 4 chains, {_ranged(one, 3)} with one chain of 400. All 5 seeds fitted.",
         f"They reach at most {max(_rates(rivals, 32, chains=1, depth=32)):.3f} on one chain of 32 lines.",
@@ -174,11 +164,11 @@ def test_sentences_on_variable_assignment() -> None:
         if (score := tables.score(result, 400, chains=1, depth=400))
     ]
     assert sorted(given) == [0, 1, 1, 5, 6]
-    _on(name, "two seeds get five and six strings more on one chain; the others get one or none")
+    assert_on(name, "two seeds get five and six strings more on one chain; the others get one or none")
     errors = {lines: tables._at_risk(lines) for lines in (80, 160, 400)}
     (before, wrong), (steps_400, wrong_400) = (sum(x) for x in zip(errors[80], errors[160], strict=True)), errors[400]
     assert round(wrong_400 / steps_400 / (wrong / before)) == 3
-    _on(name, "by a factor of about 3 from 80–160 to 400 lines")
+    assert_on(name, "by a factor of about 3 from 80–160 to 400 lines")
 
 
 def test_sentences_on_what_ppc_replaces() -> None:
@@ -201,7 +191,7 @@ def test_sentences_on_what_ppc_replaces() -> None:
     assert unfitted.experiment["training"]["lr"] * 2 == far["training"]["lr"] == near["training"]["lr"]
     longer, (shorter,) = (tables.runs(name, "RoPE + PoSE, no scratchpad", steps=steps) for steps in (2600, 1200))
     assert not any(result.fitted or result.experiment["task"]["separators"] for result in (*longer, shorter))
-    _on(
+    assert_on(
         name,
         "was trained on ids for 160 lines of one chain",
         f"But the run without them had {unfitted.steps:,} steps and half the learning rate.",
@@ -232,7 +222,7 @@ def test_observations_on_ablations() -> None:
     assert max(_rates(found("4 layers"), 32, chains=4, depth=8)) < 0.9
     assert all(result.fitted for result in found("4 layers"))
     assert min(both("ids with one jump") + both("permuted ids")) > 0.99 > min(both("contiguous ids"))
-    _on(
+    assert_on(
         "variable-assignment",
         "at 160 lines every first error of 2 and 4 layers is a wrong id",
         "at 160 lines every first error of the pointer head is a wrong token with a right id",
@@ -253,7 +243,7 @@ def test_sentences_on_parity_with_a_scratchpad() -> None:
     chance = [rate for n in lengths if n >= 60 for rate in _rates(control, n)]
     few = [100 * sum(comb(n, ones) for ones in range(21)) / 2**n for n in (30, 40)]
     counting = [max(_rates(control, n)) for n in (30, 40)]
-    _on(
+    assert_on(
         page,
         f"{sum(score.n for score in scores):,} strings at {len(lengths)} lengths, {len(ppc)} of 3 seeds",
         "one of three falls to {:.3f} and {:.3f} at 150 and 200 bits".format(*worst),
@@ -276,4 +266,6 @@ def test_distances_of_parity_with_a_scratchpad(n: int) -> None:
     assert batch.text(0)[-1] == EOS
     seen = {int(gap) for bit in range(1, 21) for gap in ids[:, 21 + bit] - ids[:, bit]}
     assert seen >= {31, 41, 61, 81}
-    _on("parity-scratchpad", "the bit is n + 1 ids before the token", "the distances of the tests (31 to 81 ids), too")
+    assert_on(
+        "parity-scratchpad", "the bit is n + 1 ids before the token", "the distances of the tests (31 to 81 ids), too"
+    )

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tables
 
 from lengthwise.core.files import read_json
 from lengthwise.report.influence.influence_result import InfluenceResult, RecoveredCell
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "docs"))
-
-import tables  # noqa: E402
-
-
-def _on(page: str, *sentences: str) -> None:
-    """These words are on the page, whose lines may break anywhere."""
-    words = " ".join((ROOT / f"docs/results/{page}.md").read_text(encoding="utf-8").split())
-    for sentence in sentences:
-        assert sentence in words, sentence
+from page_text import assert_on
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +44,7 @@ def test_settings_of_influence(influence: dict[str, InfluenceResult]) -> None:
         return long["steps"], long["tokens_seen"] / 1e6, long["parameters"] / 1e6
 
     (steps, seen, size), (few, less, small) = trained(standard), trained(quick)
-    _on(
+    assert_on(
         "influence",
         f"RoPE, {size:.1f} million parameters | 2 layers, {small:.2f} million |",
         f"{steps:,} steps on {seen:.1f} million tokens of Python's standard library, context 128 | "
@@ -74,7 +62,7 @@ def test_sentences_on_influence(influence: dict[str, InfluenceResult]) -> None:
     cells, needing, link = result.cells, result.needing, result.link
     assert needing is not None
     assert link is not None
-    _on(
+    assert_on(
         "influence",
         f"Greedy choice recovers {_recovered(cells['greedy'][1])} times the gain with one token. "
         f"A block of *another document* gives {_recovered(cells['null'][1])}",
@@ -105,7 +93,7 @@ def test_answers_on_influence(influence: dict[str, InfluenceResult]) -> None:
     common = [f"{100 * overlap['greedy', name][8]:.0f} %" for name in ("attention", "gradient-input")]
     chance = f"(chance {100 * 8 / result.block:.1f} %)"
     crossed = [k for k in result.ks if (cells["cross"][k].recovered or 0) > 1]
-    _on(
+    assert_on(
         "influence",
         f"the slope at k = 1 is {null.slope:.2f}{_brackets(null.slope_interval)}, correlation {correlation('null', 1)} "
         f"({correlation('greedy', 1)} in the real block)",
@@ -123,7 +111,7 @@ def test_answers_on_influence(influence: dict[str, InfluenceResult]) -> None:
     )
     linked = result.values["summary"]["extrapolation"]
     by_k = {k: _signed(linked["by_k"][k]["rank_correlation"]) + _brackets(linked["by_k"][k]["interval"]) for k in "124"}
-    _on(
+    assert_on(
         "influence",
         f"No answer. Correlation {by_k['1']} (k = 2: {by_k['2']}; k = 4: {by_k['4']}).",
         f"{linked['mean']['long']:.3f} nats at {result.context} tokens against {result.long.mean():.3f} of the long",

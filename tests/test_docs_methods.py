@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 
+import matrix_tables
 import pytest
 
 from lengthwise.core.rng import stream
@@ -18,22 +17,11 @@ from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import structure
 from lengthwise.report.result import SeedResult
 from lengthwise.tasks import TASKS
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "docs"))
-
-import matrix_tables  # noqa: E402
+from page_text import assert_on
 
 Cells = dict[tuple[str, str], list[SeedResult]]
 COPIES = ("copy of distinct", "copy of repeats")
 SINK, LOCAL, TABLE = "coupled+local-bias-sink", "coupled+local-bias", "coupled+learned"
-
-
-def _on(*sentences: str) -> None:
-    """These words are on the page, whose lines may break anywhere."""
-    words = " ".join((ROOT / "docs/results/which-method-where.md").read_text(encoding="utf-8").split())
-    for sentence in sentences:
-        assert sentence in words, sentence
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +55,8 @@ def test_size_and_setting(cells: Cells) -> None:
     assert (len(tasks), of_a_task) == (12, [14, 16])
     runs = [run for results in cells.values() for run in results]
     assert {tuple(run.seed for run in results) for results in cells.values()} == {(300, 301, 302)}
-    _on(
+    assert_on(
+        "which-method-where",
         f"Twelve tasks, {len(methods)} methods, one setting, three seeds. A task has 16 of the methods or 14. ",
         f"All {len(cells)} pairs have run.",
         "| seeds | 300, 301, 302, trained as one stack |",
@@ -86,7 +75,8 @@ def test_size_and_setting(cells: Cells) -> None:
         run.experiment["model"]["log_length"] for run in runs if "local" not in run.experiment["encoding"]["name"]
     }
     assert not any(run.experiment["model"]["log_length"] for cell, [run, *_] in cells.items() if "local" in cell[1])
-    _on(
+    assert_on(
+        "which-method-where",
         "{} layers of width {}, {} heads, QK-norm, RMSNorm".format(*model),
         f"{training[0]:,} steps of {training[1]} strings of up to {training[2]}, learning rate {training[3]} with "
         f"cosine decay to 0, weight decay {training[6]}",
@@ -102,9 +92,10 @@ def test_size_and_setting(cells: Cells) -> None:
 
 def test_time(cells: Cells) -> None:
     stacks = [sum(run.seconds for run in results) / 60 for results in cells.values()]
-    _on(
+    assert_on(
+        "which-method-where",
         f"{len(stacks)} stacks of three seeds, {min(stacks):.0f} to {max(stacks):.0f} minutes each on one core "
-        f"(median {median(stacks):.1f}), {sum(stacks) / 60:.1f} hours in all"
+        f"(median {median(stacks):.1f}), {sum(stacks) / 60:.1f} hours in all",
     )
 
 
@@ -116,7 +107,7 @@ def test_when_the_sink_came(cells: Cells) -> None:
     assert (COPIES[0], LOCAL) in before
     assert (COPIES[1], LOCAL) in before
     assert len(before) > 0.8 * sum(cell[0] in COPIES for cell in cells)
-    _on("One method was added after most results of the two copying tasks had been seen")
+    assert_on("which-method-where", "One method was added after most results of the two copying tasks had been seen")
 
 
 def test_the_sink(cells: Cells, far: matrix_tables.Far) -> None:
@@ -128,7 +119,8 @@ def test_the_sink(cells: Cells, far: matrix_tables.Far) -> None:
     rates = [[rates_by_length(run)[n] for n in (8, 12, 16, 24, 32, 48, 64)] for run in parity]
     assert _kinds(parity) == {"token"}
     assert all(later <= sooner for own in rates for sooner, later in pairwise(own))
-    _on(
+    assert_on(
+        "which-method-where",
         "carries copying, reversing, addition, bitwise or and majority from 8 to 64, every seed.** "
         "All of them have span 1",
         "it stays at 8**: *odds first*, which goes back from the last place to the second, and flip-flop, where ALiBi "
@@ -144,7 +136,8 @@ def test_the_sink(cells: Cells, far: matrix_tables.Far) -> None:
     assert far["reverse", LOCAL] == [64, 8, 64]
     assert _kinds(reverse) == {"eos"}
     assert not any(rates_by_length(reverse[1])[n] for n in (12, 16, 24, 32, 48, 64))
-    _on(
+    assert_on(
+        "which-method-where",
         "**Without the sink copying stops at 8, by its end alone.** All first errors are at the end mark",
         "two of three seeds carry it without a sink. The third is wrong in every longer string, at the end mark, too.",
     )
@@ -168,7 +161,8 @@ def test_spans_under_coupled_ids() -> None:
 
 def test_tables_and_plain_positions(far: matrix_tables.Far) -> None:
     copies = [_reaching(far, task) for task in COPIES]
-    _on(
+    assert_on(
+        "which-method-where",
         f"gets part of the way** in copying, {copies[0][TABLE]} and {copies[1][TABLE]} symbols, and carries reversing "
         f"to {_reaching(far, 'reverse')[TABLE]}.",
         "carry copying and reversing to 16 at most**, in the median: FIRE, Kerple, forgetting attention and learned "
@@ -184,7 +178,8 @@ def test_tables_and_plain_positions(far: matrix_tables.Far) -> None:
     parity = _reaching(far, "parity-scratchpad")
     assert far["parity-scratchpad", TABLE] == [64, 64, 64]
     assert max(int(shown) for shown in _plain(parity).values() if shown != "unfitted") == 8
-    _on(
+    assert_on(
+        "which-method-where",
         "**Addition is fitted under a local bias only**, and carried with the sink only.",
         "**Parity with scratchpad is carried by a table of coupled ids**, every seed to 64, and by no plain positions.",
     )
@@ -194,10 +189,11 @@ def test_counting(far: matrix_tables.Far) -> None:
     majority, sorting = _reaching(far, "majority"), _reaching(far, "sort")
     less = {method: shown for method, shown in majority.items() if shown != "64"}
     assert set(less) == {"sequential+rope", "sequential+alibi"}
-    _on(
+    assert_on(
+        "which-method-where",
         f"Majority reaches 64 in the median of {len(majority) - len(less)} of {len(majority)} methods; RoPE and ALiBi "
         f"stop at {less['sequential+rope']} and {less['sequential+alibi']}. "
-        "Sorting reaches 24 with NoPE, FIRE, T5, forgetting and random positions, and 8 with RoPE, xPos and sinusoids."
+        "Sorting reaches 24 with NoPE, FIRE, T5, forgetting and random positions, and 8 with RoPE, xPos and sinusoids.",
     )
     assert {method for method, shown in sorting.items() if shown == "24"} == {
         "nope", "sequential+fire", "sequential+t5", "sequential+forgetting", "random-start+learned",

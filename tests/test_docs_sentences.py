@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from statistics import median
+
+import extension_tables
+import tables
 
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import result_files
 from lengthwise.experiments.recipes.addition_methods import addition_methods
 from lengthwise.experiments.recipes.coupled_arithmetic import coupled_arithmetic
 from lengthwise.report.result import SeedResult
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "docs"))
-
-import extension_tables  # noqa: E402
-import tables  # noqa: E402
-
-
-def _on(page: str, *sentences: str) -> None:
-    """These words are on the page, whose lines may break anywhere."""
-    words = " ".join((ROOT / f"docs/results/{page}.md").read_text(encoding="utf-8").split())
-    for sentence in sentences:
-        assert sentence in words, sentence
+from page_text import assert_on
 
 
 def _rates(results: Iterable[SeedResult], length: int, **axes: int) -> list[float]:
@@ -64,7 +53,7 @@ def test_sentences_on_arithmetic() -> None:
     time = _minutes(_seconds("addition", "local bias, up to 30"), 1)
     training = to_30[0].experiment["training"]
     trained = f"{training['steps']:,} steps of {training['batch_size']} strings"
-    _on(
+    assert_on(
         "arithmetic",
         f"Trained on up to 30 digits for {trained}, all 8 seeds have {min(at_200):.3f} or more at 200 digits "
         f"(median {median(at_200):.3f}) and {min(at_500):.3f} or more at 500 (median {median(at_500):.3f}). "
@@ -74,7 +63,7 @@ def test_sentences_on_arithmetic() -> None:
     assert (training["decay"], training["final_lr"], to_30[0].experiment["model"]["log_length"]) == ("cosine", 0, None)
     far, farthest = _rates(to_10, 100), _rates(to_10, 500)
     (bad,) = [result for result, rate in zip(to_10, farthest, strict=True) if rate < 0.98]
-    _on(
+    assert_on(
         "arithmetic",
         f"the median of 8 seeds is {median(far):.3f} at 100 digits and {median(farthest):.3f} at 500. "
         f"Seven seeds have 0.98 or more at 500; seed {bad.seed} has {_rates([bad], 100)[0]:.3f} at 100 "
@@ -92,7 +81,7 @@ def test_sentences_on_the_learned_table_and_jumps() -> None:
     assert first.seed == 200
     (took,) = _seconds("addition", "coupled, up to 30")
     training = first.experiment["training"]
-    _on(
+    assert_on(
         "arithmetic",
         f"The seed took {took / 60:.0f} minutes on a shared core",
         f"Settings: {training['steps']:,} steps, batch {training['batch_size']}, learning rate {training['lr']} with "
@@ -107,7 +96,7 @@ def test_sentences_on_the_learned_table_and_jumps() -> None:
         quick.append((score.rate(), count, len(score.first_error_at), digit, score.first_error))
     (rate, *seed_0, _), (_, *seed_1, _), (_, ends, errors, _, kinds) = quick
     assert kinds["eos"] == ends
-    _on(
+    assert_on(
         "arithmetic",
         f"Of three older runs at ≤ 10 digits (preset `quick`) one fails in the same way: seed 0, which is at "
         f"{rate:.2f} at 100 digits, has {seed_0[0]} of {seed_0[1]} first errors at digit {seed_0[2]}.",
@@ -118,7 +107,7 @@ def test_sentences_on_the_learned_table_and_jumps() -> None:
     assert at_20 is not None
     assert at_40 is not None
     last = at_20.first_error_at.count(20)
-    _on("arithmetic", f"At 20 digits {last} of {len(at_20.first_error_at)} first errors are at the last digit")
+    assert_on("arithmetic", f"At 20 digits {last} of {len(at_20.first_error_at)} first errors are at the last digit")
     assert max(Counter(at_40.first_error_at).values()) < 0.25 * len(at_40.first_error_at)
     (some,), (all_jump,) = (tables.runs("addition-jumps", name) for name in ("jumps in 30 %", "jumps in all"))
     far = tables.score(all_jump, 40)
@@ -128,7 +117,9 @@ def test_sentences_on_the_learned_table_and_jumps() -> None:
     assert min(_rates([all_jump], 20)) == 1
     (only,) = set(some.in_distribution.first_error_at)
     # In tests ids begin at 1: the digit with number 0 has id 2.
-    _on("arithmetic", f"right but for one id, {only + 2}.", "two ids, {} and {}, are".format(*(d + 2 for d in worst)))
+    assert_on(
+        "arithmetic", f"right but for one id, {only + 2}.", "two ids, {} and {}, are".format(*(d + 2 for d in worst))
+    )
 
 
 def test_sentences_on_methods_of_addition() -> None:
@@ -148,7 +139,7 @@ def test_sentences_on_methods_of_addition() -> None:
     (threshold,) = {work["evaluation"]["fit_threshold"] for work in experiments}
     assert {work["training"]["steps"] for work in experiments if work["training"]["max_length"] == 10} == {4000}
     assert {work["training"]["steps"] for work in experiments if work["training"]["max_length"] == 20} == {8000}
-    _on(
+    assert_on(
         "arithmetic",
         "for 4,000 steps of 64 strings (the last system: up to 20 digits, 8,000 steps)",
         f"A seed counts as fitted at {threshold} in distribution",
@@ -180,7 +171,7 @@ def test_sentences_on_sums_and_products() -> None:
     many = [result for name, results in systems.items() if name.startswith("N x 2") for result in results]
     product = _rates(systems["product with scratchpad, learned table"], 5, first=5, second=5)
     mines = _digits(result.in_distribution.rate() or 0.0 for result in systems["minesweeper, learned table"])
-    _on(
+    assert_on(
         "arithmetic",
         "{}, {} and {} of 200 are right".format(*right),
         f"{at_8['eos']} of {at_8.total()} first errors at 8 × 8 and {at_10['eos']} of {at_10.total()} at 10 × 10 "
@@ -209,7 +200,7 @@ def test_sentences_on_looped_parity() -> None:
     assert all(_errors(rope[1:2], n)["eos"] > 100 for n in (35, 40, 50, 60))
     assert all(abs(rate - 0.5) < 0.1 for n in (25, 30) for rate in _rates(rope, n))
     assert all(abs(rate - 0.5) < 0.05 for n in (40, 50, 60) for rate in _rates(nope, n))
-    _on(
+    assert_on(
         "arithmetic",
         "40 bits, at {}, {} and {}, and two of three seeds three times, at 0.99".format(*twice),
         f"They fit in distribution in {fits} of {len(rope) + len(nope)} seeds.",
@@ -231,7 +222,7 @@ def test_sentences_on_self_improvement() -> None:
     ends, farther, before = exact("rounds", 16, 16), exact("rounds", 16, 20), exact("rounds", 8, 16)
     controls = [each["16"] for row in study["rows"] if row["system"] == "control" for each in row["exact"]]
     assert (len(ends), len(controls), max(controls)) == (9, 3, 0)
-    _on(
+    assert_on(
         "arithmetic",
         f"twice the first length**: {min(ends):.3f} or more, and {min(farther):.2f} to {max(farther):.2f} at 20. "
         f"Before the rounds they were at {max(before):.3f} or less at 16.",
@@ -262,7 +253,7 @@ def test_sentences_on_longer_contexts() -> None:
     cost = max(own[name, 8][0] - own["none", 8][0] for own in found for name in ("pi", "yarn", "llama3"))
     model, (tuning,) = files[0]["model"], {values["settings"]["fine_tuning"] for values in files}
     within = [own["none", 8][0] for own in found[:1]] + [own["drope", 8][0] for own in found[:1]]
-    _on(
+    assert_on(
         "context-extension",
         f"have {last('self-extend')} nats (seed 0 / 1), RoPE as it is {last('none')}. ReRoPE ({last('rerope')}) "
         f"and PI after {tuning} steps of fine-tuning ({last('pi, tuned')}) follow.",

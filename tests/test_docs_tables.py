@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import re
-import sys
 from itertools import combinations
 from math import comb
 from pathlib import Path
 from statistics import mean
 
+import blind_tables
+import fixed_tables
 import pytest
+import tables
 
 from lengthwise.core.files import write_json
 from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "docs"))
-
-import blind_tables  # noqa: E402
-import fixed_tables  # noqa: E402
-import tables  # noqa: E402
+from page_text import ROOT
 
 COMPUTED = {name: page() for name, page in tables.PAGES.items()}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from math import comb
@@ -12,6 +11,7 @@ from statistics import mean, median
 from typing import Any
 
 import pytest
+import tables
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.files import read_json
@@ -21,22 +21,11 @@ from lengthwise.experiments.recipes.huang_cells import ALGORITHMIC, FORMAL, PUBL
 from lengthwise.experiments.recipes.huang_published import PUBLISHED
 from lengthwise.experiments.recipes.huang_review import superseded_commits
 from lengthwise.experiments.recipes.huang_table import predicted, task_of
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "docs"))
-
-import tables  # noqa: E402
+from page_text import ROOT, assert_on
 
 HUANG = tables.RESULTS / "huang"
 CELLS = [(task, encoding) for task in (*ALGORITHMIC, *FORMAL) for encoding in PUBLISHED_ENCODINGS]
 LANGUAGES = {f"{task}, {encoding}" for task in FORMAL for encoding in PUBLISHED_ENCODINGS}
-
-
-def _on(page: str, *sentences: str) -> None:
-    """These words are on the page, whose lines may break anywhere."""
-    words = " ".join((ROOT / f"docs/results/{page}.md").read_text(encoding="utf-8").split())
-    for sentence in sentences:
-        assert sentence in words, sentence
 
 
 def _digits(values: Iterable[float]) -> list[str]:
@@ -93,7 +82,7 @@ def test_which_cells_are_decided(current: list[dict[str, Any]], replaced: dict[s
     right = [row["right"] for row, _ in ever.values() if row["right"] is not None]
     table = read_json(HUANG / "superseded" / next(iter(replaced)) / "table.json")
     old = [row["right"] for row in table if row["right"] is not None]
-    _on(
+    assert_on(
         "huang",
         f"Of the *yes* cells {len(yes)} of {len(decided['yes'])} are decided, of the *no* cells {len(no)} of "
         f"{len(decided['no'])}.",
@@ -113,7 +102,7 @@ def test_how_often_the_settings_changed() -> None:
         done = subprocess.run(command.split(), cwd=ROOT, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("no history")
-    _on("huang", f"{len(done.stdout.splitlines())} commits changed the file of the settings (`{command}`)")
+    assert_on("huang", f"{len(done.stdout.splitlines())} commits changed the file of the settings (`{command}`)")
 
 
 def test_single_cells_of_the_25_tasks(current: list[dict[str, Any]], replaced: dict[str, list[dict[str, Any]]]) -> None:
@@ -136,7 +125,7 @@ def test_single_cells_of_the_25_tasks(current: list[dict[str, Any]], replaced: d
         next(each["in_distribution"]["correct"]["exact_match"] / 2000 for each in runs if each["seed"] == seed)
         for runs in (before, after)
     )
-    _on(
+    assert_on(
         "huang",
         f"The three seeds have {near} and {last}.",
         f"{{0,1,2}}\\*02\\* with NoPE has a median of {switched:.2f}.",
@@ -160,7 +149,7 @@ def test_protocol_of_the_25_tasks(current: list[dict[str, Any]]) -> None:
     assert words["(aaaa)*, ape"] == words["(abab)*, ape"] == [13, 12]
     assert words["D-2, ape"] == [2000, 2000]
     apes = [PUBLISHED[task]["ape"][1] for task in ("Tomita-3", "Tomita-4", "Tomita-7", "D-12", "{a,b}*d{b,c}*")]
-    _on(
+    assert_on(
         "huang",
         f"until all three seeds fit ({min(layers)}–{max(layers)} layers, width {min(widths)}–{max(widths)})",
         f"`full` is the published grid of {len(grid)} at {grid[0].steps:,} steps; it has not been run.",
@@ -181,7 +170,7 @@ def test_times_of_the_25_tasks(current: list[dict[str, Any]], replaced: dict[str
     hours, minutes = divmod(round(took.total_seconds() / 60), 60)
     earlier, later = ([each["seconds"] for each in results if each["system"] == "Tomita-3, ape"] for results in
                       (replaced["ccee1b7"], sweep))  # fmt: skip
-    _on(
+    assert_on(
         "huang",
         f"took {hours} h {minutes} min as one command on two cores",
         f"Tomita-3 with APE had taken {mean(earlier) / mean(later):.1f} times as long",
@@ -210,7 +199,7 @@ def test_sentences_on_exact_learners() -> None:
     assert all(0.85 < row["slope"] < 1 for row in growth)
     high = sorted(row["heuristic"][-1] / row["error"]["128"] - 1 for row in growth)
     above = sorted(row["bound"][-1] / row["error"]["128"] for row in growth)
-    _on(
+    assert_on(
         "planted-theory",
         f"{strings:,} training strings of lengths {study['trained'][0]} to {study['trained'][1]}.",
         f"range of {study['repeats']} repeats in brackets",
@@ -241,7 +230,7 @@ def test_sentences_on_planted_text() -> None:
     gain = (majority["R"]["3"] - majority["R"]["2"]) * (majority["short"] - majority["long"])
     steps = read_json(folder / "superseded/d27c3e7/quick/study.json")["steps"]
     exact, trained = (100 * first["parity", reader]["found"]["greedy"] for reader in ("exact", "trained"))
-    _on(
+    assert_on(
         "influence-planted",
         f"Attention names all three in {100 * majority['found']['attention']:g} % of the targets.",
         f"names the third token in {100 * majority['found']['greedy']:g} % of the targets",
@@ -269,7 +258,7 @@ def test_outcomes_on_the_overview() -> None:
     far = rates(tables.runs("addition", "local bias, up to 30"), 500)
     blind = read_json(tables.RESULTS / "blind" / "table.json")["ours"]
     assert len(far) == 8
-    _on(
+    assert_on(
         "index",
         f"400 lines after training on 8, 5 of {len(ppc)} seeds at {worst:.2f} or above",
         "200 bits after training on 20, no error; RoPE + PoSE at 0.00 from 30 bits on",

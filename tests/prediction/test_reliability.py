@@ -12,21 +12,22 @@ def test_lines_have_the_numbers_of_the_file() -> None:
     first = measured_reliability()["reliability"]
     assert first == json.loads(FILE.read_text(encoding="utf-8"))["reliability"]
     nope, ape = predict("unique_copy").reliability
-    for line, counts, kind in ((nope, first["nope"]["no"], "nope, no"), (ape, first["ape"]["yes"], "ape, yes")):
-        assert line == f"{kind}: {counts['right']} of {counts['decided']} decided, of {counts['cells']}"
+    for line, counts, kind in ((nope, first["nope"]["no"], "nope: no"), (ape, first["ape"]["yes"], "ape: yes")):
+        share = f"{counts['right']} of {counts['decided']} decided cells ({counts['cells']} in all)"
+        assert line == f"{kind} held in {share} of the blind study"
 
 
 def test_languages_have_the_verdict_on_next_symbols_too() -> None:
     (line,) = predict("((a?c)*)*b*", ["nope"]).reliability
-    assert line.startswith("nope, no: ")
-    assert "; yes for next symbols: " in line
+    assert line.startswith("nope: no held in ")
+    assert "; yes for next symbols in " in line
     (named,) = predict("D-3", ["nope"]).reliability
-    assert "; yes for next symbols: " in named
+    assert "; yes for next symbols in " in named
 
 
 def test_verdicts_that_were_not_measured_get_the_whole_study() -> None:
     counts = [c for by_answer in measured_reliability()["reliability"].values() for c in by_answer.values()]
     (line,) = predict("(ab)*", ["alibi"]).reliability
     right, decided, cells = (sum(count[name] for count in counts) for name in ("right", "decided", "cells"))
-    assert line.endswith(f"{right} of {decided} decided, of {cells}")
+    assert f"{right} of {decided} decided cells ({cells} in all)" in line
     assert predict("variable-assignment", ["coupled"]).reliability == (line,)

@@ -85,17 +85,18 @@ def test_targets(tmp_path: Path) -> None:
 
 def test_the_reliability_is_that_of_the_verdict() -> None:
     counts = {"cells": 28, "decided": 26, "right": 25, "not run": 0}
-    measured = {"reliability": {"ape": {"yes": counts}, "nope": {"no": {**counts, "not run": 3}}}}
-    assert reliability_line(measured, "ape", "yes") == (
-        "of 28 languages of the blind study with the verdict yes under ape, 26 were decided and 25 behaved so"
-    )
-    assert reliability_line(measured, "nope", "no").startswith("reliability not yet measured: 3 of them are not run")
-    assert reliability_line(measured, "ape", "no") == "the blind study has no cell with the verdict no under ape"
-    measured["next_symbols"] = {"nope": {"yes": {"cells": 16, "decided": 9, "right": 8, "not run": 0}}}
-    assert reliability_line(measured, "ape", "yes", "yes") == reliability_line(measured, "ape", "yes")
-    assert reliability_line(measured, "nope", "no", "yes").endswith(
-        "; of 16 languages of the second study with the next-symbol verdict yes under nope, "
-        "9 were decided and 8 behaved so"
+    second = {"cells": 16, "decided": 9, "right": 8, "not run": 0}
+    measured = {
+        "reliability": {"ape": {"yes": counts}, "nope": {"no": {**counts, "not run": 3}}},
+        "next_symbols": {"nope": {"yes": second}},
+    }
+    yes = "yes held in 25 of 26 decided cells (28 in all) of the blind study"
+    no = "no held in 25 of 26 decided cells (28 in all and 3 not run) of the blind study"
+    assert reliability_line(measured, "ape", "yes") == reliability_line(measured, "ape", "yes", "yes") == yes
+    assert reliability_line(measured, "nope", "no") == no
+    assert reliability_line(measured, "ape", "no") == ""
+    assert reliability_line(measured, "nope", "no", "yes") == (
+        f"{no}; yes for next symbols in 8 of 9 decided cells (16 in all) of the second study"
     )
 
 
@@ -105,7 +106,7 @@ def test_where_next_symbols_are_easier_it_is_said(tmp_path: Path) -> None:
     (row,) = verify("((a?c)*)*b*", ["nope"], tmp_path / "out", budget=1e-9, note=lines.append).rows
     assert (row["predicted"], row["next_symbols"]) == ("no", "yes")
     assert any("; yes for next symbols alone, which are measured here and are easier" in line for line in lines)
-    assert "with the next-symbol verdict yes under nope" in row["reliability"]
+    assert "; yes for next symbols in " in row["reliability"]
     (row,) = verify("a*", ["nope"], tmp_path / "other", budget=1e-9).rows
     assert (row["predicted"], row["next_symbols"]) == ("yes", "yes")
 

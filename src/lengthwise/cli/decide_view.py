@@ -10,7 +10,7 @@ from rich.text import Text
 from lengthwise.cli.console import plain_table
 from lengthwise.crasp.certificates.explanation import explanation
 from lengthwise.crasp.decide.decision import Decision, FragmentVerdict
-from lengthwise.prediction.next_symbols import next_symbol_note, next_symbol_verdicts
+from lengthwise.prediction.next_symbols import answers_by_fragment, next_symbol_note
 from lengthwise.prediction.systems import SYSTEMS
 
 _FRAGMENTS = {
@@ -37,9 +37,9 @@ def draw_decision(console: Console, text: str, decision: Decision, programs: dic
         table.add_row(Text(name), Text(encodings, style="dim"), *cells)
     console.print(table)
     if "visible" in decision.ends:
-        known = {s.name: decision.verdict(s.fragment, "visible").verdict for s in SYSTEMS if s.fragment}
-        recognized = [name for name, verdict in known.items() if verdict == "yes"]
-        if easier := next_symbol_note(next_symbol_verdicts(decision.dfa, SYSTEMS), recognized):
+        predicted = answers_by_fragment(decision)
+        gained = [f for f in _FRAGMENTS if predicted[f] == "yes" and decision.verdict(f, "visible").verdict != "yes"]
+        if easier := next_symbol_note([system.name for system in SYSTEMS if system.fragment in gained]):
             console.print(Text(easier[0].upper() + easier[1:] + " (--end next)."))
     for fragment, end in _telling(decision) if decision.ends != ("next",) else ():
         if sentences := explanation(decision, fragment, end):

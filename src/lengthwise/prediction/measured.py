@@ -16,7 +16,7 @@ CUT = 0.70
 """Below this median exact match at the longest test, a fitted system did not generalize, as in the blind study."""
 OLD_TABLE = "huang"
 SEARCHED = "settings searched with results seen, docs/results/huang.md"
-WHAT_IS_ASKED = ("language", "ask", "symbols", "scratchpad", "operands", "base")
+IDENTITY = ("language", "ask", "symbols", "scratchpad", "operands", "base")
 """Settings of a task that make it another task."""
 
 
@@ -30,7 +30,7 @@ def measured(task: Mapping[str, Any]) -> tuple[str, ...]:
         + "".join(f", {cell['label']} {cell['median']:.2f}" for cell in row["cells"])
         + f"  ({SEARCHED + ', ' if row['recipe'] == OLD_TABLE else ''}commit {row['commit']})"
         for row in _contents()["systems"]
-        if _agree(row["about"], about(task))
+        if _agree(row["task"], task_identity(task))
     )
 
 
@@ -45,7 +45,7 @@ def with_conflicts(verdicts: Iterable[Verdict], task: Mapping[str, Any]) -> tupl
 
 def _conflict(system: str, task: Mapping[str, Any]) -> Contradiction | None:
     for row in _contents()["positions"]:
-        if row["below"] and row["positions"] == system and _agree(row["about"], about(task)):
+        if row["below"] and row["positions"] == system and _agree(row["task"], task_identity(task)):
             worst = row["worst"]
             return Contradiction(row["below"], row["settings"], worst["highest"], worst["length"], _sentence(row))
     return None
@@ -59,9 +59,9 @@ def _sentence(row: Mapping[str, Any]) -> str:
     return found + (f", {SEARCHED}" if worst["recipe"] == OLD_TABLE else "")
 
 
-def about(task: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a task's configuration that says what is asked; sizes (such as ``letters``) are left out."""
-    return {key: task[key] for key in ("name", *WHAT_IS_ASKED) if task.get(key) is not None}
+def task_identity(task: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that make a task another one; sizes, such as ``letters``, are left out."""
+    return {key: task[key] for key in ("name", *IDENTITY) if task.get(key) is not None}
 
 
 def _agree(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from lengthwise.crasp.decide.decision import NEXT, Decision, decide
 from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.prediction.systems import PositionSystem
+from lengthwise.prediction.verdict import Verdict
 
 
 def answers_by_fragment(decision: Decision) -> dict[str, str]:
@@ -15,24 +16,25 @@ def answers_by_fragment(decision: Decision) -> dict[str, str]:
     return {fragment: answers[NEXT].verdict for fragment, answers in found.fragments.items()}
 
 
-def next_symbol_verdicts(source: str | Dfa, systems: Iterable[PositionSystem]) -> dict[str, str | None]:
-    """By position system, whether it can predict the next symbols of a language's words; None without a theorem.
+def with_next_symbols(verdicts: Iterable[Verdict], source: str | Dfa) -> tuple[Verdict, ...]:
+    """The verdicts on a language with those on its next symbols, where the position system has a fragment.
 
     Raises `LengthwiseError` for an expression that can't be read.
     """
     decision = decide(source, ends=[NEXT])
-    return {
-        system.name: None if system.fragment is None else decision.verdict(system.fragment, NEXT).verdict
-        for system in systems
-    }
+    return tuple(
+        v if v.fragment is None else replace(v, next_symbols=decision.verdict(v.fragment, NEXT).verdict)  # type: ignore[arg-type]
+        for v in verdicts
+    )
 
 
-def next_symbol_note(verdicts: Mapping[str, str | None], recognized: Collection[str]) -> str:
-    """Which position systems get a *yes* for next-symbol prediction alone; empty if none does.
-
-    ``recognized`` are those with a *yes* for membership, the last symbol visible.
-    """
-    gained = [name for name, verdict in verdicts.items() if verdict == "yes" and name not in recognized]
+def next_symbol_note(gained: Sequence[str]) -> str:
+    """A sentence on the position systems that get a *yes* for next symbols alone; empty if there are none."""
     if not gained:
         return ""
     return f"yes for {', '.join(gained)} where only the next symbols of its words are predicted, which is easier"
+
+
+def note_on(verdicts: Iterable[Verdict]) -> str:
+    """`next_symbol_note` on verdicts that have those on next symbols."""
+    return next_symbol_note([v.system for v in verdicts if v.next_symbols == "yes" and v.answer != "yes"])

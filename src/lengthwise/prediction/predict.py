@@ -13,7 +13,7 @@ from lengthwise.prediction.combine_evidence import arguments_from_programs, verd
 from lengthwise.prediction.examples import predict_examples
 from lengthwise.prediction.knowledge import evidence
 from lengthwise.prediction.measured import measured, with_conflicts
-from lengthwise.prediction.next_symbols import next_symbol_note, next_symbol_verdicts
+from lengthwise.prediction.next_symbols import note_on, with_next_symbols
 from lengthwise.prediction.predicted_ids.program import certificate
 from lengthwise.prediction.predicted_ids.rule import id_rules
 from lengthwise.prediction.reliability import reliability_lines
@@ -116,19 +116,20 @@ def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, foun
             elif local and system.coupled and system in systems:
                 verdict = _on_condition(verdict, task)
         verdicts.append(verdict)
-    dfa = task.automaton() if isinstance(task, Language) else None
-    easier = {} if dfa is None else next_symbol_verdicts(dfa, systems)
-    note = next_symbol_note(easier, [verdict.system for verdict in verdicts if verdict.answer == "yes"])
+    combined = with_help(verdicts, systems, _otherwise(rows))
+    if isinstance(task, Language) and (dfa := task.automaton()) is not None:
+        combined = with_next_symbols(combined, dfa)
+    note, setting = note_on(combined), TASKS.describe(task)
     return Prediction(
         target=task.name,
         kind="task",
         summary=task.summary + (f"; {note}" if note else ""),
-        verdicts=with_conflicts(with_help(verdicts, systems, _otherwise(rows)), TASKS.describe(task)),
+        verdicts=with_conflicts(combined, setting),
         structure=tuple(rows.values()),
         depends=dependencies(task) if rows else (),
         communication=next((e.argument.why for e in known if e.fragment == "ape" and e.argument.answer == "no"), ""),
-        measured=measured(TASKS.describe(task)),
-        reliability=reliability_lines([v for v in verdicts if v.system in {s.name for s in systems}], easier),
+        measured=measured(setting),
+        reliability=reliability_lines(combined),
     )
 
 
@@ -143,20 +144,17 @@ def fragment_answer(task: Task, system: str) -> Answer:
 
 def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem, ...] = SYSTEMS) -> Prediction:
     """The prediction from the exact decision, with the last symbol visible (the convention of the published suite)."""
-    verdicts = verdicts_of(list(language_evidence(source)), systems, ON_LANGUAGES)
-    easier = next_symbol_verdicts(source, systems)
-    note = next_symbol_note(easier, [verdict.system for verdict in verdicts if verdict.answer == "yes"])
-    states = language(source).size
-    setting = {"name": "language", "language": str(source)}
+    verdicts = with_next_symbols(verdicts_of(list(language_evidence(source)), systems, ON_LANGUAGES), source)
+    text, note, states = source if isinstance(source, str) else name, note_on(verdicts), language(source).size
+    setting = {"name": "language", "language": text}
     return Prediction(
         name,
         "language",
-        f"the regular language {source if isinstance(source, str) else name}, last symbol visible"
-        + (f"; {note}" if note else ""),
+        f"the regular language {text}, last symbol visible" + (f"; {note}" if note else ""),
         with_conflicts(verdicts, setting),
         communication=f"at most {states} prefixes are distinguishable at any length: the states of the automaton",
-        measured=measured(setting) if isinstance(source, str) else (),
-        reliability=reliability_lines(verdicts, easier),
+        measured=measured(setting),
+        reliability=reliability_lines(verdicts),
     )
 
 
@@ -167,7 +165,7 @@ def predict_program(program: Program, name: str, systems: tuple[PositionSystem, 
         f"a program of size {program.size}, depth {program.depth}, window {program.window}, period {program.period}"
     )
     verdicts = verdicts_of(known, systems, "")
-    return Prediction(name, "program", summary, verdicts, reliability=reliability_lines(verdicts, {}))
+    return Prediction(name, "program", summary, verdicts, reliability=reliability_lines(verdicts))
 
 
 def _on_condition(verdict: Verdict, task: Task) -> Verdict:

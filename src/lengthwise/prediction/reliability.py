@@ -24,55 +24,34 @@ def measured_reliability() -> Mapping[str, Any]:
     return read_json(FILE, what="measured reliability")
 
 
-def reliability_line(measured: Mapping[str, Any], encoding: str, answer: str, easier: str | None = None) -> str:
-    """How often such a verdict held in the blind study, in words; says so where that is not yet measured.
+def reliability_line(measured: Mapping[str, Any], encoding: str, answer: str, next_symbols: str | None = None) -> str:
+    """How often such a verdict held in the blind study; empty where the study has none.
 
-    ``easier`` is the verdict on next symbols, whose reliability comes from the second study, if it has the encoding.
+    ``next_symbols`` is the verdict on next symbols; how often it held comes from the second study, if that has the
+    encoding.
     """
-    text = _counted(measured["reliability"], encoding, answer, "the blind study", "the verdict")
-    if easier is not None and encoding in measured.get("next_symbols", {}):
-        second = _counted(measured["next_symbols"], encoding, easier, "the second study", "the next-symbol verdict")
-        text += f"; {second}"
-    return text
+    first = measured["reliability"].get(encoding, {}).get(answer)
+    second = measured["next_symbols"].get(encoding, {}).get(next_symbols)
+    line = f"{answer} held in {_counted(first)} of the blind study" if first else ""
+    if line and second:
+        line += f"; {next_symbols} for next symbols in {_counted(second)} of the second study"
+    return line
 
 
-def reliability_lines(verdicts: Iterable[Verdict], easier: Mapping[str, str | None]) -> tuple[str, ...]:
-    """A line for each verdict whose kind was measured; ``easier`` has verdicts on next symbols by position system.
-
-    Where there is none, one line has the whole blind study.
-    """
+def reliability_lines(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """A line for each verdict whose kind was measured; where there is none, one line on the whole blind study."""
     measured = measured_reliability()
-    lines = []
-    for verdict in verdicts:
-        first = measured["reliability"].get(verdict.system, {}).get(verdict.answer)
-        if first is None:
-            continue
-        line = f"{verdict.system}, {verdict.answer}: {_short(first)}"
-        second = measured["next_symbols"].get(verdict.system, {}).get(easier.get(verdict.system))
-        lines.append(line + (f"; {easier[verdict.system]} for next symbols: {_short(second)}" if second else ""))
-    return tuple(lines) or (_over_all(measured["reliability"]),)
-
-
-def _short(counts: Mapping[str, int]) -> str:
-    text = f"{counts['right']} of {counts['decided']} decided, of {counts['cells']}"
-    return text + (f" ({counts['not run']} not run)" if counts["not run"] else "")
+    lines = {v.system: reliability_line(measured, v.system, v.answer, v.next_symbols) for v in verdicts}
+    return tuple(f"{system}: {line}" for system, line in lines.items() if line) or (_over_all(measured["reliability"]),)
 
 
 def _over_all(measured: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
     counts = [counts for by_answer in measured.values() for counts in by_answer.values()]
-    cells, decided, right = (sum(count[name] for count in counts) for name in ("cells", "decided", "right"))
-    held = f"{right} of {decided} decided, of {cells}"
-    return f"no such verdict was measured; of those with learned positions or none {held}"
+    total = {name: sum(count[name] for count in counts) for name in ("cells", "decided", "right", "not run")}
+    held = f"held in {_counted(total)} of the blind study"
+    return f"no such verdict was measured; those with learned positions or none {held}"
 
 
-def _counted(measured: Mapping[str, Any], encoding: str, answer: str, study: str, verdict: str) -> str:
-    counts = measured.get(encoding, {}).get(answer)
-    if not counts:
-        return f"{study} has no cell with {verdict} {answer} under {encoding}"
-    text = (
-        f"of {counts['cells']} languages of {study} with {verdict} {answer} under {encoding}, "
-        f"{counts['decided']} were decided and {counts['right']} behaved so"
-    )
-    if counts["not run"]:
-        return f"reliability not yet measured: {counts['not run']} of them are not run ({text} so far)"
-    return text
+def _counted(counts: Mapping[str, int]) -> str:
+    missing = f" and {counts['not run']} not run" if counts["not run"] else ""
+    return f"{counts['right']} of {counts['decided']} decided cells ({counts['cells']} in all{missing})"

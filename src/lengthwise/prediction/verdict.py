@@ -74,6 +74,8 @@ class Verdict:
     """What a *yes* presupposes beyond the encoding, such as the rule for predicted ids; empty for no condition."""
     conflict: Contradiction | None = None
     """The committed measurements that contradict a *yes*, if there are any."""
+    next_symbols: Answer | None = None
+    """Of a regular language, whether next symbols can be predicted, which is easier than membership; else None."""
 
     @property
     def answer(self) -> Answer:

@@ -15,7 +15,7 @@ from typing import Any
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.files import write_json
-from lengthwise.prediction.measured import OLD_TABLE, about, below, trained_with
+from lengthwise.prediction.measured import OLD_TABLE, below, task_identity, trained_with
 from lengthwise.prediction.systems import SYSTEMS
 from lengthwise.report.result import load
 from lengthwise.report.summary import SystemSummary, summarize
@@ -33,17 +33,16 @@ def headline_numbers(results: Path) -> dict[str, Any]:
     where they exist, for k up to K_train. Raises `LengthwiseError` as `load` does.
     """
     farthest: dict[tuple[str, str], SystemSummary] = {}
-    systems = summarize(load([results]))
-    for system in systems:
+    rows: list[dict[str, Any]] = []
+    for system in summarize(load([results])):
+        if system.recipe not in ABLATIONS:
+            rows.append(_row(system))
         # Settings of the old table are all shown, since they differ in outcome.
         key = system.recipe, system.label if system.recipe == OLD_TABLE else system.results[0].system
         if system.recipe in RECIPES and (key not in farthest or _reach(system) > _reach(farthest[key])):
             farthest[key] = system
     in_order = sorted(farthest.values(), key=lambda system: int(system.experiment["task"].get("k_max", 0)))
-    return {
-        "systems": [_row(system) for system in in_order],
-        "positions": _by_position([_row(system) for system in systems if system.recipe not in ABLATIONS]),
-    }
+    return {"systems": [_row(system) for system in in_order], "positions": _by_position(rows)}
 
 
 def _by_position(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -52,11 +51,11 @@ def _by_position(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         system = next((system for system in SYSTEMS if trained_with(row, system)), None)
         if system is not None and 2 * row["fitted"] > row["seeds"] and row["cells"]:
-            about = {"about": row["about"], "positions": system.name}
-            groups.setdefault(canonical_json(about), []).append({**row, **about})
+            place = {"task": row["task"], "positions": system.name}
+            groups.setdefault(canonical_json(place), []).append({**row, **place})
     return [
         {
-            **{key: members[0][key] for key in ("about", "positions")},
+            **{key: members[0][key] for key in ("task", "positions")},
             "settings": len(members),
             "below": sum(map(below, members)),
             "worst": {
@@ -91,8 +90,7 @@ def _row(system: SystemSummary) -> dict[str, Any]:
             cells.append({"label": label, "length": cell.length, "median": round(found.median, 4)})
     longest = sorted({cell["length"] for cell in cells})[-1:]
     return {
-        "task": system.experiment["task"]["name"],
-        "about": about(system.experiment["task"]),
+        "task": task_identity(system.experiment["task"]),
         "recipe": system.recipe,
         "system": f"{name}, trained to {system.max_length}",
         "scheme": system.experiment["scheme"]["name"],

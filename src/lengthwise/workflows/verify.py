@@ -16,7 +16,6 @@ from lengthwise.experiments.blind.parallel_cells import run_encodings
 from lengthwise.experiments.blind.run import Note
 from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.blind.user_list import user_study
-from lengthwise.prediction.next_symbols import next_symbol_verdicts
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.reliability import measured_reliability, reliability_line
 from lengthwise.prediction.systems import position_systems
@@ -76,7 +75,8 @@ def verify(
     measured = measured_reliability()
     for row in rows:
         row["next_symbols"] = said[row["encoding"]][1]
-        row["reliability"] = reliability_line(measured, row["encoding"], row["predicted"], row["next_symbols"])
+        line = reliability_line(measured, row["encoding"], row["predicted"], row["next_symbols"])
+        row["reliability"] = line or "the blind study has no such verdict"
         note(f"{row['encoding']}: {row['reliability']}")
     page, reasons = out / "report.html", [reason for reason, _ in said.values()]
     write_json(out / "verification.json", {"target": target, "verdicts": reasons, "rows": rows})
@@ -86,15 +86,11 @@ def verify(
 
 def _said(task: Task, encoding: str) -> tuple[str, str | None]:
     """What theory says, in a line, and its verdict on next symbols alone, which is None without a finite automaton."""
-    (system,) = position_systems([encoding])
-    verdict = predict_task(task, (system,)).verdicts[0]
+    (verdict,) = predict_task(task, position_systems([encoding])).verdicts
     line = f"{encoding}: theory says {verdict.answer}: {verdict.why}"
-    if not isinstance(task, Language) or (dfa := task.automaton()) is None:
-        return line, None
-    easier = next_symbol_verdicts(dfa, [system])[encoding]
-    if easier is not None and easier != verdict.answer:
-        line += f"; {easier} for next symbols alone, which are measured here and are easier"
-    return line, easier
+    if verdict.next_symbols not in (None, verdict.answer):
+        line += f"; {verdict.next_symbols} for next symbols alone, which are measured here and are easier"
+    return line, verdict.next_symbols
 
 
 def task_named(target: str) -> Task:
