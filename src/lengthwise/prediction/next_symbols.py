@@ -23,7 +23,7 @@ def with_next_symbols(verdicts: Iterable[Verdict], source: str | Dfa) -> tuple[V
     """
     decision = decide(source, ends=[NEXT])
     return tuple(
-        v if v.fragment is None else replace(v, next_symbols=decision.verdict(v.fragment, NEXT).verdict)  # type: ignore[arg-type]
+        v if v.fragment is None else replace(v, next_symbols=decision.verdict(v.fragment, NEXT).verdict)
         for v in verdicts
     )
 
