@@ -264,5 +264,5 @@ def test_outcomes_on_the_overview() -> None:
         "200 bits after training on 20, no error; RoPE + PoSE at 0.00 from 30 bits on",
         f"30 digits to 500 under a local bias of coupled ids, all seeds at {min(far):.3f} or above; sums of 5 × 5",
         f"with a sink, all seeds at {min(twelve):.3f} or above, but 10 × 10 at {min(ten):.2f} to {max(ten):.2f}",
-        f"{blind['right']} of {blind['cells']} decided cells; a rival is better",
+        f"{blind['right']} of {blind['cells']} decided cells; three rivals have a higher score",
     )

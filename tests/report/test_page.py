@@ -105,6 +105,19 @@ def test_the_page_says_what_the_counts_say(mixed: tuple[str, Checker]) -> None:
     assert "A dash (–) means not measured" in text
 
 
+def test_selectors_have_their_number_and_their_span_where_a_task_has_them(mixed: tuple[str, Checker]) -> None:
+    assert "selectors under" not in mixed[1].text
+    html, found = page(result(config=experiment(task="variable-assignment")))
+    rows = re.findall(r"<tr>.*?</tr>", html, flags=re.DOTALL)
+    text = [" ".join(re.sub(r"<[^>]*>", " ", row).split()) for row in rows]
+    assert "selectors 2 2 2" in text
+    assert "parents and selectors 3 3 3" in text
+    assert any(re.search(r"^span of selectors under .*\bcoupled\b.* 0 0 0$", row) for row in text)
+    assert any(re.search(r"^span of selectors under .*\bsequential\b", row) for row in text)
+    assert any(re.search(r"^span of parents and selectors under .*\bsequential\b", row) for row in text)
+    assert "choose the parents by their content" in found.text
+
+
 def test_the_task_and_an_example_stand_before_the_curve(mixed: tuple[str, Checker]) -> None:
     text = " ".join(mixed[1].text.split())
     order = ("the task and an example", "summary", "accuracy against length", "configuration")

@@ -16,7 +16,7 @@ QUOTED = 0.5
 
 
 def with_quotations(corpus: Corpus, seed: int = 0) -> Corpus:
-    """The same documents, each with some of its own passages repeated word by word 100 to 600 characters later.
+    """The same documents, each with some of its own passages repeated word by word some hundred characters later.
 
     Training and held-out documents stay apart. The quotations depend on ``seed`` and the document's name only.
     """
