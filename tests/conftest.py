@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
-from jaxtyping import install_import_hook
+from shape_checks import check_modules
 
 # Before torch is imported: results must not depend on the number of cores, and the suite shares them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -31,8 +31,7 @@ CHECKED_MODULES = [
 """The modules that pass arrays around and state their shapes. In the others basedpyright checks the same before they
 run, and checking each call of an inner loop over digits or states would cost minutes and find nothing more."""
 
-# Every annotation such as Int[Tensor, "B T L"] is now checked at each call, by jaxtyping with beartype.
-install_import_hook(CHECKED_MODULES, "beartype.beartype")
+check_modules(CHECKED_MODULES)
 
 settings.register_profile("lengthwise", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("lengthwise")

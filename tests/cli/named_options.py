@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -16,9 +17,15 @@ OTHER_TOOLS = re.compile(r"`(torchrun|ray|pip) [^`]*`|^lm_eval .*|^python -m .*"
 """Commands of somebody else."""
 
 
+@functools.cache
+def program() -> Any:
+    """The whole command line, as Click knows it."""
+    return typer.main.get_command(app)
+
+
 def command(words: Sequence[str]) -> Any:
-    """The command that these words begin with, as Click knows it; a group if they go no further."""
-    found: Any = typer.main.get_command(app)
+    """The command that these words begin with; a group if they go no further."""
+    found = program()
     for word in words:
         if word not in getattr(found, "commands", {}):
             break
@@ -35,7 +42,7 @@ def options_of(words: Sequence[str]) -> set[str]:
 def commands() -> list[str]:
     """Every command, such as ``run`` and ``lm train``."""
     found = []
-    for name, one in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+    for name, one in program().commands.items():
         found += [f"{name} {inner}" for inner in getattr(one, "commands", {})] or [name]
     return sorted(found)
 

@@ -44,7 +44,7 @@ SYSTEMS: dict[str, tuple[Task, PositionScheme, str, str]] = {
     ),
     "addition, given ids": (ADDITION, Coupled(max_position=16), "learned", "classification"),
 }
-STAGES = (0, 60, 120, 240)
+STAGES = (0, 40, 80, 140)
 """Steps of training after which a model is looked at: from noise to nearly fitted."""
 
 
@@ -53,7 +53,7 @@ def trained(system: str) -> dict[int, Transformer]:
     """One model at every stage of a short training."""
     task, scheme, encoding, head = SYSTEMS[system]
     config = ModelConfig(layers=1, heads=2, width=32, mlp_ratio=2, id_head=head)  # type: ignore[arg-type]
-    training = TrainingConfig(min_length=2, max_length=4, steps=STAGES[-1], batch_size=32, groups=2, lr=5e-3, warmup=10)
+    training = TrainingConfig(min_length=2, max_length=4, steps=STAGES[-1], batch_size=16, groups=2, lr=5e-3, warmup=10)
     trainer = Trainer(TaskSetup(task, scheme, ENCODINGS.build(encoding), config), training, [0])
     models = {}
     for step in range(STAGES[-1] + 1):
@@ -233,7 +233,7 @@ def test_chunks_do_not_lose_strings_or_zeros(monkeypatch):
 
 
 def test_a_score_is_a_function_of_its_stream():
-    model = trained("echo, predicted ids")[120]
+    model = trained("echo, predicted ids")[STAGES[2]]
     task, scheme, _, _ = SYSTEMS["echo, predicted ids"]
     evaluated = EvaluatedModel(model, task, scheme)
     scores = [score_layout(evaluated, 4, None, 30, stream(seed)).to_json() for seed in (0, 0, 1)]

@@ -1,0 +1,35 @@
+"""The checks of shapes find a wrong shape in a function's first calls, and in one call in some afterwards."""
+
+from __future__ import annotations
+
+import beartype
+import pytest
+import torch
+from jaxtyping import Float, TypeCheckError
+from shape_checks import FIRST, ONE_IN, some_calls
+from torch import Tensor
+
+from lengthwise.models.kernels.layers import take
+
+
+def test_a_function_of_the_package_is_checked() -> None:
+    with pytest.raises(TypeCheckError):
+        for _ in range(ONE_IN):
+            take(torch.zeros(2, 3), torch.tensor([0]))
+
+
+def test_the_first_calls_are_checked_and_then_one_in_some() -> None:
+    @some_calls(typechecker=beartype.beartype)
+    def largest(x: Float[Tensor, "B T"]) -> Float[Tensor, " B"]:
+        return x.amax(-1)
+
+    def found() -> bool:
+        try:
+            largest(torch.zeros(2, 3, 4))
+        except TypeCheckError:
+            return True
+        return False
+
+    assert all(found() for _ in range(FIRST))
+    assert sum(found() for _ in range(10 * ONE_IN)) == 10
+    assert largest(torch.zeros(2, 3)).shape == (2,)
