@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
+
 from shape_checks import check_modules
 
 # Before torch is imported: results must not depend on the number of cores, and the suite shares them.

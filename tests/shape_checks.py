@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import jaxtyping
@@ -16,29 +17,39 @@ import jaxtyping
 FIRST, ONE_IN = 50, 20
 """A function's calls that are checked in each process of the tests: the first so many, then one in so many."""
 _every_call = jaxtyping.jaxtyped
+_calls: dict[CodeType, int] = {}
+"""By code, since a function inside another is a new one at each call of that."""
 
 
 def some_calls(*, typechecker: Any) -> Callable[[Any], Any]:
-    """A decorator like `jaxtyping.jaxtyped`, which checks every call; classes are left to that."""
+    """A decorator like `jaxtyping.jaxtyped`, which checks every call, and the fields of every new dataclass."""
 
     def decorate(target: Any) -> Any:
-        if not inspect.isfunction(target):
-            return _every_call(target, typechecker=typechecker)
-        calls, checked = 0, None
-
-        @functools.wraps(target)
-        def function(*values: Any, **named: Any) -> Any:
-            nonlocal calls, checked
-            calls += 1
-            if calls > FIRST and calls % ONE_IN:
-                return target(*values, **named)
+        if inspect.isfunction(target):
             # Built at the first call, since most functions of a package are not called by most tests.
-            checked = checked or _every_call(target, typechecker=typechecker)
-            return checked(*values, **named)
-
-        return function
+            return _sampled(target, functools.cache(lambda: _every_call(target, typechecker=typechecker)))
+        before = target.__init__
+        whole = _every_call(target, typechecker=typechecker)
+        after = whole.__init__
+        if after is not before:
+            whole.__init__ = _sampled(before, lambda: after)
+        return whole
 
     return decorate
+
+
+def _sampled(plain: Callable[..., Any], checked: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    """``plain``, and for some calls what ``checked()`` gives."""
+    code = plain.__code__
+
+    @functools.wraps(plain)
+    def function(*values: Any, **named: Any) -> Any:
+        _calls[code] = calls = _calls.get(code, 0) + 1
+        if calls > FIRST and calls % ONE_IN:
+            return plain(*values, **named)
+        return checked()(*values, **named)
+
+    return function
 
 
 def check_modules(names: Sequence[str]) -> None:

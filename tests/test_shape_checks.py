@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import beartype
 import pytest
 import torch
 from jaxtyping import Float, TypeCheckError
-from shape_checks import FIRST, ONE_IN, some_calls
 from torch import Tensor
 
 from lengthwise.models.kernels.layers import take
+from shape_checks import FIRST, ONE_IN, some_calls
 
 
 def test_a_function_of_the_package_is_checked() -> None:
-    with pytest.raises(TypeCheckError):
+    wrong = torch.zeros(2, 3)
+
+    def some_calls_of_it() -> None:
         for _ in range(ONE_IN):
-            take(torch.zeros(2, 3), torch.tensor([0]))
+            take(wrong, torch.tensor([0]))
+
+    with pytest.raises(TypeCheckError):
+        some_calls_of_it()
+
+
+def test_fields_of_a_dataclass_are_checked() -> None:
+    @some_calls(typechecker=beartype.beartype)
+    @dataclass(frozen=True)
+    class Rows:
+        values: Float[Tensor, "B T"]
+
+    for _ in range(FIRST):
+        with pytest.raises(TypeCheckError):
+            Rows(torch.zeros(3))
+    assert Rows(torch.zeros(2, 3)).values.shape == (2, 3)
 
 
 def test_the_first_calls_are_checked_and_then_one_in_some() -> None:

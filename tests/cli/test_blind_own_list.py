@@ -13,7 +13,7 @@ from lengthwise.experiments.blind import run as running
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.study import write_study
 
-RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=60, batch=4, norm="rms", weight_decay=0.1)
+RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=24, batch=4, norm="rms", weight_decay=0.1)
 WORDS = ("run", "--languages", "mine.txt", "--encoding", "nope", "--encoding", "ape")
 
 

@@ -32,6 +32,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipe, "TRAINED", {"context": 160, "batch_tokens": 320})
     monkeypatch.setattr(recipe, "PROBED", 3)
     monkeypatch.setitem(recipe.TARGETS, "quick", 2)
+    monkeypatch.setattr(recipe, "CONTEXT", 80)
     monkeypatch.setattr(train_lm, "MEASURED", 8)
 
 

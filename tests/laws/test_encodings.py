@@ -30,13 +30,13 @@ tasks = pytest.mark.parametrize("task", [TASKS.build("addition"), Echo()], ids=[
 
 ADDITION, ECHO = TASKS.build("addition"), Echo()
 TINY = ModelConfig(layers=1, heads=2, width=16, mlp_ratio=1)
-# Both tasks with every scheme and with every encoding; pairs of the two get the tasks in turn.
+# Both tasks with every scheme and with every encoding; of the other pairs every second, with the tasks in turn.
 COMBINATIONS = [
     pytest.param(task, scheme, encoding, id=f"{name}-{encoding}-{task.name}")
     for turn, (name, scheme) in enumerate(SCHEME_VARIANTS.items())
     for number, encoding in enumerate(ENCODING_NAMES)
     for index, task in enumerate((ADDITION, ECHO))
-    if encoding == "learned" or name == "sequential" or (turn + number + index) % 2
+    if encoding == "learned" or name == "sequential" or (turn + number + 2 * index) % 4 == 0
     if (name in SCHEMES and encoding not in EXTENSIONS) or encoding == "learned" or name == "sequential"
 ]
 
@@ -66,7 +66,7 @@ def test_the_fast_model_equals_the_slow_one(encoding: str, task: Task):
     """SDPA, masks, QK-norm, log-length scaling and biases against one token and one head at a time."""
     scheme = Coupled(max_position=20)
     model = rough_model(task, scheme, encoding)
-    inputs = some_inputs(task, scheme)
+    inputs = some_inputs(task, scheme, size=2)
     fast = model(inputs.input_ids, inputs.position_ids).logits
     slow = slow_logits(model, inputs.input_ids, inputs.position_ids)
     assert torch.allclose(fast, slow, atol=1e-4, rtol=1e-4)

@@ -41,9 +41,7 @@ KINDS = (
 )  # fmt: skip
 
 
-def cases(
-    models: Sequence[str], encodings: Sequence[str], *, whole: Sequence[str] = (), one_in: int = 2
-) -> list[Any]:
+def cases(models: Sequence[str], encodings: Sequence[str], *, whole: Sequence[str] = (), one_in: int = 2) -> list[Any]:
     """Model, encoding and kind of batch: those ``whole`` with every pair of the two, others with one in some."""
     return [
         pytest.param(MODELS[name], encoding, kind, id=f"{kind}-{name}-{encoding}")

@@ -63,7 +63,7 @@ def test_copied_out_it_passes_the_oracle(tmp_path: Path) -> None:
         text = (FOLDER / f"{part}.py").read_text().replace("from lengthwise.models.", "from alone.")
         (tmp_path / "alone" / f"{part}.py").write_text(text)
     scheme = Coupled(max_position=20)
-    inputs = some_inputs("addition", scheme)
+    inputs = some_inputs("addition", scheme, size=2)
     given, expected = {"ids": inputs.input_ids, "positions": inputs.position_ids}, {}
     for name in ENCODINGS:
         for norm in ("rms", "layer", "peri")[: 3 if name == "rope" else 1]:

@@ -132,8 +132,9 @@ def test_a_crowded_panel_is_split_by_the_first_part_of_the_names() -> None:
 def test_hostile_names_are_text(name: str, tmp_path: Path) -> None:
     results = [SeedResult.of(result(name, recipe=name)), SeedResult.of(result("b", recipe=name))]
     figure = accuracy(results, WIDE)
-    ElementTree.fromstring(figure.svg())
-    assert problems(figure.svg(), LEAST[WIDE]) == []
+    svg = figure.svg()
+    ElementTree.fromstring(svg)
+    assert problems(svg, LEAST[WIDE]) == []
     html = render(results)
     assert "</title><b>" not in html
     paths = write_pictures([Picture(name, figure), Picture(name, figure)], tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import warnings
@@ -33,6 +34,14 @@ class Box:
         )
 
 
+@functools.cache
+def width_of(text: str, size: float, weight: str) -> float:
+    """Points that a text takes in one line."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        return TextToPath().get_text_width_height_descent(text, FontProperties(size=size, weight=weight), False)[0]
+
+
 def text_boxes(svg: str) -> list[Box]:
     found = []
     for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"):
@@ -43,11 +52,7 @@ def text_boxes(svg: str) -> list[Box]:
         assert given, style
         size = float(given[1])
         weight = "bold" if re.search(r"font-weight: (bold|700)|font: (bold|700)", style) else "normal"
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Glyph")
-            width, *_ = TextToPath().get_text_width_height_descent(
-                text, FontProperties(size=size, weight=weight), False
-            )
+        width = width_of(text, size, weight)
         anchor = re.search(r"text-anchor: (\w+)", style)
         start = {"middle": -width / 2, "end": -width}.get(anchor[1] if anchor else "start", 0.0)
         x, y, angle = position(element)

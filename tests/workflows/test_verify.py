@@ -18,7 +18,7 @@ from lengthwise.workflows import verify as module
 from lengthwise.workflows.agreement import rebuild
 from lengthwise.workflows.verify import task_named, verify
 
-RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=60, batch=4, norm="rms", weight_decay=0.1)
+RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=24, batch=4, norm="rms", weight_decay=0.1)
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def test_a_budget_that_ends_says_how_much_is_missing(tmp_path: Path) -> None:
     notes: list[str] = []
     verify("(a|b)*", ["nope"], tmp_path / "out", budget=1e-9, note=notes.append)
     line = next(line for line in notes if "the budget is used up" in line)
-    assert "the budget is used up at step 1 of 60 of rung 1, loss " in line
+    assert "the budget is used up at step 1 of 24 of rung 1, loss " in line
     assert "The protocol trains all steps and then tests, and the time for testing is not counted" in line
     assert "this rung takes about 1 more minutes (--budget)" in line
 
