@@ -1,9 +1,9 @@
 """Work through the trainings that the results pages still need, one after the other: ``python results/queue.py run``.
 
-``results/queue.json`` lists them, by our guess the most valuable per minute first, with the estimated minutes of one idle core.
-Every command can be stopped at any time and goes on where it was; started once for each core, it shares the list. What
-is finished is in ``results/queue-done.jsonl``, its result files are copied from ``runs`` to ``results``, and nothing
-there is ever overwritten.
+``results/queue.json`` lists them, by our guess the most valuable per minute first, with the estimated minutes of one
+idle core. Every command can be stopped at any time and goes on where it was; started once for each core, it shares the
+list. What is finished is in ``results/queue-done.jsonl``, its result files are copied from ``runs`` to ``results``, and
+nothing there is ever overwritten.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any
 
 import jaxtyping
 
-FIRST, ONE_IN = 50, 20
+FIRST, ONE_IN = 20, 50
 """A function's calls that are checked in each process of the tests: the first so many, then one in so many."""
 _every_call = jaxtyping.jaxtyped
 _calls: dict[CodeType, int] = {}

@@ -100,7 +100,7 @@ def test_bare_expressions_automata_and_published_names_have_one_verdict(terminal
     assert terminal("predict", "Tomita-2").out.startswith("Tomita-2")
 
 
-@pytest.mark.parametrize(("target", "expression"), [("(ab)*", "(ab)*"), ("regex:a*b*", "a*b*")])
+@pytest.mark.parametrize(("target", "expression"), [("a*b", "a*b"), ("regex:a*b*", "a*b*")])
 def test_learn_and_decide_read_expressions(terminal: Terminal, target: str, expression: str) -> None:
     assert terminal("crasp", "learn", target, "--json").json()["meaning"] == f"words of {expression}"
     assert terminal("decide", target, "--json").json()["regex"] == expression

@@ -81,7 +81,7 @@ def check_random_languages(languages, words):
 
 
 def test_random_languages():
-    check_random_languages(random_languages(150, stream(30, "random languages")), WORDS)
+    check_random_languages(random_languages(80, stream(30, "random languages")), WORDS)
 
 
 @pytest.mark.slow
