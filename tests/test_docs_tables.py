@@ -51,8 +51,8 @@ def test_sentences_on_the_blind_study() -> None:
     assert f"{easier} {other['balanced_accuracy']:.3f}" in text
     assert f"before training held in {ours['right']} of {ours['cells']} decided cells" in readme
     assert "(balanced accuracy {:.2f})".format(ours["balanced_accuracy"]) in readme
-    assert f"tells more ({best[0]:.2f})" in readme
-    assert "({:.2f} and {:.2f})".format(*sorted(best[1:])) in readme
+    assert f"A training to half of the smallest model has {best[0]:.2f}" in readme
+    assert "two properties of the automaton have {:.2f} and {:.2f}".format(*sorted(best[1:])) in readme
 
 
 def test_sentences_on_the_second_study() -> None:
