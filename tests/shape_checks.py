@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from types import CodeType
 from typing import Any
 
 import jaxtyping
@@ -17,8 +16,8 @@ import jaxtyping
 FIRST, ONE_IN = 20, 50
 """A function's calls that are checked in each process of the tests: the first so many, then one in so many."""
 _every_call = jaxtyping.jaxtyped
-_calls: dict[CodeType, int] = {}
-"""By code, since a function inside another is a new one at each call of that."""
+_calls: dict[tuple[str, str], int] = {}
+"""By module and name, since a function inside another is a new one at each call of that."""
 
 
 def some_calls(*, typechecker: Any) -> Callable[[Any], Any]:
@@ -40,11 +39,11 @@ def some_calls(*, typechecker: Any) -> Callable[[Any], Any]:
 
 def _sampled(plain: Callable[..., Any], checked: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
     """``plain``, and for some calls what ``checked()`` gives."""
-    code = plain.__code__
+    name = plain.__module__, plain.__qualname__
 
     @functools.wraps(plain)
     def function(*values: Any, **named: Any) -> Any:
-        _calls[code] = calls = _calls.get(code, 0) + 1
+        _calls[name] = calls = _calls.get(name, 0) + 1
         if calls > FIRST and calls % ONE_IN:
             return plain(*values, **named)
         return checked()(*values, **named)
