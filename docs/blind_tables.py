@@ -1,6 +1,6 @@
 """Compute the tables of docs/results/blind.md: ``python docs/blind_tables.py`` writes them into the page.
 
-It also writes the table of each study, and the reliability of verdicts that the package ships. Each table of the page
+It also writes the table of each study and of the published tasks, and the reliability of verdicts that the package ships. Each table of the page
 stands behind a comment with its title. Everything comes from the files in ``results/blind`` and
 ``results/blind-next``, and from the decision.
 """
@@ -39,6 +39,12 @@ def values(folder: str) -> Mapping[str, Any]:
     return table(study(folder))
 
 
+@cache
+def published() -> Mapping[str, Any]:
+    """The published tasks under the ladder of the first study: a table of its own."""
+    return table(study("blind"), "published")
+
+
 def counts(groups: Mapping[str, Iterable[Mapping[str, Any]]], head: str) -> str:
     """Cells of each group: in all, decided, as predicted, not fitted, not run."""
     rows = []
@@ -54,12 +60,12 @@ def counts(groups: Mapping[str, Iterable[Mapping[str, Any]]], head: str) -> str:
     return markdown((head, "cells", "decided", "as predicted", "not fitted", "not run"), rows)
 
 
-def by_verdict(folder: str) -> str:
-    """Cells by position system and verdict."""
+def by_verdict(found: Mapping[str, Any]) -> str:
+    """Cells of a table by position system and verdict."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
-    for cell in values(folder)["cells"]:
+    for cell in found["cells"]:
         groups.setdefault(f"{cell['encoding']}, {cell['predicted']}", []).append(cell)
-    return counts({**groups, "all": values(folder)["cells"]}, "positions, verdict")
+    return counts({**groups, "all": found["cells"]}, "positions, verdict")
 
 
 def predictors(folder: str) -> str:
@@ -112,9 +118,9 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def every_cell(folder: str) -> str:
-    """All cells that were run, every seed."""
-    return markdown(LADDER, [cell_row_text(row) for row in values(folder)["cells"] if row["status"] != "not run"])
+def every_cell(found: Mapping[str, Any]) -> str:
+    """All cells of a table that were run, every seed."""
+    return markdown(LADDER, [cell_row_text(row) for row in found["cells"] if row["status"] != "not run"])
 
 
 def needs(cell: Mapping[str, Any]) -> str:
@@ -174,16 +180,18 @@ def by_class() -> str:
 def blind() -> dict[str, str]:
     """Every table of the page by title."""
     return {
-        "cells by verdict": by_verdict("blind"),
+        "cells by verdict": by_verdict(values("blind")),
         "predictors": predictors("blind"),
         "no without positions": plain_no(),
         "yes with learned positions": learned_yes(),
         "cuts": cuts("blind"),
-        "every cell": every_cell("blind"),
-        "second: cells by verdict": by_verdict("blind-next"),
+        "every cell": every_cell(values("blind")),
+        "published: cells by verdict": by_verdict(published()),
+        "published: every cell": every_cell(published()),
+        "second: cells by verdict": by_verdict(values("blind-next")),
         "second: cells by class": by_class(),
         "second: predictors": predictors("blind-next"),
-        "second: every cell": every_cell("blind-next"),
+        "second: every cell": every_cell(values("blind-next")),
     }
 
 
@@ -207,6 +215,7 @@ def measured_reliability() -> dict[str, Any]:
 if __name__ == "__main__":
     for folder in ("blind", "blind-next"):
         write_json(RESULTS / folder / "table.json", values(folder))
+    write_json(RESULTS / "blind" / "published-table.json", published())
     write_json(FILE, measured_reliability())
     PAGE.write_text(updated(PAGE.read_text(encoding="utf-8"), blind()), encoding="utf-8")
     print(PAGE)
