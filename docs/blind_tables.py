@@ -1,8 +1,8 @@
 """Compute the tables of docs/results/blind.md: ``python docs/blind_tables.py`` writes them into the page.
 
-It also writes the table of each study and of the published tasks, and the reliability of verdicts that the package ships. Each table of the page
-stands behind a comment with its title. Everything comes from the files in ``results/blind`` and
-``results/blind-next``, and from the decision.
+It also writes the table of each study and of the published tasks, and the reliability of verdicts that the package
+ships. Each table of the page stands behind a comment with its title. Everything comes from the files in
+``results/blind`` and ``results/blind-next``, and from the decision.
 """
 
 from __future__ import annotations

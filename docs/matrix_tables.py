@@ -6,13 +6,13 @@ from math import log2
 from statistics import median
 
 from matplotlib.colors import LinearSegmentedColormap
-from table_parts import RESULTS, markdown
+from table_parts import markdown, results_of
 
 from lengthwise.experiments.comparison.ranking import rates_by_length, reach
 from lengthwise.experiments.recipes.method_matrix import LONGEST, method_matrix
 from lengthwise.report.figures.style import INK, QUIET
 from lengthwise.report.figures.svg import new_figure, to_svg
-from lengthwise.report.result import SeedResult, load
+from lengthwise.report.result import SeedResult
 
 Far = dict[tuple[str, str], list[int | None]]
 """By task and method: how far each seed goes; None for a seed that did not fit."""
@@ -64,7 +64,7 @@ def method_matrix_picture() -> str:
 
 def cells() -> dict[tuple[str, str], list[SeedResult]]:
     """The results by task and method, in the order of the recipe; what has not been run is missing."""
-    results = load([RESULTS / "method-matrix"])
+    results = results_of("method-matrix")
     found = {}
     for job in method_matrix("standard").jobs:
         runs = sorted((run for run in results if run.system == job.name), key=lambda run: run.seed)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+
+from lengthwise.report.result import SeedResult, load
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
@@ -11,3 +14,9 @@ RESULTS = Path(__file__).resolve().parents[1] / "results"
 def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
     return "\n".join("| " + " | ".join(line) + " |" for line in (heads, ["---"] * len(heads), *rows))
+
+
+@cache
+def results_of(recipe: str) -> tuple[SeedResult, ...]:
+    """Every result of a recipe, read once."""
+    return tuple(load([RESULTS / recipe]))

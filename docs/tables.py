@@ -16,13 +16,13 @@ from blind_tables import blind
 from extension_tables import context_extension
 from fixed_tables import fixed_beforehand
 from matrix_tables import which_method_where
-from table_parts import RESULTS, markdown
+from table_parts import RESULTS, markdown, results_of
 
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Score, result_files
 from lengthwise.experiments.recipes.addition_methods import addition_methods as method_jobs
 from lengthwise.experiments.recipes.coupled_arithmetic import coupled_arithmetic as coupled_jobs
-from lengthwise.report.result import SeedResult, load
+from lengthwise.report.result import SeedResult
 
 
 def runs(recipe: str, system: str, **wanted: object) -> list[SeedResult]:
@@ -32,7 +32,7 @@ def runs(recipe: str, system: str, **wanted: object) -> list[SeedResult]:
         parts = [result.experiment[name] for name in ("model", "training", "task", "scheme")]
         return all(any(part.get(key) == value for part in parts) for key, value in wanted.items())
 
-    found = [result for result in load([RESULTS / recipe]) if result.system == system and fits(result)]
+    found = [result for result in results_of(recipe) if result.system == system and fits(result)]
     assert found, (recipe, system, wanted)
     return sorted(found, key=lambda result: result.seed)
 
@@ -206,7 +206,7 @@ def parity_scratchpad() -> dict[str, str]:
         found = runs("parity-scratchpad", system, **wanted)
         cells = [seeds(found, n, digits=2) for n in lengths]
         rows.append((system, fitted(found), inside(found), *(c if set(c) - set("– ") else "–" for c in cells)))
-    shift = [run for run in load([RESULTS / "parity-scratchpad"]) if run.system == "scratchpad + absolute shift"]
+    shift = [run for run in results_of("parity-scratchpad") if run.system == "scratchpad + absolute shift"]
     settings = [
         (run.experiment, run) for run in sorted(shift, key=lambda run: (run.experiment["training"]["steps"], run.seed))
     ]

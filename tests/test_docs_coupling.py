@@ -7,6 +7,7 @@ from statistics import mean
 
 import numpy as np
 import pytest
+import table_parts
 import tables
 
 from lengthwise.core.rng import stream
@@ -50,7 +51,7 @@ def test_sentences_of_the_summary() -> None:
 
 
 def test_sentences_on_settings() -> None:
-    results = load([tables.RESULTS / PAGE])
+    results = table_parts.results_of(PAGE)
     training = {(r.system.split(",")[0], r.experiment["training"]["steps"]) for r in results}
     assert training == {("copy", 1500), ("reverse", 1500), ("parity-scratchpad", 1500), ("addition", 4000)}
     models = {(e["layers"], e["heads"], e["width"]) for e in (result.experiment["model"] for result in results)}

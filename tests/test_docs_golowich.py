@@ -7,6 +7,7 @@ from math import comb
 from statistics import mean
 
 import pytest
+import table_parts
 import tables
 
 from lengthwise.core.rng import stream
@@ -16,7 +17,7 @@ from lengthwise.positions.schemes.pose import PoSE
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.positions.structure import structure
 from lengthwise.report.rank_correlation import rank_correlations
-from lengthwise.report.result import SeedResult, load
+from lengthwise.report.result import SeedResult
 from lengthwise.report.summary import summarize
 from lengthwise.tasks.parity_scratchpad import ParityScratchpad
 from lengthwise.tasks.variable_assignment import VariableAssignment
@@ -81,7 +82,7 @@ def test_sentences_on_sparse_parity() -> None:
 
 
 def test_sentences_on_sparse_parity_with_rope() -> None:
-    rows = rank_correlations(summarize(load([tables.RESULTS / "sparse-parity"])))
+    rows = rank_correlations(summarize(table_parts.results_of("sparse-parity")))
     each = {row.system: row.each for row in rows if row.length is None and "RoPE" in row.system}
     shown = {" ".join(f"{value:.2f}".replace("-", "−") for value in values if value) for values in each.values()}
     assert len(each) == 2
