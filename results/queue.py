@@ -3,7 +3,7 @@
 ``results/queue.json`` lists them, by our guess the most valuable per minute first, with the estimated minutes of one
 idle core. Every command can be stopped at any time and goes on where it was; started once for each core, it shares the
 list. What is finished is in ``results/queue-done.jsonl``, its result files are copied from ``runs`` to ``results``, and
-nothing there is ever overwritten.
+nothing there is ever overwritten. A fresh checkout goes on from the committed files: they are copied to ``runs`` first.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def run(minutes: float) -> None:
     What another process is at work on is left to it.
     """
     ends = time.monotonic() + 60 * minutes
+    restore()
     for item in items():
         try:
             with filelock.FileLock(lock_of(item), timeout=0):
@@ -101,14 +102,23 @@ def _now() -> datetime.datetime:
 
 def collect() -> list[Path]:
     """Copy the result files of the queue's recipes from ``runs`` to ``results``; returns the new ones."""
+    return _copy(RUNS, RESULTS)
+
+
+def restore() -> list[Path]:
+    """Copy them the other way, so that no system is trained again; returns the new ones."""
+    return _copy(RESULTS, RUNS)
+
+
+def _copy(source: Path, target: Path) -> list[Path]:
     recipes = {item["command"][1] for item in items() if item["command"][0] == "run"}
     new = []
-    for path in sorted(path for recipe in recipes for name in FILES for path in (RUNS / recipe).glob(f"*/{name}")):
-        target = RESULTS / path.relative_to(RUNS)
-        if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
-            new.append(target)
+    for path in sorted(path for recipe in recipes for name in FILES for path in (source / recipe).glob(f"*/{name}")):
+        copy = target / path.relative_to(source)
+        if not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+            new.append(copy)
     return new
 
 

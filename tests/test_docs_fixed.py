@@ -1,4 +1,4 @@
-"""The page of settings fixed beforehand: its sentences on depth, computed from the result files."""
+"""The page of settings fixed beforehand: its sentences, computed from the result files."""
 
 from __future__ import annotations
 
@@ -69,3 +69,61 @@ def test_three_blocks_more_fit_from_depth_2_on_and_look_well_at_three_times_the_
         "fixed-beforehand",
         f"are above its cut of 0.7 in the median ({median(third.middle):.2f} and {median(fourth.middle):.2f})",
     )
+
+
+def _seeds(rates: str) -> list[float]:
+    return [float(word) for word in rates.split() if word != "–"]
+
+
+def _range(rates: list[float]) -> str:
+    return f"{min(rates):.2f} to {max(rates):.2f}"
+
+
+def test_predictive_position_coupling_with_new_seeds() -> None:
+    parity = {system: rates for system, _, _, *rates in fixed_tables.figure_2()}
+    for rates in (parity["scratchpad + PPC"], parity["scratchpad + given ids"]):
+        assert {rate for cell in rates[1:-1] for rate in _seeds(cell)} == {1.0}
+    assert _seeds(parity["scratchpad + given ids"][-1]) == [1.0] * 5
+    last = sorted(_seeds(parity["scratchpad + PPC"][-1]))
+    assert last[1:] == [1.0] * 4
+    four, one = (
+        _seeds(next(row for row in fixed_tables.figure_3(chains) if row[0] == "scratchpad + PPC")[-2])
+        for chains in (4, 1)
+    )
+    assert len(four) == len(one) == 5
+    (stops,) = [row[-2] for row in fixed_tables.stops() if row[0] == "scratchpad + PPC"]
+    assert stops.startswith("0 of ")
+    assert_on(
+        "fixed-beforehand",
+        f"at 200 bits one seed of PPC is at {last[0]:.2f}",
+        f"At 400 lines, 50 times the training length, four chains are at {_range(four)} and one chain at {_range(one)}",
+        f"parity with a scratchpad to 200 bits ({_range(last)}), variable assignment to 400 lines "
+        f"(four chains {_range(four)}, one chain {_range(one)})",
+        f"None of the {stops.removeprefix('0 of ')} wrong strings of that length",
+    )
+
+
+def test_induction_at_a_distance_falls_with_learned_positions_and_ends_without() -> None:
+    found = {system: rates for system, *_, rates in [(row[0], row[3:]) for row in fixed_tables.look_back("quick")]}
+    learned, without = (
+        [[_seeds(found[f"{scheme}, t = {t}"][1 + more]) for t in (1, 2, 3)] for more in (1, 2)]
+        for scheme in ("learned", "NoPE")
+    )
+    assert {rate for seeds in (*without[0], *without[1]) for rate in seeds} == {0.0}
+    twice, thrice = ([rate for seeds in of_length for rate in seeds] for of_length in learned)
+    assert len(twice) == len(thrice) == 15
+    assert_on(
+        "fixed-beforehand",
+        f"with learned positions seeds are at {_range(twice)} on 20 symbols and at {_range(thrice)} on 30",
+        f"each seed falls, to {min(thrice):.2f}–{max(thrice):.2f} at three times",
+    )
+
+
+def test_unions() -> None:
+    rows = fixed_tables.unions()
+    held = {(relation, width): extrapolates for relation, width, *_, extrapolates in rows}
+    assert held.pop(("j = i-12 or i-j mod 5 = 0", "32")) == "2 of 5"
+    assert set(held.values()) == {"0 of 5"}
+    assert len(held) == 7
+    (errors,) = [row[2] for row in rows if row[:2] == ["j = i-12 or i-j mod 5 = 0", "32"]]
+    assert_on("fixed-beforehand", f"two of five seeds are below the limit of 4.0 (median {errors.split()[0]})")
