@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Compiled tests and modules are kept: hundreds of files would be compiled again by every process of the suite.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install demo docs wheel test test-slow test-oldest check format clean
 
 install: $(STAMP)

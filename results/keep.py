@@ -20,22 +20,29 @@ NAMES = ("result.json", "study.json")
 """Files of runs and studies. ``table.json`` is made from them; its old versions are brought back, too."""
 
 
-def git(*arguments: str) -> bytes:
+def git(*arguments: str, given: bytes = b"") -> bytes:
     """What a git command prints; raises `subprocess.CalledProcessError` outside a repository."""
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True).stdout
+    return subprocess.run(["git", *arguments], cwd=ROOT, input=given, check=True, capture_output=True).stdout
 
 
 def added() -> Iterator[tuple[str, str, bytes]]:
     """Commit, path and contents of every version of a result file, oldest first."""
     log = git("log", "--reverse", "--format=@%h", "--name-status", "--no-renames", "--diff-filter=AM", "--", "results")
-    commit = ""
+    commit, found = "", []
     for line in log.decode().splitlines():
         if line.startswith("@"):
             commit = line[1:8]
         elif line:
             path = line.split("\t")[1]
             if "superseded" not in path and path.endswith((*NAMES, "table.json")):
-                yield commit, path, git("show", f"{commit}:{path}")
+                found.append((commit, path))
+    # One process prints all of them: a line with the size, the contents, and an end of line.
+    printed, at = git("cat-file", "--batch", given="".join(f"{c}:{p}\n" for c, p in found).encode()), 0
+    for commit, path in found:
+        start = printed.index(b"\n", at) + 1
+        at = start + int(printed[at:start].split()[2])
+        yield commit, path, printed[start:at]
+        at += 1
 
 
 def superseded(commit: str, path: str) -> Path:

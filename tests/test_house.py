@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -58,12 +59,19 @@ def trees() -> dict[str, ast.Module]:
     return {str(path.relative_to(SOURCE)): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
 
 
+@cache
+def nodes() -> dict[str, list[ast.AST]]:
+    """Every node of each tree, the outer ones first."""
+    return {path: list(ast.walk(tree)) for path, tree in trees().items()}
+
+
+@cache
 def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Every function and method of the source with the path of its file."""
     return [
         (path, node)
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
+        for path, inside in nodes().items()
+        for node in inside
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
 
@@ -98,13 +106,14 @@ def _without_lazy_names(tree: ast.Module) -> ast.Module:
     return ast.Module(kept, tree.type_ignores)
 
 
+@cache
 def import_graph() -> dict[str, set[str]]:
     """Which module imports which, imports inside functions and for type checkers included."""
     modules = {_module(path) for path in trees()}
     graph: dict[str, set[str]] = {}
     for path, tree in trees().items():
         wanted = set()
-        for node in ast.walk(_without_lazy_names(tree) if path == "__init__.py" else tree):
+        for node in ast.walk(_without_lazy_names(tree)) if path == "__init__.py" else nodes()[path]:
             if isinstance(node, ast.Import):
                 wanted |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -141,10 +150,10 @@ def test_retired_phrases_are_gone():
     assert found == PREREGISTERED
 
 
-def names_in(tree: ast.Module) -> set[str]:
-    """Every name that a file gives to something."""
+def names_in(inside: Iterable[ast.AST]) -> set[str]:
+    """Every name that a file with these nodes gives to something."""
     found = set()
-    for node in ast.walk(tree):
+    for node in inside:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.arg):
@@ -157,7 +166,7 @@ def names_in(tree: ast.Module) -> set[str]:
 
 
 def test_retired_names_are_gone():
-    found = {(path, name) for path, tree in trees().items() for name in names_in(tree) & RETIRED_NAMES}
+    found = {(path, name) for path, inside in nodes().items() for name in names_in(inside) & RETIRED_NAMES}
     found |= {(path, node.name) for path, node in functions() if node.name in RETIRED_FUNCTIONS}
     found |= {(path, "") for path in trees() if Path(path).name in RETIRED_FILES}
     assert found == set()
@@ -165,7 +174,7 @@ def test_retired_names_are_gone():
 
 def test_a_retired_name_is_found_as_field_parameter_and_variable():
     source = "class Sight:\n    few: int\n    def turns(self, asked):\n        self.mix = [brief for brief in asked]\n"
-    assert names_in(ast.parse(source)) & RETIRED_NAMES == {"Sight", "few", "turns", "asked", "mix", "brief"}
+    assert names_in(ast.walk(ast.parse(source))) & RETIRED_NAMES == {"Sight", "few", "turns", "asked", "mix", "brief"}
 
 
 def test_a_class_or_type_has_a_name_of_its_own():
@@ -182,8 +191,8 @@ def test_a_class_or_type_has_a_name_of_its_own():
 def test_public_methods_have_docstrings_unless_they_override():
     """A method may go without a docstring where a base class, of ours or of a library, documents the same name."""
     classes = defaultdict(list)
-    for tree in trees().values():
-        for node in ast.walk(tree):
+    for inside in nodes().values():
+        for node in inside:
             if isinstance(node, ast.ClassDef):
                 classes[node.name].append(node)
 
@@ -196,8 +205,8 @@ def test_public_methods_have_docstrings_unless_they_override():
         return names
 
     missing = []
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
+    for path, inside in nodes().items():
+        for node in inside:
             if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
                 continue
             inherited = bases(node)

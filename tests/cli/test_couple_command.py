@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from terminal import Terminal
@@ -24,9 +25,19 @@ WITH_PLACES = {
 }
 
 
+FOUND: dict[str, dict[str, Any]] = {}
+
+
+def found_for(terminal: Terminal, task: str) -> dict[str, Any]:
+    """What the command prints on one of these tasks in JSON; the search takes seconds, so it is made once."""
+    if task not in FOUND:
+        FOUND[task] = terminal("couple", task, *WITH_PLACES[task], "--lengths", "5,10", "--json").json()
+    return FOUND[task]
+
+
 @pytest.mark.parametrize("task", WITH_PLACES)
 def test_tasks_with_places_get_a_coupling_that_counts(terminal: Terminal, task: str) -> None:
-    found = terminal("couple", task, *WITH_PLACES[task], "--lengths", "5,10", "--json").json()
+    found = found_for(terminal, task)
     assert found["holds"], found["problems"]
     assert found["reason"] == ""
     assert found["agrees"] == {"5": True, "10": True}
@@ -39,7 +50,7 @@ def test_tasks_with_places_get_a_coupling_that_counts(terminal: Terminal, task: 
 
 
 def test_the_rule_in_json_is_what_recoupled_takes(terminal: Terminal) -> None:
-    found = terminal("couple", "copy", "--set", "symbols=repeats", "--lengths", "5,7", "--json").json()
+    found = found_for(terminal, "copy")
     task = TASKS.build({"name": "recoupled", "task": found["task"], "rule": found["rule"]})
     assert isinstance(task, Recoupled)
     assert isinstance(task.rule, CouplingRule)

@@ -11,6 +11,7 @@ import pytest
 from terminal import Answer, Terminal, files_in
 
 from lengthwise.cli import influence_view
+from lengthwise.cli.main import main
 from lengthwise.experiments.influence import PASSAGES
 from lengthwise.influence.lm.config import LMConfig
 from lengthwise.influence.lm.files import load_lm, new_transformer, save_lm
@@ -28,18 +29,34 @@ def make_model(folder: Path, corpus: dict[str, Any] | None = None) -> Path:
     return folder
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    return make_model(tmp_path / "model")
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_model(tmp_path_factory.mktemp("models") / "model")
 
 
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    folder = tmp_path / "text"
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("texts") / "text"
     folder.mkdir()
     for name in "abc":
         (folder / f"{name}.txt").write_text(f"{name} rose is a rose\nis a <rose> {name}\n" * 3)
     return folder
+
+
+@pytest.fixture(scope="module")
+def measured(model: Path, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the result of one call of the command."""
+    out = tmp_path_factory.mktemp("measured") / "runs"
+    words = ["influence", "--model", model, "--text", text, *SMALL, "--out", out]
+    assert main([str(word) for word in words]) == 0
+    (file,) = out.rglob("result.json")
+    return file.parent
+
+
+@pytest.fixture
+def no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For calls whose pages are not looked at, and take longer than what they show."""
+    monkeypatch.setattr("lengthwise.workflows.influence.write_pages", lambda path, result: None)
 
 
 def fails(answer: Answer, says: str) -> None:
@@ -50,8 +67,10 @@ def fails(answer: Answer, says: str) -> None:
     assert says in answer.err
 
 
-def test_it_measures_and_writes_result_and_pages(terminal: Terminal, model: Path, text: Path, tmp_path: Path) -> None:
-    out = tmp_path / "runs"
+def test_it_measures_and_writes_result_and_pages(
+    terminal: Terminal, measured: Path, model: Path, text: Path, tmp_path: Path
+) -> None:
+    out, first = measured.parents[1], json.loads((measured / "result.json").read_text())
     answer = terminal("influence", "--model", model, "--text", text, *SMALL, "--out", out, "--json")
     assert answer.code == 0, answer
     printed = answer.json()
@@ -65,18 +84,17 @@ def test_it_measures_and_writes_result_and_pages(terminal: Terminal, model: Path
     assert names == ["report.html", "result.json", "tokens.html"]
     assert "influence: model on text" in (folder / "report.html").read_text()
     # The same command gives the same numbers in the same place.
-    again = terminal("influence", "--model", model, "--text", text, *SMALL, "--out", out, "--json").json()
-    assert again["file"] == printed["file"]
-    assert again["summary"] == printed["summary"]
+    assert folder == measured
+    assert first["summary"] == result["summary"]
+    assert first["targets"] == result["targets"]
     page = tmp_path / "page.html"
     assert terminal("report", out, "-o", page).code == 0
     assert "influence: model on text" in page.read_text()
 
 
-def test_losses_in_the_file_are_the_models(terminal: Terminal, model: Path, text: Path, tmp_path: Path) -> None:
+def test_losses_in_the_file_are_the_models(measured: Path, model: Path, text: Path) -> None:
     """Every number recomputed from the text alone, with the explicit mask over the whole window."""
-    arguments = ["influence", "--model", model, "--text", text, *SMALL, "--out", tmp_path / "runs", "--json"]
-    result = json.loads(Path(terminal(*arguments).json()["file"]).read_text())
+    result = json.loads((measured / "result.json").read_text())
     loaded, tokenizer = load_lm(model)
 
     def loss(tokens: list[int], visible: list[int], target: int) -> float:
@@ -98,9 +116,8 @@ def test_losses_in_the_file_are_the_models(terminal: Terminal, model: Path, text
         assert chosen["losses"][0] == pytest.approx(min(alone), abs=1e-5)
 
 
-def test_passages_are_the_documents_text(terminal: Terminal, model: Path, text: Path, tmp_path: Path) -> None:
-    arguments = ["influence", "--model", model, "--text", text, *SMALL, "--out", tmp_path / "runs", "--json"]
-    result = json.loads(Path(terminal(*arguments).json()["file"]).read_text())
+def test_passages_are_the_documents_text(measured: Path, text: Path) -> None:
+    result = json.loads((measured / "result.json").read_text())
     assert len({passage["document"] for passage in result["passages"]}) == len(result["passages"]) == PASSAGES
     for passage in result["passages"]:
         assert "".join(passage["tokens"]) in (text / passage["document"]).read_text()
@@ -123,6 +140,7 @@ def test_the_table_fits_on_one_screen(
         assert words in answer.out
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_a_narrow_window_keeps_names_and_numbers(
     terminal: Terminal, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +152,7 @@ def test_a_narrow_window_keeps_names_and_numbers(
     assert "95 % intervals: in a wider window" in answer.out
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_what_was_trained_on_is_not_measured_on(terminal: Terminal, text: Path, tmp_path: Path) -> None:
     """A model that names this very text as its training text is measured on the held-out part only."""
     from lengthwise.influence.text.corpus import from_path
@@ -181,10 +200,11 @@ def test_what_was_trained_on_is_not_measured_on(terminal: Terminal, text: Path, 
 def test_a_mistake_is_one_line(
     terminal: Terminal, arguments: list[str], says: str, model: Path, text: Path, tmp_path: Path
 ) -> None:
-    before = files_in(tmp_path)
+    before = [files_in(folder) for folder in (model, text)]
     words = [word.replace("MODEL", str(model)).replace("TEXT", str(text)) for word in arguments]
     fails(terminal("influence", *words, "--out", tmp_path / "runs"), says)
-    assert files_in(tmp_path) == before
+    assert [files_in(folder) for folder in (model, text)] == before
+    assert files_in(tmp_path) == {}
 
 
 def test_text_that_is_none(terminal: Terminal, model: Path, tmp_path: Path) -> None:
@@ -272,6 +292,7 @@ def test_a_hugging_face_model_in_a_folder(terminal: Terminal, text: Path, tmp_pa
     fails(terminal("influence", "--model", folder, "--text", text, *SMALL), "holds no model (config.json is missing)")
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_a_model_without_a_maximum_length(terminal: Terminal, text: Path, tmp_path: Path) -> None:
     folder = save_hugging_face(tmp_path / "llama", "Llama", positions=0)
     says = "model llama states no maximum length; say how many tokens it takes, --max-length N"

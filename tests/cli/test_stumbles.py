@@ -193,10 +193,12 @@ def test_a_service_that_is_not_installed(
     assert f"needs the package {service}; run: pip install 'lengthwise[{service}]'" in answer.err
 
 
-def cpu_seconds(*words: str) -> float:
-    """The least processor time of two starts."""
+def cpu_seconds(*words: str, enough: float = 0.0) -> float:
+    """The least processor time of two starts, or of one that takes less than ``enough``."""
     least = float("inf")
     for _ in range(2):
+        if least < enough:
+            break
         before = os.times()
         subprocess.run([sys.executable, *words], capture_output=True, check=True, timeout=120)
         after = os.times()
@@ -211,7 +213,8 @@ def cpu_seconds(*words: str) -> float:
 )
 def test_commands_start_quickly(words: list[str], seconds: float) -> None:
     """The limits are for an idle machine; beside other processes the same work takes up to twice the processor time."""
-    assert cpu_seconds("-m", "lengthwise", *words) < 2.5 * seconds, "something heavy is imported that should not be"
+    limit = 2.5 * seconds
+    assert cpu_seconds("-m", "lengthwise", *words, enough=limit) < limit, "something heavy is imported"
 
 
 def test_the_import_costs_next_to_nothing() -> None:

@@ -6,11 +6,13 @@ import json
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from terminal import TINY_OPTIONS, Terminal
-from wandb.proto.wandb_internal_pb2 import Record
+
+if TYPE_CHECKING:
+    from wandb.proto.wandb_internal_pb2 import Record
 
 RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS, "--set", "training.steps=20", "--seeds", "1"]
 
@@ -24,6 +26,8 @@ def in_log(folder: Path, key: str) -> dict[int, float]:
 
 def records(path: Path) -> Iterator[Record]:
     """The records of a ``.wandb`` file, which is a LevelDB log: blocks of 32 KiB, and pieces of records in them."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
     data, at, whole = path.read_bytes(), 7, b""
     assert data[:4] == b":W&B"
     while at + 7 <= len(data):
@@ -40,6 +44,8 @@ def records(path: Path) -> Iterator[Record]:
 
 
 def test_tensorboard(terminal: Terminal, tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
     assert terminal(*RUN, "--out", tmp_path, "--log-to", "tensorboard").code == 0
     (path,) = (tmp_path / "addition" / "tensorboard").iterdir()
     assert path.name == "coupled-0"
@@ -56,8 +62,12 @@ def test_tensorboard(terminal: Terminal, tmp_path: Path) -> None:
 
 
 def test_weights_and_biases_offline(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import wandb
+
     monkeypatch.setenv("WANDB_MODE", "offline")
     assert terminal(*RUN, "--out", tmp_path, "--log-to", "wandb").code == 0
+    # `finish` does not wait until wandb's own process has closed the file; a command that ends does, at its exit.
+    wandb.teardown()
     (path,) = (tmp_path / "wandb").glob("offline-run-*/*.wandb")
     written: dict[str, list[float]] = {}
     config, name = {}, ""

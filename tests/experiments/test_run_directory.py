@@ -73,12 +73,13 @@ def test_no_two_runs_have_one_name() -> None:
     names = {run_name(RunConfig.from_json(values["experiment"]), values["seed"]): about for about, values in found}
     assert len(names) == len({(about, values["seed"]) for about, values in found})
     works = {
-        (run_name(work, seed), json.dumps(work.described()), seed)
+        (run_name(work, seed), about, seed)
         for preset in PRESETS
         for name in RECIPES.names()
         for job in RECIPES.make(name, preset).jobs
-        for seed in {job.seeds[0], job.seeds[-1]}
         for work in (job.work, *job.fallbacks)
+        for about in [json.dumps(work.described())]
+        for seed in {job.seeds[0], job.seeds[-1]}
     }
     assert len({name for name, *_ in works}) == len(works)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -37,49 +38,108 @@ NEEDS = {
 """The public names that need each package of the extra; PEFT and accelerate serve models and trainers of others."""
 
 
+EVERY_NAME = """
+import lengthwise.hf as hf
+from lengthwise.core.errors import LengthwiseError
+
+for name in hf.__all__:
+    try:
+        getattr(hf, name)
+    except LengthwiseError as error:
+        print(error)
+"""
+AN_OLD_PACKAGE = """
+import sys, types
+sys.modules["transformers"] = types.ModuleType("transformers")
+import lengthwise.hf as hf
+from lengthwise.core.errors import LengthwiseError
+
+try:
+    hf.LengthwiseConfig
+except LengthwiseError as error:
+    print(error)
+"""
+COMMANDS = [
+    ("httpx", ["audit", "m", "--endpoint", "http://localhost:1/v1"], "lengthwise[audit]"),
+    ("transformers", ["audit", "some/model"], "lengthwise[hf]"),
+    ("transformers", ["influence", "--model", "some/model"], "lengthwise[lm]"),
+]
+FORKS = """
+import json, os, sys, tempfile
+import torch  # which takes longest to load, once for all
+
+assert not set(json.loads(sys.argv[2])) & set(sys.modules)
+for code in json.loads(sys.argv[1]):
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        child = os.fork()
+        if not child:
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            status = 1
+            try:
+                exec(code, {"__name__": "__main__"})
+                status = 0
+            except SystemExit as end:
+                status = end.code
+            except BaseException as error:
+                print(repr(error), file=sys.stderr)
+            sys.stdout.flush(), sys.stderr.flush()
+            os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        out.seek(0), err.seek(0)
+        print(json.dumps([status, out.read(), err.read()]), flush=True)
+"""
+"""A process for each program of a list, forked from one that has loaded torch and no package of an extra."""
+
+
+def without(packages: str, code: str) -> str:
+    return f"import sys; sys.modules.update(dict.fromkeys({packages.split()!r}))\n{code}"
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, str]]:
+    """How each program ended, by the program: exit code, output, errors."""
+    out = str(tmp_path_factory.mktemp("extras") / "out")
+    codes = [*(without(packages, EVERY_NAME) for packages in NEEDS), AN_OLD_PACKAGE]
+    codes += [command(package, words, out) for package, words, _ in COMMANDS]
+    given = [json.dumps(codes), json.dumps(PACKAGES)]
+    found = subprocess.run([sys.executable, "-c", FORKS, *given], capture_output=True, text=True, timeout=240)
+    assert found.returncode == 0, found.stderr
+    rows = [json.loads(line) for line in found.stdout.splitlines()]
+    return {code.replace(out, "OUT"): tuple(row) for code, row in zip(codes, rows, strict=True)}
+
+
+def command(package: str, words: list[str], out: str = "OUT") -> str:
+    called = f"from lengthwise.cli.main import main\nsys.exit(main({[*words, '--out', out]!r}))"
+    return without(package, called)
+
+
 @pytest.mark.parametrize("package", NEEDS)
-def test_a_missing_extra_is_one_line(package: str):
-    code = (
-        f"import sys; sys.modules.update(dict.fromkeys({package.split()!r}))\nimport lengthwise.hf as hf\n"
-        "from lengthwise.core.errors import LengthwiseError\n"
-        "for name in hf.__all__:\n"
-        "    try:\n        getattr(hf, name)\n    except LengthwiseError as error:\n        print(error)"
-    )
+def test_a_missing_extra_is_one_line(package: str, ended: dict[str, tuple[int, str, str]]):
     expected = {
         f"lengthwise.hf.{name} needs the package {package}; run: pip install 'lengthwise[hf]'"
         for name in NEEDS[package]
     }
-    assert set(run(code).splitlines()) == expected
+    status, out, err = ended[without(package, EVERY_NAME)]
+    assert status == 0, err
+    assert set(out.splitlines()) == expected
 
 
-def test_an_old_package_is_one_line():
-    code = (
-        "import sys, types; sys.modules['transformers'] = types.ModuleType('transformers')\n"
-        "import lengthwise.hf as hf\nfrom lengthwise.core.errors import LengthwiseError\n"
-        "try:\n    hf.LengthwiseConfig\nexcept LengthwiseError as error:\n    print(error)"
-    )
-    found = run(code)
-    assert "needs a newer version of the package transformers" in found
-    assert "\n" not in found
+def test_an_old_package_is_one_line(ended: dict[str, tuple[int, str, str]]):
+    status, out, err = ended[AN_OLD_PACKAGE]
+    assert status == 0, err
+    assert "needs a newer version of the package transformers" in out
+    assert "\n" not in out.strip()
 
 
-@pytest.mark.parametrize(
-    ("package", "words", "extra"),
-    [
-        ("httpx", ["audit", "m", "--endpoint", "http://localhost:1/v1"], "lengthwise[audit]"),
-        ("transformers", ["audit", "some/model"], "lengthwise[hf]"),
-        ("transformers", ["influence", "--model", "some/model"], "lengthwise[lm]"),
-    ],
-)
-def test_a_command_names_the_missing_extra(package: str, words: list[str], extra: str, tmp_path: Path):
-    code = (
-        f"import sys; sys.modules[{package!r}] = None\nfrom lengthwise.cli.main import main\n"
-        f"sys.exit(main({[*words, '--out', str(tmp_path / 'out')]!r}))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240)
-    assert found.returncode == 2
-    assert f"needs the package {package}; run: pip install '{extra}'" in found.stderr.replace("need the", "needs the")
-    assert found.stderr.count("\n") == 1
+@pytest.mark.parametrize(("package", "words", "extra"), COMMANDS)
+def test_a_command_names_the_missing_extra(
+    package: str, words: list[str], extra: str, ended: dict[str, tuple[int, str, str]]
+):
+    status, _, err = ended[command(package, words)]
+    assert status == 2
+    assert f"needs the package {package}; run: pip install '{extra}'" in err.replace("need the", "needs the")
+    assert err.count("\n") == 1
 
 
 def test_every_public_name_loads():

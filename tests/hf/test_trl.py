@@ -10,8 +10,6 @@ import torch
 from test_data import tokenizer
 from test_pretrained_model import experiment, made
 from tiny import tiny
-from trl import SFTConfig, SFTTrainer
-from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.hf import CoupledPlaces, attach, collate, dataset, text_dataset
@@ -22,12 +20,18 @@ def rows_of(task: str, **settings: Any) -> list[dict[str, Any]]:
     return list(dataset(task, [3], size=2, **settings))
 
 
+def joined_by_trl(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
+
+    return DataCollatorForLanguageModeling(pad_token_id=0, padding_free=True)(rows)
+
+
 def test_5_the_collator_without_padding_loses_ids_and_labels():
     """Trap 5: the ids of the rows are gone, and where the collator's own ids are 0 the label is, too."""
     rows = rows_of("copy", scheme="coupled")
     for row in rows:
         row["labels"] = row["input_ids"]
-    joined = DataCollatorForLanguageModeling(pad_token_id=0, padding_free=True)(rows)
+    joined = joined_by_trl(rows)
     assert "place_ids" not in joined, "the trap is gone"
     assert (joined["labels"][joined["position_ids"] == 0] == -100).all(), "the trap is gone"
     ours = collate()(rows)
@@ -38,7 +42,7 @@ def test_5_the_collator_without_padding_loses_ids_and_labels():
 @pytest.mark.parametrize("own", [True, False])
 def test_5_a_model_refuses_rows_that_were_joined(own: bool):
     """Joined rows would see each other, and their ids would go on from row to row."""
-    joined = DataCollatorForLanguageModeling(pad_token_id=0, padding_free=True)(rows_of("addition"))
+    joined = joined_by_trl(rows_of("addition"))
     task = TASKS.build("addition")
     model = (
         made(experiment("addition", "sequential"))
@@ -52,6 +56,8 @@ def test_5_a_model_refuses_rows_that_were_joined(own: bool):
 
 @pytest.mark.parametrize("text", [True, False])
 def test_the_trainer_of_trl_trains_under_a_rule(text: bool, tmp_path: Path):
+    from trl import SFTConfig, SFTTrainer
+
     task, seen = TASKS.build("addition"), []
     rule = CoupledPlaces(task)
 

@@ -1,8 +1,7 @@
 import itertools
+from typing import Any
 
 import pytest
-from automata.fa.dfa import DFA
-from automata.fa.nfa import NFA
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
@@ -14,7 +13,10 @@ from lengthwise.languages.random_regex import random_languages
 from .oracles import random_dfa, words_of
 
 
-def to_automata_lib(dfa: Dfa) -> DFA:
+def to_automata_lib(dfa: Dfa) -> Any:
+    # Imported where it is used: it takes a second, which every process that collects the tests would pay.
+    from automata.fa.dfa import DFA
+
     return DFA(
         states=set(range(dfa.size)),
         input_symbols=set(dfa.alphabet),
@@ -25,6 +27,9 @@ def to_automata_lib(dfa: Dfa) -> DFA:
 
 
 def test_automata_lib_builds_the_same_languages():
+    from automata.fa.dfa import DFA
+    from automata.fa.nfa import NFA
+
     for regex, alphabet, dfa in random_languages(150, stream(1, "construction")):
         other = DFA.from_nfa(NFA.from_regex(regex, input_symbols=set(alphabet)), minify=True).to_complete()
         assert to_automata_lib(dfa) == other, regex
@@ -80,3 +85,9 @@ def test_quotients_and_complements():
 def test_errors(call, says):
     with pytest.raises(LengthwiseError, match=says):
         call()
+
+
+@pytest.mark.parametrize("row", [(0,), (0, 1, 0), (0, 2), (-1, 0)])
+def test_a_row_that_does_not_fit_is_refused(row: tuple[int, ...]):
+    with pytest.raises(LengthwiseError, match=r"state 1 needs one successor in 0\.\.1 per symbol, got \("):
+        Dfa(("a", "b"), ((0, 1), row), (True, False))

@@ -33,6 +33,14 @@ def test_lengths_without_words():
     assert all_words(language("ε", "a"), 0).shape == (1, 0)
 
 
+def test_lengths_with_words_are_those_of_the_counts():
+    rng = stream(7, "lengths with words")
+    for _ in range(60):
+        dfa = random_dfa(int(rng.integers(1, 6)), "ab" if rng.random() < 0.5 else "a", rng)
+        assert lengths_with_words(dfa, 0, 60) == [n for n in range(61) if count_words(dfa, n) > 0]
+        assert lengths_with_words(dfa, 50, 55) == [n for n in range(50, 56) if count_words(dfa, n) > 0]
+
+
 def test_too_many_words_to_list():
     with pytest.raises(LengthwiseError, match="sample them instead"):
         all_words(language("(a|b)*"), 100)

@@ -82,7 +82,8 @@ SMALL: list[dict[str, Any]] = [
     {"name": "language", "language": "Dyck-1"},
     {"name": "language", "language": "a*(b|c)", "alphabet": "abcd"},
 ]
-ALL: list[Any] = [*TASKS, *HUANG.values(), *SMALL]
+ALL: list[Any] = list({repr(TASKS.build(spec)): spec for spec in [*SMALL, *HUANG.values(), *TASKS]}.values())
+"""One name per task: some have several."""
 
 
 def label(spec: Any) -> str:

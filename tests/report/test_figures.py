@@ -16,6 +16,7 @@ from text_boxes import problems
 
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.prediction.shown_task.task_example import example
+from lengthwise.report import task_section
 from lengthwise.report.agreement_page import agreement_page
 from lengthwise.report.figures.accuracy_figure import draw_accuracy
 from lengthwise.report.figures.agreement_figure import draw_agreement
@@ -26,7 +27,7 @@ from lengthwise.report.figures.svg import new_figure
 from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
 from lengthwise.report.influence.influence_result import InfluenceResult
 from lengthwise.report.influence.mask_figure import draw_masks, draw_spans
-from lengthwise.report.page import read_report, render
+from lengthwise.report.page import ResultsPage, read_report, render
 from lengthwise.report.panels import panels
 from lengthwise.report.pictures import Picture, write_pictures
 from lengthwise.report.result import SeedResult
@@ -96,9 +97,9 @@ def test_a_figure_says_which_seeds_it_does_not_draw(width: float, panels: int) -
     given = (("one of three", 0, True), ("one of three", 1, False), ("one of three", 2, False), ("whole", 0, True))
     results = [result(name, seed, fitted=fitted, scores=scores) for name, seed, fitted in given]
     lost = [result(f"system {i} that never fitted at all", fitted=False, scores=scores[:1]) for i in range(5)]
-    figure = accuracy([SeedResult.of(values) for values in (*results, *lost)], width)
-    assert problems(figure.svg(), LEAST[width]) == []
-    written = " ".join("".join(ElementTree.fromstring(figure.svg()).itertext()).split())
+    svg = accuracy([SeedResult.of(values) for values in (*results, *lost)], width).svg()
+    assert problems(svg, LEAST[width]) == []
+    written = " ".join("".join(ElementTree.fromstring(svg).itertext()).split())
     assert "fitted: 1 of 3" in written
     assert "fitted: 1 of 1" not in written
     assert all(f"system {i} that never" in written for i in range(5))
@@ -129,17 +130,26 @@ def test_a_crowded_panel_is_split_by_the_first_part_of_the_names() -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_are_text(name: str, tmp_path: Path) -> None:
+def test_hostile_names_are_text(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with new_figure(1, 1) as blank:
+        blank.text(0.5, 0.5, "x")
+    # What it draws and counts of the task of the results has none of the names.
+    monkeypatch.setattr(task_section, "draw_dependencies", lambda shown: blank)
+    monkeypatch.setattr(task_section, "tested_structure", lambda task, lengths: None)
     results = [SeedResult.of(result(name, recipe=name)), SeedResult.of(result("b", recipe=name))]
-    figure = accuracy(results, WIDE)
-    svg = figure.svg()
-    ElementTree.fromstring(svg)
-    assert problems(svg, LEAST[WIDE]) == []
-    html = render(results)
+    page = ResultsPage.of(results)
+    html = page.html()
     assert "</title><b>" not in html
-    paths = write_pictures([Picture(name, figure), Picture(name, figure)], tmp_path)
+    drawn = re.findall(r'<div class="(wide|narrow)">(<svg.*?</svg>)', html, flags=re.DOTALL)
+    assert [part for part, _ in drawn] == ["wide", "narrow"]
+    for _, svg in drawn:
+        ElementTree.fromstring(svg)
+    assert problems(drawn[0][1], LEAST[WIDE]) == []
+    figure = page.pictures[0].wide
+    paths = write_pictures([Picture(name, figure), Picture(name, blank)], tmp_path)
     assert len({path.name for path in paths}) == 6
     assert {path.parent for path in paths} == {tmp_path}
+    ElementTree.parse(paths[0])
 
 
 @pytest.mark.parametrize("length", [0, 1])
@@ -221,7 +231,8 @@ def test_files_hold_the_figure_and_repeat(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["variable-assignment", "parity-scratchpad", "influence/standard"])
-def test_the_figures_of_committed_results_fit(name: str) -> None:
+def test_the_figures_of_committed_results_fit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_section, "tested_structure", lambda task, lengths: None)  # a table, in no figure
     for picture in read_report([RESULTS / name]).pictures:
         assert problems(picture.wide.svg(), LEAST[WIDE]) == [], picture.name
         if picture.narrow is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -18,24 +19,30 @@ from lengthwise.training.config import TrainingConfig
 SMALL, LARGE = ModelConfig(layers=1, heads=1, width=64), ModelConfig(layers=4, heads=4, width=256)
 MAJORITY = TrainingConfig(max_length=50, batch_size=64)
 
+OPENMP = next((str(path) for path in Path(torch.__file__).parent.glob("lib/libgomp*")), None)
 PROGRAM = """
 import os, sys
 from lengthwise.training import threads
 threads.others_running = lambda: {others}
 threads.own_process()
 {extra}
-import torch
-print(torch.get_num_threads(), os.environ.get("GOMP_SPINCOUNT"), os.environ.get(threads.AUTOMATIC))
+{count}
+print(count(), os.environ.get("GOMP_SPINCOUNT"), os.environ.get(threads.AUTOMATIC))
 """
+BY_TORCH = "import torch; count = torch.get_num_threads"
+BY_OPENMP = f"import ctypes; count = ctypes.CDLL({OPENMP!r}).omp_get_max_threads"
+"""How a process counts its threads: torch, which takes seconds to load, asks the OpenMP that comes with it."""
 
 
-def told(extra: str = "", others: int = 0, **environment: str) -> list[str]:
+def told(
+    extra: str = "", others: int = 0, count: str = BY_OPENMP if OPENMP else BY_TORCH, **environment: str
+) -> list[str]:
     """Threads of torch, spins, and whether trainings choose, in a new process that our command line owns.
 
     So many threads of other processes compete with it.
     """
     kept = {k: v for k, v in os.environ.items() if k not in (threads.THREADS, threads.AUTOMATIC, *threads.WAITING)}
-    words = [sys.executable, "-c", PROGRAM.format(extra=extra, others=others)]
+    words = [sys.executable, "-c", PROGRAM.format(extra=extra, others=others, count=count)]
     done = subprocess.run(words, env={**kept, **environment}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
@@ -54,7 +61,15 @@ def test_the_size_decides_and_never_the_load(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_by_default_threads_start_with_one_and_trainings_choose() -> None:
-    assert told() == ["1", str(threads.SPINS_IDLE), "auto"]
+    expected = ["1", str(threads.SPINS_IDLE), "auto"]
+    assert told() == expected
+    assert told(count=BY_TORCH) == expected
+
+
+def test_torch_has_the_threads_that_openmp_is_told() -> None:
+    """So the other tests may ask OpenMP alone."""
+    expected = ["2", str(threads.SPINS_IDLE), "None"]
+    assert told("threads.use_threads(2)", count=BY_TORCH, OMP_NUM_THREADS="1") == expected
 
 
 def test_threads_wait_briefly_beside_other_busy_processes() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import builtins
 import itertools
 import json
-import time
 from typing import Any
 
 import pytest
 import torch
+from sleeper import sleeper
 from typer.testing import CliRunner
 
 from lengthwise.cli.main import app
@@ -19,7 +19,7 @@ from lengthwise.models.inputs import Inputs
 from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.workflows.bench import data, train
-from lengthwise.workflows.bench.baseline_process import BaselineProcess, Sides
+from lengthwise.workflows.bench.baseline_process import BaselineProcess
 from lengthwise.workflows.bench.generate import ROOM, SMALL, as_gpt2, endless, prompts
 from lengthwise.workflows.bench.gpt2 import padded_batch
 from lengthwise.workflows.bench.measure import BenchRow, Effort
@@ -51,13 +51,6 @@ def test_an_area_yields_positive_numbers(area: str, count: int) -> None:
         assert row["ratio"] > 0
     assert report["machine"]["cores"] >= 1
     json.dumps(report, allow_nan=False)
-
-
-def sleeper(seconds: float) -> Sides:
-    def fail(repeat: int) -> None:
-        raise ValueError(f"no repeat {repeat}")
-
-    return {"sleep": lambda repeat: time.sleep(seconds), "fail": fail}
 
 
 def test_the_baseline_works_and_fails_in_a_process_of_its_own() -> None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
 import pytest
+from small_rungs import shrink
 
 from lengthwise.cli.verify import read_budget
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.experiments.blind import run as running
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.study import write_study
 from lengthwise.prediction.reliability import reliability_line
 from lengthwise.tasks.language import Language
 from lengthwise.workflows import verify as module
 from lengthwise.workflows.agreement import rebuild
-from lengthwise.workflows.verify import task_named, verify
+from lengthwise.workflows.verify import Verification, task_named, verify
 
 RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=24, batch=4, norm="rms", weight_decay=0.1)
 
@@ -25,14 +26,24 @@ RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=24, batch=4, norm="rms", 
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     frozen = write_study(tmp_path / "frozen", {"ladder": [RUNG.to_json()], "seeds": [0, 1, 2, 3, 4]})
     monkeypatch.setattr(module, "frozen_study", lambda: frozen)
-    for name, value in (("FIT_WORDS", 12), ("PROBE_WORDS", 6), ("SIZE", 6)):
-        monkeypatch.setattr(running, name, value)
+    shrink(monkeypatch)
 
 
-def test_a_language_that_every_model_gets_right(tmp_path: Path) -> None:
+@functools.cache
+def all_words(out: Path, jobs: int) -> tuple[Verification, list[str]]:
+    """A language of which every word is one, under two encodings, and what is noted."""
     notes: list[str] = []
-    out = tmp_path / "out"
-    done = verify("(a|b)*", ["nope", "ape"], out, budget=120, jobs=1, note=notes.append)
+    return verify("(a|b)*", ["nope", "ape"], out, budget=300, jobs=jobs, note=notes.append), notes
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("all-words")
+
+
+def test_a_language_that_every_model_gets_right(place: Path) -> None:
+    out = place / "one"
+    done, notes = all_words(out, 1)
     assert [(row["predicted"], row["status"], row["right"]) for row in done.rows] == [("yes", "decided", True)] * 2
     assert done.agrees is True
     page = done.page.read_text(encoding="utf-8")
@@ -46,11 +57,13 @@ def test_a_language_that_every_model_gets_right(tmp_path: Path) -> None:
     assert again.rows == done.rows, "finished rungs are reused"
 
 
-def test_two_processes_find_the_same(tmp_path: Path) -> None:
-    ours = verify("(a|b)*", ["nope", "ape"], tmp_path / "one", budget=300, jobs=1)
-    theirs = verify("(a|b)*", ["nope", "ape"], tmp_path / "two", budget=300, jobs=2)
+def test_two_processes_find_the_same(place: Path) -> None:
+    ours, _ = all_words(place / "one", 1)
+    theirs, notes = all_words(place / "two", 2)
+    assert {"nope, rung 1 begins", "ape, rung 1 begins"} <= set(notes), "each rung in a process of its own"
     for mine, other in zip(ours.rows, theirs.rows, strict=True):
-        assert (mine["status"], mine["score"]) == (other["status"], other["score"])
+        assert mine["status"] == "decided"
+        assert {**mine, "seconds": 0} == {**other, "seconds": 0}
 
 
 def test_a_budget_that_ends_says_how_much_is_missing(tmp_path: Path) -> None:
@@ -64,7 +77,7 @@ def test_a_budget_that_ends_says_how_much_is_missing(tmp_path: Path) -> None:
 
 
 def test_without_time_nothing_is_claimed(tmp_path: Path) -> None:
-    done = verify("(aa)*", ["nope"], tmp_path / "out", budget=1e-9)
+    done = verify("(aa)*", ["nope"], tmp_path / "out", budget=1e-9, jobs=1)
     (row,) = done.rows
     assert (row["predicted"], row["status"], row["right"], row["score"]) == ("no", "not run", None, None)
     assert done.agrees is None
@@ -103,11 +116,11 @@ def test_the_reliability_is_that_of_the_verdict() -> None:
 def test_where_next_symbols_are_easier_it_is_said(tmp_path: Path) -> None:
     """Whether a word of (a?c)*b* ends depends on its last symbol, but no program without positions recognizes it."""
     lines: list[str] = []
-    (row,) = verify("((a?c)*)*b*", ["nope"], tmp_path / "out", budget=1e-9, note=lines.append).rows
+    (row,) = verify("((a?c)*)*b*", ["nope"], tmp_path / "out", budget=1e-9, jobs=1, note=lines.append).rows
     assert (row["predicted"], row["next_symbols"]) == ("no", "yes")
     assert any("; yes for next symbols alone, which are measured here and are easier" in line for line in lines)
     assert "; yes for next symbols in " in row["reliability"]
-    (row,) = verify("a*", ["nope"], tmp_path / "other", budget=1e-9).rows
+    (row,) = verify("a*", ["nope"], tmp_path / "other", budget=1e-9, jobs=1).rows
     assert (row["predicted"], row["next_symbols"]) == ("yes", "yes")
 
 

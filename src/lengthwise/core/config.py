@@ -50,17 +50,26 @@ def changed_fields(component: Any) -> dict[str, Any]:
 
 def _changed(component: Any, plain: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for field in dataclasses.fields(component):
-        value = getattr(component, field.name)
-        default = field.default_factory() if callable(field.default_factory) else field.default
-        if not field.init or field.name not in plain or value == default:
+    for name, default in _defaults(type(component)).items():
+        value = getattr(component, name)
+        if name not in plain or value == default:
             continue
-        own = plain[field.name]
+        own = plain[name]
         if dataclasses.is_dataclass(value) and isinstance(own, dict):
             # The name says which class the other fields are of.
             own = {key: own[key] for key in ("name",) if key in own} | _changed(value, own)
-        found[field.name] = own
+        found[name] = own
     return found
+
+
+@lru_cache(maxsize=1024)
+def _defaults(cls: type[Any]) -> dict[str, Any]:
+    """The default of every field that a caller may give (`dataclasses.MISSING` without one)."""
+    return {
+        field.name: field.default_factory() if callable(field.default_factory) else field.default
+        for field in dataclasses.fields(cls)
+        if field.init
+    }
 
 
 def from_fields(cls: type[T], values: dict[str, Any], *, where: str) -> T:

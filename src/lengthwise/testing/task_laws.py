@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -13,9 +13,8 @@ from lengthwise.core.rng import stream
 from lengthwise.core.vocab import BOS
 from lengthwise.tasks import TASKS, Task
 from lengthwise.testing.law import need, refused
+from lengthwise.testing.parent_effects import FIRST_ROWS, KEPT_ANSWERS, an_edit_changes, solver, some_differ
 
-FIRST_ROWS, EDITED_ROWS = 5, 1000
-"""Strings of a batch that are edited in search of the effect of a parent."""
 NONSENSE = (["<sep>"], ["<eos>", "<eos>", "<eos>", "<eos>"], ["<bos>", "<pad>", "<sep>", "<pad>", "<sep>"])
 """Prompts that are no instance of any task."""
 
@@ -60,22 +59,24 @@ def shapes_and_labels(task: Task) -> None:
 
 def answers_agree(task: Task) -> None:
     """`answer` solves every prompt as `write` wrote it."""
+    answer = functools.lru_cache(maxsize=KEPT_ANSWERS)(lambda prompt: task.answer(list(prompt)))
     for batch in batches(task, 60, lengths=9):
+        cut = batch.prompt_length
         for row in range(batch.size):
-            text, cut = batch.text(row), batch.prompt_length
+            text = batch.text(row)
             if batch.allowed is not None:
-                _sets_agree(task, batch, row, text)
+                _sets_agree(answer, batch, row, text)
                 continue
-            found = task.answer(text[:cut])
+            found = answer(tuple(text[:cut]))
             need(found == text[cut:], f"answer({text[:cut]}) is {found}, but write wrote {text[cut:]}")
 
 
-def _sets_agree(task: Task, batch: Batch, row: int, text: list[str]) -> None:
+def _sets_agree(answer: Callable[[tuple[str, ...]], list[str]], batch: Batch, row: int, text: list[str]) -> None:
     """A next-symbol task answers every prefix with the set of tokens that may follow."""
     assert batch.allowed is not None
     for t in range(batch.tokens - 1):
-        wanted = task.vocab.decode(np.flatnonzero(batch.allowed[row, t]))
-        found = task.answer(text[: t + 1])
+        wanted = batch.vocab.decode(np.flatnonzero(batch.allowed[row, t]))
+        found = answer(tuple(text[: t + 1]))
         need(found == wanted, f"answer({text[: t + 1]}) is {found}, but write allows {wanted}")
         need(batch.allowed[row, t, batch.input_ids[row, t + 1]], f"{text}: token {t + 1} is not allowed")
     need(not batch.allowed[row, -1].any(), f"{text}: something is allowed after the end")
@@ -94,74 +95,47 @@ def parents_are_earlier(task: Task) -> None:
         need(not twice.any(), "a parent is named twice")
 
 
-def _tables(task: Task, size: int) -> Iterator[tuple[Batch, int, np.ndarray, np.ndarray]]:
-    """Per batch and scored column: the values of the parents (-1: none), ``[B P]``, and of the token, ``[B]``."""
+def _columns(task: Task, size: int) -> Iterator[tuple[Batch, int]]:
+    """The batches with every scored column of theirs, where columns have parents."""
     for batch in batches(task, size):
         if batch.allowed is not None:
             need(batch.parents.shape[2] == 0, "a task that states sets of next tokens has no parents")
             continue
-        every_row = np.arange(batch.size)[:, None]
         for t in np.flatnonzero(batch.scored):
-            parents = batch.parents[:, t]
-            values = np.where(parents >= 0, batch.input_ids[every_row, parents], -1)
-            yield batch, int(t), values, batch.input_ids[:, t]
+            yield batch, int(t)
+
+
+def _values(batch: Batch, t: int) -> np.ndarray:
+    """The values of a column's parents (-1: none), ``[B P]``."""
+    # The other slots are those of columns with more parents.
+    parents = batch.parents[:, t, : len(batch.columns[t].parents)]
+    return np.where(parents >= 0, batch.input_ids[np.arange(batch.size)[:, None], parents], -1)
 
 
 def token_is_a_function_of_its_parents(task: Task) -> None:
     """No parent is missing: strings that agree on a token's parents agree on the token."""
-    for batch, t, values, tokens in _tables(task, 2000):
-        missing = _distinct(np.column_stack([values, tokens])) > _distinct(values)
+    for batch, t in _columns(task, 2000):
+        missing = some_differ(_values(batch, t), batch.input_ids[:, t, None])
         need(not missing, f"length {batch.layout.length}, column {t} ({batch.text(0)[t]!r}): a parent is missing")
-
-
-def _distinct(rows: np.ndarray) -> int:
-    """How many different rows there are."""
-    return len({row.tobytes() for row in np.ascontiguousarray(rows)})
 
 
 def no_parent_is_superfluous(task: Task) -> None:
     """Every parent matters: some change of it alone changes the token."""
-    for batch, t, values, tokens in _tables(task, 6000):
-        for slot in range(values.shape[1]):
-            rows = values[:, slot] >= 0
+    solve = solver(task)
+    for batch, t in _columns(task, 6000):
+        for slot in range(len(batch.columns[t].parents)):
+            rows = batch.parents[:, t, slot] >= 0
             if not rows.any():
                 continue
             # A few edits show the effect of most parents.
-            if _an_edit_changes(task, batch, t, slot, FIRST_ROWS):
+            if an_edit_changes(solve, batch, t, slot, FIRST_ROWS):
                 continue
             # Rows that agree on all other parents, yet differ in the token, differ because of this parent.
-            others = np.delete(values[rows], slot, axis=1)
-            if _distinct(np.column_stack([others, tokens[rows]])) > _distinct(others):
+            others = np.delete(_values(batch, t)[rows], slot, axis=1)
+            if some_differ(others, batch.input_ids[rows, t, None]):
                 continue
             message = f"length {batch.layout.length}, {batch.layout}, column {t}: parent {slot} is superfluous"
-            need(_an_edit_changes(task, batch, t, slot), message)
-
-
-def _an_edit_changes(task: Task, batch: Batch, t: int, slot: int, tried: int = EDITED_ROWS) -> bool:
-    """Whether the token changes with this parent alone after some edit of the prompt, solved again by `Task.answer`.
-
-    Two edits are tried on each string: another token at the parent (if it is in the prompt), and the same with all
-    tokens of the prompt that are no parents taken from the next string. The other parents must come out as before.
-    """
-    cut = batch.prompt_length
-    for row in range(min(batch.size, tried)):
-        changed = int(batch.parents[row, t, slot])
-        if changed < 0:
-            continue
-        text, other = batch.text(row), batch.text((row + 1) % batch.size)
-        kept = {int(at) for at in batch.parents[row, t] if at >= 0} - {changed}
-        mixed = [text[at] if at in kept or at == changed else other[at] for at in range(cut)]
-        for prompt in (text[:cut], mixed):
-            for token in task.vocab.tokens if changed < cut else [None]:
-                edited = prompt if token is None else [*prompt[:changed], token, *prompt[changed + 1 :]]
-                try:
-                    solved = [*edited, *task.answer(edited)]
-                except ValueError:
-                    continue
-                same = len(solved) == len(text) and all(solved[at] == text[at] for at in kept)
-                if same and solved[t] != text[t]:
-                    return True
-    return False
+            need(an_edit_changes(solve, batch, t, slot), message)
 
 
 def places_start_at_one_without_gaps(task: Task) -> None:
@@ -169,10 +143,10 @@ def places_start_at_one_without_gaps(task: Task) -> None:
     for batch in batches(task, 50, lengths=6):
         need((batch.places >= 0).all(), "a place is negative")
         need((batch.places[:, 0] == 0).all(), "<bos> has a place; it has none (0)")
-        for row in batch.places[:, :, 0]:
-            used = set(row.tolist()) - {0}
-            gaps = used != set(range(1, len(used) + 1))
-            need(not gaps, f"length {batch.layout.length}: places {sorted(used)} leave a gap; number them from 1")
+        used = np.sort(batch.places[:, :, 0], axis=1)
+        for row in np.flatnonzero((np.diff(used, axis=1) > 1).any(axis=1))[:1]:
+            found = sorted(set(used[row].tolist()) - {0})
+            need(False, f"length {batch.layout.length}: places {found} leave a gap; number them from 1")
 
 
 def places_follow_the_rule(task: Task) -> None:
@@ -194,11 +168,10 @@ def places_follow_the_rule(task: Task) -> None:
 def places_are_functions_of_the_prefix(task: Task) -> None:
     """Equal prompts have equal places throughout."""
     for batch in batches(task, 2000, lengths=3):
-        given = defaultdict(set)
-        for prompt, places in zip(batch.input_ids[:, : batch.prompt_length], batch.places, strict=True):
-            given[prompt.tobytes()].add(places.tobytes())
-        same = all(len(places) == 1 for places in given.values())
-        need(same, f"length {batch.layout.length}: one prompt has several places; they must follow from the prompt")
+        differ = some_differ(batch.input_ids[:, : batch.prompt_length], batch.places.reshape(batch.size, -1))
+        need(
+            not differ, f"length {batch.layout.length}: one prompt has several places; they must follow from the prompt"
+        )
 
 
 def json_round_trip(task: Task) -> None:

@@ -44,6 +44,16 @@ def test_certificates_are_accepted_for_their_language_only(case):
         check(reason, other)
 
 
+def test_each_window_and_period_has_potentials_of_its_own():
+    """The verdicts of one decision share what they can: here local takes window 2, and periodic takes period 3."""
+    decision = decide("(b(c(c|b)))*")
+    for end in ("eos", "visible"):
+        for fragment in ("local", "periodic", "ape"):
+            reason = certificate(decision, fragment, end)
+            check(json.loads(json.dumps(reason)), decision.dfa)
+            assert reason == certificate(decide("(b(c(c|b)))*"), fragment, end)
+
+
 def leaves(value, path=()):
     """Paths to all numbers, words and flags of a JSON value."""
     if isinstance(value, dict):

@@ -7,6 +7,8 @@ import pytest
 
 from languages.oracles import random_dfa
 from lengthwise.core.rng import stream
+from lengthwise.crasp.decide.analysis import DEFAULT_BOUNDS, Analysis
+from lengthwise.crasp.decide.potential import Work
 from lengthwise.crasp.decide.product import separated
 from lengthwise.crasp.decide.stable_local_test import LocalSystem, period_test, stable_local_test, window_test
 from lengthwise.languages.automata.automaton import Dfa
@@ -63,6 +65,18 @@ def test_no_contradiction_on_random_automata():
     # The tests are sound, not known to be complete; yet they leave little open.
     assert silent["windows"] <= 10
     assert silent["periods"] <= 10
+
+
+def test_periods_with_the_same_words_share_a_test_and_its_work():
+    """`Analysis` runs the test once for them; neither the answers nor what counts as work depend on that."""
+    rng = stream(29, "shared tests")
+    for _ in range(30):
+        dfa = minimize(random_dfa(4, "ab", rng))
+        analysis, alone = Analysis(dfa, DEFAULT_BOUNDS), Work(10**9)
+        semigroup = transition_semigroup(dfa)
+        for period in range(1, 7):
+            assert analysis.refuted_for_windows(period) == window_test(semigroup, period, alone)
+        assert analysis._work.done == alone.done
 
 
 @pytest.mark.slow

@@ -13,8 +13,8 @@ from lengthwise.experiments.blind.study import BlindStudy, write_study
 from lengthwise.tasks.language import Language
 
 RUNGS = (
-    Rung(layers=1, heads=1, width=8, lr=1e-2, steps=20, batch=4, norm="peri", weight_decay=0.1),
-    Rung(layers=1, heads=1, width=16, lr=1e-2, steps=30, batch=4, norm="rms", weight_decay=0.1, log_length=True),
+    Rung(layers=1, heads=1, width=8, lr=1e-2, steps=10, batch=4, norm="peri", weight_decay=0.1),
+    Rung(layers=1, heads=1, width=16, lr=1e-2, steps=15, batch=4, norm="rms", weight_decay=0.1, log_length=True),
 )
 
 

@@ -119,13 +119,21 @@ def _automaton(dfa: Dfa) -> dict[str, Any]:
 
 def _yes(decision: Decision, window: int, period: int, end: str) -> CertificateData:
     letters: Sequence[int | None] = [None] if end == "eos" else range(len(decision.dfa.alphabet))
-    parts = []
-    for letter in letters:
-        dfa = _target(decision, letter).dfa
-        found = components(dfa, window, period, max_nodes=decision.bounds.max_nodes)
-        chains = [_chain(dfa, component) for component in found if component.needs_counting()]
-        parts.append(_header(decision, letter, dfa) | {"components": chains})
+    parts = [
+        _header(decision, letter, target.dfa) | {"components": _chains(target, window, period)}
+        for letter in letters
+        for target in [_target(decision, letter)]
+    ]
     return {"windows": window, "periods": period, "parts": parts}
+
+
+def _chains(target: Analysis, window: int, period: int) -> list[dict[str, Any]]:
+    """The potentials of the components, which fragments with the same window and period share."""
+    if (window, period) not in target.chains:
+        found = components(target.dfa, window, period, max_nodes=target.bounds.max_nodes)
+        chains = [_chain(target.dfa, component) for component in found if component.needs_counting()]
+        target.chains[window, period] = chains
+    return target.chains[window, period]
 
 
 def _chain(dfa: Dfa, component: Component) -> dict[str, Any]:

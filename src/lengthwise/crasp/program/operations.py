@@ -6,7 +6,7 @@ Every operation has one value at each position i = 1..n: a truth value, or an in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 Index = int
@@ -25,46 +25,32 @@ class Operation:
     @property
     def operands(self) -> tuple[Index, ...]:
         """The operations that this one reads, in the order in which they are written."""
-        match self:
-            case Not(operand) | Count(operand):
-                return (operand,)
-            case And(operands) | Or(operands):
-                return operands
-            case Compare(left, _, right) | Min(left, right) | Max(left, right):
-                return (left, right)
-            case Linear(terms):
-                return tuple(index for _, index in terms)
-            case Conditional(condition, then, otherwise):
-                return (condition, then, otherwise)
-            case _:
-                return ()
+        return ()
 
     @property
     def boolean_operands(self) -> tuple[bool, ...]:
         """Whether each operand has to be a Boolean (else: a count)."""
-        match self:
-            case Compare():
-                return (False, False)
-            case Count():
-                return (True,)
-            case Conditional():
-                return (True, False, False)
-            case _:
-                return (self.boolean,) * len(self.operands)
+        return (self.boolean,) * len(self.operands)
 
     def renumbered(self, new: Mapping[Index, Index]) -> Operation:
         """The same operation on the operands ``new[index]``."""
         match self:
-            case Not(operand) | Count(operand):
-                return replace(self, operand=new[operand])
+            case Not(operand):
+                return Not(new[operand])
+            case Count(operand, differences):
+                return Count(new[operand], differences)
             case And(operands):
                 return And(tuple(new[index] for index in operands))
             case Or(operands):
                 return Or(tuple(new[index] for index in operands))
-            case Compare(left, _, right) | Min(left, right) | Max(left, right):
-                return replace(self, left=new[left], right=new[right])
-            case Linear(terms):
-                return replace(self, terms=tuple((factor, new[index]) for factor, index in terms))
+            case Compare(left, relation, right):
+                return Compare(new[left], relation, new[right])
+            case Min(left, right):
+                return Min(new[left], new[right])
+            case Max(left, right):
+                return Max(new[left], new[right])
+            case Linear(terms, constant):
+                return Linear(tuple((factor, new[index]) for factor, index in terms), constant)
             case Conditional(condition, then, otherwise):
                 return Conditional(new[condition], new[then], new[otherwise])
             case _:
@@ -111,6 +97,10 @@ class Not(BooleanOperation):
 
     operand: Index
 
+    @property
+    def operands(self) -> tuple[Index, ...]:
+        return (self.operand,)
+
 
 @dataclass(frozen=True, slots=True)
 class And(BooleanOperation):
@@ -118,12 +108,20 @@ class And(BooleanOperation):
 
     conjuncts: tuple[Index, ...]
 
+    @property
+    def operands(self) -> tuple[Index, ...]:
+        return self.conjuncts
+
 
 @dataclass(frozen=True, slots=True)
 class Or(BooleanOperation):
     """P₁ ∨ … ∨ P_r of at least two operands."""
 
     disjuncts: tuple[Index, ...]
+
+    @property
+    def operands(self) -> tuple[Index, ...]:
+        return self.disjuncts
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +131,14 @@ class Compare(BooleanOperation):
     left: Index
     relation: Relation
     right: Index
+
+    @property
+    def operands(self) -> tuple[Index, ...]:
+        return (self.left, self.right)
+
+    @property
+    def boolean_operands(self) -> tuple[bool, ...]:
+        return (False, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +151,14 @@ class Count(CountOperation):
 
     operand: Index
     differences: tuple[int, ...] | None = None
+
+    @property
+    def operands(self) -> tuple[Index, ...]:
+        return (self.operand,)
+
+    @property
+    def boolean_operands(self) -> tuple[bool, ...]:
+        return (True,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +178,10 @@ class Linear(CountOperation):
     terms: tuple[tuple[int, Index], ...]
     constant: int = 0
 
+    @property
+    def operands(self) -> tuple[Index, ...]:
+        return tuple([index for _, index in self.terms])
+
 
 @dataclass(frozen=True, slots=True)
 class Conditional(CountOperation):
@@ -173,6 +191,14 @@ class Conditional(CountOperation):
     then: Index
     otherwise: Index
 
+    @property
+    def operands(self) -> tuple[Index, ...]:
+        return (self.condition, self.then, self.otherwise)
+
+    @property
+    def boolean_operands(self) -> tuple[bool, ...]:
+        return (True, False, False)
+
 
 @dataclass(frozen=True, slots=True)
 class Min(CountOperation):
@@ -181,6 +207,10 @@ class Min(CountOperation):
     left: Index
     right: Index
 
+    @property
+    def operands(self) -> tuple[Index, ...]:
+        return (self.left, self.right)
+
 
 @dataclass(frozen=True, slots=True)
 class Max(CountOperation):
@@ -188,3 +218,7 @@ class Max(CountOperation):
 
     left: Index
     right: Index
+
+    @property
+    def operands(self) -> tuple[Index, ...]:
+        return (self.left, self.right)

@@ -44,8 +44,9 @@ class Program:
             require(symbol in order, f"NEXT {symbol!r} is not in the alphabet ({' '.join(self.alphabet)}) nor {EOS}")
         object.__setattr__(self, "next_token", tuple(sorted(self.next_token, key=lambda pair: order[pair[0]])))
         self._check_header()
+        symbols = self.symbols
         for index, operation in enumerate(self.operations):
-            self._check(index, operation)
+            self._check(index, operation, symbols)
         require(len(set(self.operations)) == len(self.operations), "two operations are equal; name the first one twice")
 
     def _check_header(self) -> None:
@@ -71,17 +72,19 @@ class Program:
             problem = problem_with_name(name, self.alphabet)
             require(problem is None, str(problem))
 
-    def _check(self, index: int, operation: op.Operation) -> None:
+    def _check(self, index: int, operation: op.Operation, symbols: tuple[str, ...]) -> None:
         for operand, boolean in zip(operation.operands, operation.boolean_operands, strict=True):
-            require(0 <= operand < index, f"operation {index} names operation {operand}, which is not an earlier one")
+            if not 0 <= operand < index:
+                raise LengthwiseError(f"operation {index} names operation {operand}, which is not an earlier one")
             if self.operations[operand].boolean != boolean:
                 kinds = ("a Boolean", "a count") if boolean else ("a count", "a Boolean")
                 raise LengthwiseError(f"operation {index} needs {kinds[0]}, but operation {operand} is {kinds[1]}")
         if isinstance(operation, op.Linear):
             constant = any(isinstance(self.operations[term], op.Constant) for term in operation.operands)
             require(not constant, f"operation {index}: add constants to the constant of the linear form")
-        problem = _problem(operation, self.symbols)
-        require(problem is None, f"operation {index}: {problem}")
+        problem = _problem(operation, symbols)
+        if problem is not None:
+            raise LengthwiseError(f"operation {index}: {problem}")
 
     @property
     def symbols(self) -> tuple[str, ...]:

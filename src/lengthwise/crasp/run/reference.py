@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lengthwise.core.errors import require
 from lengthwise.core.vocab import BOS, EOS
@@ -15,6 +15,8 @@ from lengthwise.crasp.program import operations as op
 from lengthwise.crasp.program.program import Program
 
 Value = bool | int
+_Rule = Callable[[str, int, list[Value]], Value]
+"""The value of an operation from the symbol, the position and the values of the operations before it."""
 _RELATIONS = {"<=": operator.le, "<": operator.lt, "=": operator.eq, ">=": operator.ge, ">": operator.gt}
 
 
@@ -24,55 +26,72 @@ class Stepper:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.position = 0
-        self._running = [0] * len(program.operations)
-        self._recent: list[deque[bool]] = [deque() for _ in program.operations]
+        self._rules = [_rule(operation) for operation in program.operations]
 
     def step(self, symbol: str) -> list[Value]:
         """The values at the next position, whose symbol is ``symbol`` (or ``<bos>``, ``<eos>``)."""
         self.position += 1
         now: list[Value] = []
-        for index, operation in enumerate(self.program.operations):
-            now.append(self._value(index, operation, symbol, now))
+        for rule in self._rules:
+            now.append(rule(symbol, self.position, now))
         return now
 
-    def _value(self, index: int, operation: op.Operation, symbol: str, now: list[Value]) -> Value:
-        if isinstance(operation, op.Symbol):
-            return symbol == operation.symbol
-        if isinstance(operation, op.Top):
-            return True
-        if isinstance(operation, op.Periodic):
-            return self.position % operation.modulus == operation.residue
-        if isinstance(operation, op.Not):
-            return not now[operation.operand]
-        if isinstance(operation, op.And):
-            return all(now[operand] for operand in operation.conjuncts)
-        if isinstance(operation, op.Or):
-            return any(now[operand] for operand in operation.disjuncts)
-        if isinstance(operation, op.Compare):
-            return _RELATIONS[operation.relation](now[operation.left], now[operation.right])
-        if isinstance(operation, op.Count):
-            if operation.differences is None:
-                self._running[index] += bool(now[operation.operand])
-                return self._running[index]
-            seen = self._recent[index]
-            seen.appendleft(bool(now[operation.operand]))
-            if len(seen) > operation.differences[-1] + 1:
-                seen.pop()
-            return sum(seen[back] for back in operation.differences if back < len(seen))
-        if isinstance(operation, op.Constant):
-            return operation.value
-        if isinstance(operation, op.Linear):
-            total = operation.constant
-            for factor, term in operation.terms:
-                total += factor * now[term]
-            return total
-        if isinstance(operation, op.Conditional):
-            return now[operation.then] if now[operation.condition] else now[operation.otherwise]
-        if isinstance(operation, op.Min):
-            return min(now[operation.left], now[operation.right])
-        if isinstance(operation, op.Max):
-            return max(now[operation.left], now[operation.right])
-        raise TypeError(f"unknown operation {operation!r}")
+
+def _rule(operation: op.Operation) -> _Rule:
+    """How an operation gets its value; one that counts remembers what it has seen."""
+    match operation:
+        case op.Symbol(wanted):
+            return lambda symbol, position, now: symbol == wanted
+        case op.Top():
+            return lambda symbol, position, now: True
+        case op.Periodic(residue, modulus):
+            return lambda symbol, position, now: position % modulus == residue
+        case op.Not(operand):
+            return lambda symbol, position, now: not now[operand]
+        case op.And(conjuncts):
+            return lambda symbol, position, now: all(now[operand] for operand in conjuncts)
+        case op.Or(disjuncts):
+            return lambda symbol, position, now: any(now[operand] for operand in disjuncts)
+        case op.Compare(left, relation, right):
+            holds = _RELATIONS[relation]
+            return lambda symbol, position, now: holds(now[left], now[right])
+        case op.Count(operand, None):
+            return _counting(operand)
+        case op.Count(operand, differences):
+            return _counting_near(operand, differences or ())
+        case op.Constant(value):
+            return lambda symbol, position, now: value
+        case op.Linear(terms, constant):
+            return lambda symbol, position, now: sum([factor * now[term] for factor, term in terms], constant)
+        case op.Conditional(condition, then, otherwise):
+            return lambda symbol, position, now: now[then] if now[condition] else now[otherwise]
+        case op.Min(left, right):
+            return lambda symbol, position, now: min(now[left], now[right])
+        case op.Max(left, right):
+            return lambda symbol, position, now: max(now[left], now[right])
+        case _:
+            raise TypeError(f"unknown operation {operation!r}")
+
+
+def _counting(operand: op.Index) -> _Rule:
+    total = 0
+
+    def rule(symbol: str, position: int, now: list[Value]) -> Value:
+        nonlocal total
+        total += bool(now[operand])
+        return total
+
+    return rule
+
+
+def _counting_near(operand: op.Index, differences: tuple[int, ...]) -> _Rule:
+    seen: deque[bool] = deque(maxlen=differences[-1] + 1)
+
+    def rule(symbol: str, position: int, now: list[Value]) -> Value:
+        seen.appendleft(bool(now[operand]))
+        return sum([seen[back] for back in differences if back < len(seen)])
+
+    return rule
 
 
 def evaluate(program: Program, word: Sequence[str]) -> list[list[Value]]:

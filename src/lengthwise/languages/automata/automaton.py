@@ -32,7 +32,8 @@ class Dfa:
         require(len(self.accepting) == count, f"{count} states but {len(self.accepting)} acceptance flags")
         for state, row in enumerate(self.delta):
             fits = len(row) == len(self.alphabet) and all(0 <= target < count for target in row)
-            require(fits, f"state {state} needs one successor in 0..{count - 1} per symbol, got {row}")
+            if not fits:
+                raise LengthwiseError(f"state {state} needs one successor in 0..{count - 1} per symbol, got {row}")
 
     @property
     def size(self) -> int:

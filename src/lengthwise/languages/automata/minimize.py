@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from lengthwise.languages.automata.automaton import Dfa, Word
 from lengthwise.languages.automata.search import Search, numbered_graph
 
 
+@lru_cache(maxsize=512)
 def minimize(dfa: Dfa) -> Dfa:
     """The unique smallest complete automaton; states are numbered in breadth-first order of the alphabet."""
     reached = list(Search(0, dfa.delta.__getitem__))

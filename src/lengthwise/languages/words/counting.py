@@ -19,6 +19,9 @@ class WordCounts:
     def __init__(self, dfa: Dfa) -> None:
         self.dfa = dfa
         self._rows: list[list[int]] = [[int(flag) for flag in dfa.accepting]]
+        self._possible: list[tuple[bool, ...]] = [dfa.accepting]
+        self._known = {dfa.accepting: 0}
+        self._cycle = 0
 
     def of(self, remaining: int) -> list[int]:
         """Number of accepted completions of length ``remaining``, per state."""
@@ -31,6 +34,22 @@ class WordCounts:
         """Number of words of the language of that length."""
         require(length >= 0, f"a word has at least 0 symbols, got length {length}")
         return self.of(length)[0]
+
+    def some(self, length: int) -> bool:
+        """Whether the language has a word of that length.
+
+        Which states lead to acceptance in r steps repeats from some r on, long before the counts get large.
+        """
+        while not self._cycle and len(self._possible) <= length:
+            last, number = self._possible[-1], len(self._possible)
+            following = tuple([any(last[target] for target in row) for row in self.dfa.delta])
+            self._cycle = number - self._known.setdefault(following, number)
+            if not self._cycle:
+                self._possible.append(following)
+        if length >= len(self._possible):
+            start = len(self._possible) - self._cycle
+            length = start + (length - start) % self._cycle
+        return self._possible[length][0]
 
 
 @lru_cache(maxsize=256)
@@ -46,7 +65,8 @@ def count_words(dfa: Dfa, length: int) -> int:
 
 def lengths_with_words(dfa: Dfa, low: int, high: int) -> list[int]:
     """The lengths low..high that have at least one word; (aa)* has no odd ones."""
-    return [length for length in range(max(low, 0), high + 1) if count_words(dfa, length) > 0]
+    found = counts(dfa)
+    return [length for length in range(max(low, 0), high + 1) if found.some(length)]
 
 
 def all_words(dfa: Dfa, length: int) -> npt.NDArray[np.int64]:

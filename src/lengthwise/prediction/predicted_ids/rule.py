@@ -25,6 +25,8 @@ UNKNOWN = -1
 """Where a rule gives no id."""
 FEW = 24
 """Vocabularies up to this size may have a rule for each token; in larger ones only frequent tokens do."""
+LARGEST_ID = 1 << 16
+"""Drawn ids are so sparse that no rule fits by chance; the draw takes a random number for each of them."""
 PROGRAM_FOR = "for ids up to any bound"
 
 SelectorKind = Literal["this", "next", "none", "same id", "same token", "token"]
@@ -134,7 +136,8 @@ def id_rules(task: Task, lengths: tuple[int, ...], *, size: int = 32) -> IdRules
     Ids are drawn as a scheme with predicted ids draws them in training. The cheapest rules that give all ids are
     taken greedily: each covers the tokens after which it is never wrong.
     """
-    scheme = PredictiveCoupling(draw="contiguous" if task.place_rule == "next" else "sorted", max_position=1 << 20)
+    draw = "contiguous" if task.place_rule == "next" else "sorted"
+    scheme = PredictiveCoupling(draw=draw, max_position=LARGEST_ID)
     samples = []
     for length in lengths:
         batch = task.batch(length, size, stream(0, "id rule", length))

@@ -197,9 +197,13 @@ def structure_table(
     plain = SCHEMES.build("sequential", max_position=1 << 30)
     counted = [structure(task, plain, n, stream(seed, "show", "structure", n)) for n in lengths]
     by_spans: dict[tuple[_Spans, ...], list[str]] = {}
+    of_places: tuple[_Spans, ...] = ()
     for name in SCHEMES:
         used = scheme if scheme is not None and scheme.name == name else SCHEMES.build(name)
-        by_spans.setdefault(tuple(_spans(task, used, n, seed) for n in lengths), []).append(name)
+        # All schemes that use places have the spans of the places.
+        spans = (used.uses_places and of_places) or tuple(_spans(task, used, n, seed) for n in lengths)
+        of_places = spans if used.uses_places else of_places
+        by_spans.setdefault(spans, []).append(name)
     by_kind = ((names, zip(*spans, strict=True)) for spans, names in by_spans.items())
     rows = (SpanRow(tuple(names), parents, both, selectors) for names, (parents, selectors, both) in by_kind)
     parents, selectors, both = zip(*((s.parents.count, s.selectors.count, s.both.count) for s in counted), strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from lengthwise.crasp import library
@@ -43,9 +44,16 @@ def language_evidence(
     source: str | Dfa, about: str = "", *, end: str = "visible", alphabet: str | None = None
 ) -> Iterator[Evidence]:
     """The exact decision for a regular language, one piece of evidence per fragment that is decided."""
+    yield from _decided(source, about, end, alphabet)
+
+
+@lru_cache(maxsize=128)
+def _decided(source: str | Dfa, about: str, end: str, alphabet: str | None) -> tuple[Evidence, ...]:
+    """`language_evidence`, computed once per language: every position system is asked about the same ones."""
     decision = decide(source, alphabet, ends=("visible", "eos") if end == "both" else (end,))
     regex = source if isinstance(source, str) else "it"
     regex = f"{about}, {regex}" if about else regex
+    found: list[Evidence] = []
     for fragment in FRAGMENTS:
         verdict = decision.verdict(fragment, end)
         if verdict.verdict == "unknown":
@@ -54,11 +62,14 @@ def language_evidence(
         if verdict.verdict == "yes":
             shape = f"window {verdict.window}, period {verdict.period}"
             why = f"the decision finds a program for {regex} ({shape})"
-            yield Evidence(fragment, Argument("yes", "proved", why, {"kind": "potentials", "lines": sentences}))
+            proof = {"kind": "potentials", "lines": sentences}
+            found.append(Evidence(fragment, Argument("yes", "proved", why, proof)))
         else:
             why = f"no guarantee: no program exists for {regex}"
             basis = "cited" if verdict.basis == "cited" else "ours"
-            yield Evidence(fragment, Argument("no", basis, why, {"kind": "merged states", "lines": sentences}))
+            proof = {"kind": "merged states", "lines": sentences}
+            found.append(Evidence(fragment, Argument("no", basis, why, proof)))
+    return tuple(found)
 
 
 def library_evidence(name: str, note: str = "") -> Evidence:

@@ -255,10 +255,10 @@ class _Runs:
             return None
 
     def _row(self, prompt: Sequence[str], answer: Sequence[str]) -> ndarray:
-        row = np.full(self.prompt_length + self._width, -1, dtype=np.int64)
-        for i, token in enumerate([*prompt, *answer[: self._width]]):
-            if token not in self._ids:
-                self._ids[token] = len(self._tokens)
+        tokens, ids = [*prompt, *answer[: self._width]], self._ids
+        for token in tokens:
+            if token not in ids:
+                ids[token] = len(self._tokens)
                 self._tokens.append(token)
-            row[i] = self._ids[token]
-        return row
+        missing = self.prompt_length + self._width - len(tokens)
+        return np.array([ids[token] for token in tokens] + [-1] * missing, dtype=np.int64)

@@ -64,11 +64,10 @@ class Minesweeper(Task):
         n = round(len(fields) ** 0.5)
         if prompt[0] != BOS or prompt[-1] != "=" or n * n != len(fields) or n < 2 or not set(fields) <= {"E", "M"}:
             raise ValueError("not a square board")
+        mines = [divmod(at, n) for at, field in enumerate(fields) if field == "M"]
         found = []
         for at, field in enumerate(fields):
             row, column = divmod(at, n)
-            mines = sum(
-                other == "M" and abs(i // n - row) <= 1 and abs(i % n - column) <= 1 for i, other in enumerate(fields)
-            )
-            found.append("M" if field == "M" else str(mines))
+            near = sum(abs(r - row) <= 1 and abs(c - column) <= 1 for r, c in mines) if field != "M" else 0
+            found.append("M" if field == "M" else str(near))
         return [*found, EOS]
