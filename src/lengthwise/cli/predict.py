@@ -86,7 +86,8 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
         for line in prediction.measured[:MEASURED]:
             console.print(Text("  " + line))
         if (more := len(prediction.measured) - MEASURED) > 0:
-            console.print(Text(f"  and {more} more systems: see --json and docs/results", style="dim"))
+            systems = "system" if more == 1 else "systems"
+            console.print(Text(f"  and {more} more {systems}: see --json and docs/results", style="dim"))
     if prediction.reliability:
         console.print()
         console.print(Text("held on new languages, decided before any training (docs/results/blind.md)", style="bold"))
