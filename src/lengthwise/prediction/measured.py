@@ -14,8 +14,13 @@ from lengthwise.prediction.verdict import Contradiction, Verdict
 
 CUT = 0.70
 """Below this median exact match at the longest test, a fitted system did not generalize, as in the blind study."""
-OLD_TABLE = "huang"
-SEARCHED = "settings searched with results seen, docs/results/huang.md"
+OLD_TABLE, FROZEN, FIXED = "huang", "blind", "golowich-"
+"""The recipe of the searched table, the name of the frozen ladder here, and how recipes with fixed settings begin."""
+NOTES = {
+    OLD_TABLE: "settings searched with results seen, docs/results/huang.md",
+    FROZEN: "one ladder of settings for all tasks, docs/results/blind.md",
+    FIXED: "settings fixed beforehand",
+}
 IDENTITY = ("language", "ask", "symbols", "scratchpad", "operands", "base")
 """Settings of a task that make it another task."""
 
@@ -28,7 +33,7 @@ def measured(task: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(
         f"{row['system']}: fitted {row['fitted']} of {row['seeds']}"
         + "".join(f", {cell['label']} {cell['median']:.2f}" for cell in row["cells"])
-        + f"  ({SEARCHED + ', ' if row['recipe'] == OLD_TABLE else ''}commit {row['commit']})"
+        + f"  ({''.join(note + ', ' for note in _notes(row['recipe']))}commit {row['commit']})"
         for row in _contents()["systems"]
         if _agree(row["task"], task_identity(task))
     )
@@ -56,7 +61,12 @@ def _sentence(row: Mapping[str, Any]) -> str:
     seeds = f"{worst['fitted']} of {worst['seeds']} seeds fitted"
     count = f"{row['below']} of {row['settings']} settings below {CUT:.2f}, "
     found = ("" if row["settings"] == 1 else count) + f"{number} ({worst['system']}, {seeds})"
-    return found + (f", {SEARCHED}" if worst["recipe"] == OLD_TABLE else "")
+    return ", ".join([found, *_notes(worst["recipe"])])
+
+
+def _notes(recipe: str) -> list[str]:
+    """How the settings of a recipe were chosen, where a page says more of it."""
+    return [note for begin, note in NOTES.items() if recipe.startswith(begin)]
 
 
 def task_identity(task: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,11 +17,14 @@ from lengthwise.core.config import canonical_json
 from lengthwise.core.files import write_json
 from lengthwise.prediction.measured import OLD_TABLE, below, task_identity, trained_with
 from lengthwise.prediction.systems import SYSTEMS
+from lengthwise.report.blind.frozen_rows import frozen_rows
 from lengthwise.report.result import load
 from lengthwise.report.summary import SystemSummary, summarize
 
-RECIPES = ("variable-assignment", "parity-scratchpad", "sparse-parity", "addition", "coupled-arithmetic", OLD_TABLE)
-"""The recipes whose systems are shown; ablations and searches are left out."""
+BEFOREHAND = ("golowich-assignment", "golowich-parity", "golowich-sparse-parity")
+SHOWN = ("variable-assignment", "parity-scratchpad", "sparse-parity", "addition", "coupled-arithmetic", OLD_TABLE)
+RECIPES = (*BEFOREHAND, *SHOWN)
+"""The recipes whose systems are shown, those with settings fixed beforehand first; ablations are left out."""
 ABLATIONS = ("ppc-ablations", "golowich-ablations")
 """Recipes that take parts of a position system away, and so say nothing against it."""
 
@@ -41,8 +44,12 @@ def headline_numbers(results: Path) -> dict[str, Any]:
         key = system.recipe, system.label if system.recipe == OLD_TABLE else system.results[0].system
         if system.recipe in RECIPES and (key not in farthest or _reach(system) > _reach(farthest[key])):
             farthest[key] = system
-    in_order = sorted(farthest.values(), key=lambda system: int(system.experiment["task"].get("k_max", 0)))
-    return {"systems": [_row(system) for system in in_order], "positions": _by_position(rows)}
+    in_order = sorted(
+        farthest.values(),
+        key=lambda system: (system.recipe not in BEFOREHAND, int(system.experiment["task"].get("k_max", 0))),
+    )
+    ladder = frozen_rows(results)
+    return {"systems": [*ladder, *map(_row, in_order)], "positions": _by_position([*rows, *ladder])}
 
 
 def _by_position(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
