@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import fixed_tables
 
-from page_text import assert_on
+from page_text import ROOT, assert_on
 
 
 class Row(NamedTuple):
@@ -101,6 +101,9 @@ def test_predictive_position_coupling_with_new_seeds() -> None:
         f"(four chains {_range(four)}, one chain {_range(one)})",
         f"None of the {stops.removeprefix('0 of ')} wrong strings of that length",
     )
+    assert_on("variable-assignment", f"are lower**: {_range(four)} with 4 chains, {_range(one)} with one chain")
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"reach {_range(four)} at 400 lines in four chains, and {_range(one)} in a single chain" in readme
 
 
 def test_induction_at_a_distance_falls_with_learned_positions_and_ends_without() -> None:
