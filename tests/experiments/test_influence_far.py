@@ -65,8 +65,19 @@ def test_two_models_two_texts(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "cut", interrupt)
     kept = (tmp_path / "cut" / "seed-100" / "model.safetensors").stat().st_mtime_ns
+
+    def interrupt_again(what: str, done: int, total: int, number: float = 0.0, /) -> None:
+        if what == "targets" and len([*(tmp_path / "cut").glob("rows/*.json")]) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "cut", interrupt_again)
+    rows = sorted((tmp_path / "cut" / "rows").iterdir())
+    assert [path.name for path in rows] == ["seed-100, as it is.json", "seed-100, with quotations.json"]
+    times = [path.stat().st_mtime_ns for path in rows]
     resumed = run(tmp_path / "cut")
     assert (tmp_path / "cut" / "seed-100" / "model.safetensors").stat().st_mtime_ns == kept
+    assert [path.stat().st_mtime_ns for path in rows] == times
     assert resumed["rows"] == whole["rows"]
 
 

@@ -6,6 +6,8 @@ windows. Then each is measured on held-out text with and without quotations; the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,11 @@ def influence_far(preset: Preset, seed: int, report: Report, folder: Path) -> di
     for number, (model, tokenizer, _) in trained.items():
         other = next(found for key, (found, _, _) in trained.items() if key != number)
         for name, documents in (("with quotations", corpus.held_out), ("as it is", plain.held_out)):
-            rows.append({"seed": number, "text": name, **_measured(model, other, tokenizer, documents, preset, report)})
+            found = _kept(
+                folder / "rows" / f"seed-{number}, {name}.json",
+                partial(_measured, model, other, tokenizer, documents, preset, report),
+            )
+            rows.append({"seed": number, "text": name, **found})
     return {
         "goal": GOAL,
         "corpus": corpus.describe(),
@@ -77,6 +83,19 @@ def _trained(preset: Preset, seed: int, corpus: Any, folder: Path, report: Repor
     model, tokenizer = load_lm(folder / f"seed-{seed}")
     model.name = f"seed {seed}"
     return model, tokenizer, about
+
+
+def _kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What is measured once, and then is in a file: a study that was interrupted goes on with its next row."""
+    from lengthwise.core.files import read_json, write_json
+    from lengthwise.core.result_file import check_seal, sealed
+
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        write_json(path, sealed(measure()))
+    found = read_json(path, what="row of the study")
+    check_seal(found, f"row {path}")
+    return {key: value for key, value in found.items() if key != "digest"}
 
 
 def _measured(model: Any, other: Any, tokenizer: Any, documents: Any, preset: Preset, report: Report) -> dict[str, Any]:
