@@ -84,6 +84,11 @@ def test_predictive_position_coupling_with_new_seeds() -> None:
     for rates in (parity["scratchpad + PPC"], parity["scratchpad + given ids"]):
         assert {rate for cell in rates[1:-1] for rate in _seeds(cell)} == {1.0}
     assert _seeds(parity["scratchpad + given ids"][-1]) == [1.0] * 5
+    without = [parity[f"{scheme}, no scratchpad"] for scheme in ("RoPE + PoSE", "NoPE")]
+    assert max(rate for cells in without for cell in cells[3:] for rate in _seeds(cell)) < 0.54
+    at_30 = [rate for cells in without for rate in _seeds(cells[1])]
+    assert len(at_30) == 10
+    assert_on("fixed-beforehand", f"fit to 20 bits in every seed, are at {_range(at_30)} at 30 bits")
     last = sorted(_seeds(parity["scratchpad + PPC"][-1]))
     assert last[1:] == [1.0] * 4
     four, one = (
