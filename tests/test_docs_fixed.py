@@ -110,7 +110,7 @@ def test_predictive_position_coupling_with_new_seeds() -> None:
     assert_on(
         "index",
         f"five new seeds, under the same settings: {min(*four, *one):.2f} or above",
-        f"(five new seeds: {last[0]:.2f} or above)",
+        f"five new seeds of PPC: {last[0]:.2f} or above",
     )
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert f"reach {_range(four)} at 400 lines in four chains, and {_range(one)} in a single chain" in readme
