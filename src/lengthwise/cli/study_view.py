@@ -33,15 +33,23 @@ def show_studies(results: Sequence[tuple[Study, StudyResult]], folder: Path, *, 
 
 
 def _draw(rows: Sequence[dict[str, Any]]) -> None:
-    """The plain columns of the rows; what is nested stays in the file."""
-    plain = [key for key in rows[0] if all(not isinstance(row[key], list | dict | tuple) for row in rows)]
-    nested = [key for key in rows[0] if all(isinstance(row[key], dict) for row in rows)]
-    table = plain_table(*[key.replace("_", " ") for key in (*plain, *nested)])
+    """The plain columns of the rows, and small tables in one cell; what is nested deeper stays in the file."""
+    plain = [key for key in rows[0] if all(_is_plain(row[key]) for row in rows)]
+    small = [
+        key
+        for key in rows[0]
+        if all(isinstance(row[key], dict) and all(map(_is_plain, row[key].values())) for row in rows)
+    ]
+    table = plain_table(*[key.replace("_", " ") for key in (*plain, *small)])
     for row in rows:
         cells = [_cell(row[key]) for key in plain]
-        cells += [" / ".join(_cell(value) for value in row[key].values()) for key in nested]
+        cells += [" / ".join(_cell(value) for value in row[key].values()) for key in small]
         table.add_row(*cells)
     out().print(table)
+
+
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, list | dict | tuple)
 
 
 def _cell(value: Any) -> str:
