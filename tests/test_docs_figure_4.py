@@ -56,6 +56,8 @@ def test_figure_4() -> None:
         f"recovers {attention[2][0]:.2f} and {attention[2][1]:.2f} with sixteen tokens",
         f"recovers {other[0][1]:.2f} and {other[0][0]:.2f} of its worth on quoted text, "
         f"four {other[1][1]:.2f} and {other[1][0]:.2f}, sixteen {other[2][1]:.2f} and {other[2][0]:.2f}.",
+        f"recovers {second:.2f} and {first:.2f} with one token, and nearly as much from a block of another document "
+        f"({null[0][1]:.2f} and {null[0][0]:.2f}).",
     )
 
 

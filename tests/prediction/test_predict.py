@@ -167,7 +167,11 @@ def test_the_page_is_run() -> None:
         ("unique_copy", "ape", "yes; measured otherwise", "at most 0.01 at length 64"),
         ("D-12", "nope", "yes; measured otherwise", "one ladder of settings for all tasks"),
         ("Tomita-4", "ape", "yes; measured both ways", "2 of 3 settings"),
-        ("D-2", "nope", "yes; measured both ways", "one ladder of settings for all tasks"),
+        *(
+            (name, "nope", "yes; measured both ways", "one ladder of settings for all tasks")
+            for name in ("D-2", "D-3", "D-4")
+        ),
+        *((name, "ape", "yes; measured both ways", "") for name in ("D-2", "D-3", "D-4", "D-12", "(abab)*")),
         ("parity-scratchpad", "coupled", "yes, on a condition; measured both ways", "0.58"),
         ("sparse-parity", "nope", "yes", ""),
         ("majority", "ape", "yes", ""),
@@ -177,7 +181,8 @@ def test_a_measurement_against_a_yes_is_in_its_line(task: str, system: str, show
     verdict = next(v for v in predict(task).verdicts if v.system == system)
     assert verdict.answer == "yes"
     assert verdict.shown == shown
-    assert (number in verdict.reason) if number else verdict.conflict is None
+    assert number in verdict.reason
+    assert (verdict.conflict is None) == ("measured" not in shown)
 
 
 def test_only_a_yes_can_be_contradicted() -> None:

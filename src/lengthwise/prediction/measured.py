@@ -14,13 +14,16 @@ from lengthwise.prediction.verdict import Contradiction, Verdict
 
 CUT = 0.70
 """Below this median exact match at the longest test, a fitted system did not generalize, as in the blind study."""
-OLD_TABLE, FROZEN, FIXED = "huang", "blind", "golowich-"
-"""The recipe of the searched table, the name of the frozen ladder here, and how recipes with fixed settings begin."""
+OLD_TABLE, FROZEN = "huang", "blind"
+"""The recipe of the searched table, and the name of the frozen ladder here."""
+BEFOREHAND = ("golowich-assignment", "golowich-parity", "golowich-sparse-parity")
+"""Recipes with settings that were fixed beforehand."""
 NOTES = {
     OLD_TABLE: "settings searched with results seen, docs/results/huang.md",
     FROZEN: "one ladder of settings for all tasks, docs/results/blind.md",
-    FIXED: "settings fixed beforehand",
+    **dict.fromkeys(BEFOREHAND, "settings fixed beforehand"),
 }
+"""How the settings of a recipe were chosen, where that says how far to trust it."""
 IDENTITY = ("language", "ask", "symbols", "scratchpad", "operands", "base")
 """Settings of a task that make it another task."""
 
@@ -33,7 +36,7 @@ def measured(task: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(
         f"{row['system']}: fitted {row['fitted']} of {row['seeds']}"
         + "".join(f", {cell['label']} {cell['median']:.2f}" for cell in row["cells"])
-        + f"  ({''.join(note + ', ' for note in _notes(row['recipe']))}commit {row['commit']})"
+        + f"  ({', '.join([*_note(row['recipe']), 'commit ' + row['commit']])})"
         for row in _contents()["systems"]
         if _agree(row["task"], task_identity(task))
     )
@@ -61,12 +64,11 @@ def _sentence(row: Mapping[str, Any]) -> str:
     seeds = f"{worst['fitted']} of {worst['seeds']} seeds fitted"
     count = f"{row['below']} of {row['settings']} settings below {CUT:.2f}, "
     found = ("" if row["settings"] == 1 else count) + f"{number} ({worst['system']}, {seeds})"
-    return ", ".join([found, *_notes(worst["recipe"])])
+    return ", ".join([found, *_note(worst["recipe"])])
 
 
-def _notes(recipe: str) -> list[str]:
-    """How the settings of a recipe were chosen, where a page says more of it."""
-    return [note for begin, note in NOTES.items() if recipe.startswith(begin)]
+def _note(recipe: str) -> list[str]:
+    return [NOTES[recipe]] if recipe in NOTES else []
 
 
 def task_identity(task: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,13 +15,12 @@ from typing import Any
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.files import write_json
-from lengthwise.prediction.measured import OLD_TABLE, below, task_identity, trained_with
+from lengthwise.prediction.measured import BEFOREHAND, OLD_TABLE, below, task_identity, trained_with
 from lengthwise.prediction.systems import SYSTEMS
 from lengthwise.report.blind.frozen_rows import frozen_rows
 from lengthwise.report.result import load
 from lengthwise.report.summary import SystemSummary, summarize
 
-BEFOREHAND = ("golowich-assignment", "golowich-parity", "golowich-sparse-parity")
 SHOWN = ("variable-assignment", "parity-scratchpad", "sparse-parity", "addition", "coupled-arithmetic", OLD_TABLE)
 RECIPES = (*BEFOREHAND, *SHOWN)
 """The recipes whose systems are shown, those with settings fixed beforehand first; ablations are left out."""

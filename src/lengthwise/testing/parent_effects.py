@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -20,31 +19,14 @@ Solver = Callable[[tuple[str, ...]], list[str] | None]
 
 def some_differ(rows: np.ndarray, others: np.ndarray) -> bool:
     """Whether two of the ``rows`` are equal, but what ``others`` hold for them is not."""
-    groups, kinds = _numbered(rows), _numbered(others)
-    several = int(kinds.max(initial=0)) + 1
-    pairs = np.sort(groups * several + kinds)
-    return bool(((np.diff(pairs) > 0) & (np.diff(pairs // several) == 0)).any())
-
-
-def _numbered(rows: np.ndarray) -> np.ndarray:
-    """A number below 2³¹ for each row; the same for equal rows, and for no others."""
-    low = int(rows.min(initial=0))
-    base = int(rows.max(initial=0)) - low + 1
-    if base >= 1 << 31:
-        return _numbered(np.unique(rows, return_inverse=True)[1].reshape(rows.shape))
-    # So many digits fit beside the number of the digits before them.
-    most = max(int(31 / math.log2(base + 1)), 1)
-    numbers = np.zeros(len(rows), dtype=np.int64)
-    for at in range(0, rows.shape[1], most):
-        digits = rows[:, at : at + most] - low
-        numbers = numbers * base ** digits.shape[1] + digits @ base ** np.arange(digits.shape[1])
-        if numbers.max(initial=0) >= 1 << 31:
-            numbers = np.unique(numbers, return_inverse=True)[1]
-    return numbers
+    groups, kinds = (np.unique(values, axis=0, return_inverse=True)[1].reshape(-1) for values in (rows, others))
+    # More pairs than groups: some group has two kinds.
+    pairs = np.unique(np.column_stack([groups, kinds]), axis=0)
+    return len(pairs) > len(np.unique(groups))
 
 
 def solver(task: Task) -> Solver:
-    """Gives a prompt and its answer by `Task.answer`, or None if it is no instance."""
+    """Gives a prompt and its answer by `Task.answer`, or None where `Task.answer` refuses the prompt."""
 
     @functools.lru_cache(maxsize=KEPT_ANSWERS)
     def solve(prompt: tuple[str, ...]) -> list[str] | None:

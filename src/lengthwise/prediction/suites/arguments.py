@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -40,16 +39,14 @@ def program_evidence(program: Program, name: str, note: str = "") -> Evidence:
     return Evidence(fragment, Argument("yes", "proved", why, proof))
 
 
+@lru_cache(maxsize=128)
 def language_evidence(
     source: str | Dfa, about: str = "", *, end: str = "visible", alphabet: str | None = None
-) -> Iterator[Evidence]:
-    """The exact decision for a regular language, one piece of evidence per fragment that is decided."""
-    yield from _decided(source, about, end, alphabet)
+) -> tuple[Evidence, ...]:
+    """The exact decision for a regular language, one piece of evidence per fragment that is decided.
 
-
-@lru_cache(maxsize=128)
-def _decided(source: str | Dfa, about: str, end: str, alphabet: str | None) -> tuple[Evidence, ...]:
-    """`language_evidence`, computed once per language: every position system is asked about the same ones."""
+    It is kept, because every position system needs the same.
+    """
     decision = decide(source, alphabet, ends=("visible", "eos") if end == "both" else (end,))
     regex = source if isinstance(source, str) else "it"
     regex = f"{about}, {regex}" if about else regex
