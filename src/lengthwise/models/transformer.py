@@ -234,7 +234,10 @@ class Transformer(nn.Module):
         for step, context in enumerate(self.contexts(position_ids) * self.config.loops_for(input_ids.shape[1])):
             block = self.blocks[step % len(self.blocks)]
             x = x + start if step > 0 and step % len(self.blocks) == 0 else x
-            found.append(block.attention.weights(block.norm1(x), context.for_queries(slice(None)))[:, :, at])
+            # An encoding that depends on content needs all tokens as queries.
+            some = not context.encoding.has_scores
+            weights = block.attention.weights(block.norm1(x), context.for_queries(at if some else slice(None)))
+            found.append(weights if some else weights[:, :, at])
             x = block(x, context, None, step)
         return torch.stack(found)
 
