@@ -116,17 +116,6 @@ def test_predictive_position_coupling_with_new_seeds() -> None:
     assert f"reach {_range(four)} at 400 lines in four chains, and {_range(one)} in a single chain" in readme
 
 
-def test_the_first_system_of_figure_1() -> None:
-    (row,) = [row for row in fixed_tables.figure_1() if row[0] == "K_train = 4, RoPE + PoSE"]
-    assert row[2] == "5 of 5"
-    more = [rate for name, _, *cells in fixed_tables.beyond_k() if name == row[0] for rate in map(_seeds, cells[2:])]
-    assert_on(
-        "fixed-beforehand",
-        f"from strings of 50 bits to 500, at {_range(_seeds(row[-1]))}.",
-        f"six to twelve, it is at {_range([rate for seeds in more for rate in seeds])}.",
-    )
-
-
 def test_induction_at_a_distance_falls_with_learned_positions_and_ends_without() -> None:
     found = {system: rates for system, *_, rates in [(row[0], row[3:]) for row in fixed_tables.look_back("quick")]}
     learned, without = (

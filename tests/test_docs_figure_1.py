@@ -1,0 +1,62 @@
+"""Figure 1 with settings fixed beforehand: the page's sentences, computed from the result files."""
+
+from __future__ import annotations
+
+import fixed_tables
+
+from page_text import assert_on
+
+K_TRAIN = (4, 6, 8, 10, 12)
+BITS = (50, 100, 200, 500)
+
+
+def _rates(words: str) -> list[float]:
+    return [float(word) for word in words.split()]
+
+
+def by_bits(scheme: str) -> dict[tuple[int, int], list[float]]:
+    """Each seed's rate with as many marks as K_train, by K_train and bits."""
+    found = {}
+    for system, _, fitted, *cells in fixed_tables.figure_1():
+        k, name = system.removeprefix("K_train = ").split(", ", 1)
+        if name == scheme:
+            assert fitted == "5 of 5"
+            found |= {(int(k), bits): _rates(cell) for bits, cell in zip(BITS, cells, strict=True)}
+    assert [k for k, bits in found if bits == BITS[0]] == list(K_TRAIN)
+    return found
+
+
+def by_marks(scheme: str) -> dict[tuple[int, int, int], list[float]]:
+    """Each seed's rate by K_train, bits and number of marks."""
+    found = {}
+    for system, bits, *cells in fixed_tables.beyond_k():
+        k, name = system.removeprefix("K_train = ").split(", ", 1)
+        if name == scheme:
+            found |= {
+                (int(k), int(bits), marks): _rates(cell) for marks, cell in zip(range(2, 14, 2), cells, strict=True)
+            }
+    return found
+
+
+def span(rates: list[float]) -> str:
+    """Lowest to highest."""
+    return f"{min(rates):.2f} to {max(rates):.2f}"
+
+
+def test_rope_and_pose() -> None:
+    rates, marks = by_bits("RoPE + PoSE"), by_marks("RoPE + PoSE")
+    small = [rate for k in (4, 6) for bits in BITS for rate in rates[k, bits]]
+    four = [rate for k in K_TRAIN for bits in (50, 500) for rate in marks[k, bits, 4]]
+    more = [rate for k in K_TRAIN[:-1] for rate in marks[k, 50, k + 2]]
+    assert_on(
+        "fixed-beforehand",
+        f"k = K_train is at {span(small)} for K_train = 4 and 6 at every length to 500 bits.",
+        f"For 8, 10 and 12 it is at {span(rates[8, 50])}, {span(rates[10, 50])} and {span(rates[12, 50])} "
+        "on 50 bits already, "
+        f"and at {span(rates[8, 500])}, {span(rates[10, 500])} and {span(rates[12, 500])} on 500.",
+        f"Four marked bits are at {min(four):.2f} or more in all 25 models, at 50 bits and at 500.",
+        f"With two marks more than in training they are at {span(more)} on 50 bits.",
+    )
+    lost = [(k, seed) for k in K_TRAIN for seed in range(5) if rates[k, 50][seed] - rates[k, 500][seed] > 0.1]
+    assert lost == [(8, 2), (10, 2), (12, 0), (12, 3)]
+    assert_on("fixed-beforehand", "Length costs four of the 25 models more than 0.1")
