@@ -89,6 +89,7 @@ def test_predictive_position_coupling_with_new_seeds() -> None:
     at_30 = [rate for cells in without for rate in _seeds(cells[1])]
     assert len(at_30) == 10
     assert_on("fixed-beforehand", f"fit to 20 bits in every seed, are at {_range(at_30)} at 30 bits")
+    assert {rate for cell in parity["scratchpad + RoPE"][1:] for rate in _seeds(cell)} == {0.0}
     last = sorted(_seeds(parity["scratchpad + PPC"][-1]))
     assert last[1:] == [1.0] * 4
     four, one = (
