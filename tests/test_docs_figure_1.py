@@ -54,9 +54,40 @@ def test_rope_and_pose() -> None:
         f"For 8, 10 and 12 it is at {span(rates[8, 50])}, {span(rates[10, 50])} and {span(rates[12, 50])} "
         "on 50 bits already, "
         f"and at {span(rates[8, 500])}, {span(rates[10, 500])} and {span(rates[12, 500])} on 500.",
-        f"Four marked bits are at {min(four):.2f} or more in all 25 models, at 50 bits and at 500.",
+        f"With RoPE + PoSE four marked bits are at {min(four):.2f} or more in all 25 models, at 50 bits and at 500.",
         f"With two marks more than in training they are at {span(more)} on 50 bits.",
     )
     lost = [(k, seed) for k in K_TRAIN for seed in range(5) if rates[k, 50][seed] - rates[k, 500][seed] > 0.1]
     assert lost == [(8, 2), (10, 2), (12, 0), (12, 3)]
     assert_on("fixed-beforehand", "Length costs four of the 25 models more than 0.1")
+
+
+def test_without_positions_and_with_learned_ones() -> None:
+    nope, ape = by_bits("NoPE"), by_bits("APE")
+    for rates in (nope, ape):
+        assert {rate for k in (4, 6) for bits in BITS for rate in rates[k, bits]} == {1.0}
+    lost = [
+        (name, k)
+        for name, rates in (("NoPE", nope), ("APE", ape))
+        for k in K_TRAIN
+        for seed in range(5)
+        if rates[k, 50][seed] - rates[k, 500][seed] > 0.1
+    ]
+    assert lost == [("APE", 12)]
+    first, second = ([span(rates[k, 500]) for k in (8, 10, 12)] for rates in (nope, ape))
+    assert_on(
+        "fixed-beforehand",
+        f"NoPE is at 1.00 for K_train = 4 and 6, and at {first[0]}, {first[1]} and {first[2]} for 8, 10 and 12; "
+        f"APE at 1.00, and at {second[0]}, {second[1]} and {second[2]}.",
+        "length costs one of their 50 models more than 0.1 at k = K_train (APE, K_train = 12)",
+    )
+
+
+def test_the_lowest_rates_at_500_bits() -> None:
+    lowest = {
+        scheme: min(rate for k in K_TRAIN for rate in by_bits(scheme)[k, 500])
+        for scheme in ("RoPE + PoSE", "NoPE", "APE")
+    }
+    assert_on(
+        "index", ", ".join(f"{scheme} at {rate:.2f} or above" for scheme, rate in lowest.items()) + " on 500 bits"
+    )

@@ -89,7 +89,8 @@ def test_predictive_position_coupling_with_new_seeds() -> None:
     at_30 = [rate for cells in without for rate in _seeds(cells[1])]
     assert len(at_30) == 10
     assert_on("fixed-beforehand", f"fit to 20 bits in every seed, are at {_range(at_30)} at 30 bits")
-    assert {rate for cell in parity["scratchpad + RoPE"][1:] for rate in _seeds(cell)} == {0.0}
+    for system in ("scratchpad + RoPE", "scratchpad + RoPE + PoSE"):
+        assert {rate for cell in parity[system][1:] for rate in _seeds(cell)} == {0.0}
     last = sorted(_seeds(parity["scratchpad + PPC"][-1]))
     assert last[1:] == [1.0] * 4
     four, one = (
@@ -115,6 +116,28 @@ def test_predictive_position_coupling_with_new_seeds() -> None:
     )
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert f"reach {_range(four)} at 400 lines in four chains, and {_range(one)} in a single chain" in readme
+
+
+def test_a_thousand_lines() -> None:
+    name = "scratchpad + PPC, 1,000 lines"
+    four, one = (
+        [_range(_seeds(cell)) for cell in next(row for row in fixed_tables.figure_3(chains) if row[0] == name)[-2:]]
+        for chains in (4, 1)
+    )
+    (stops,) = [row[-1] for row in fixed_tables.stops() if row[0] == name]
+    assert stops.startswith("0 of ")
+    wrong = int(stops.removeprefix("0 of "))
+    assert_on(
+        "fixed-beforehand",
+        f"four chains are at {four[1]} on 1,000 lines and one chain at {one[1]}; "
+        f"at 400 lines at {four[0]} and {one[0]}.",
+        f"None of its {wrong:,} wrong strings of 1,000 lines is a failure to stop.",
+        f"four chains {four[1]}, one chain {one[1]}.",
+    )
+    assert_on("variable-assignment", f"there four chains are at {four[1]} and one chain at {one[1]}.")
+    assert_on("index", f"1,000 lines: {four[1]}, in one chain {one[1]}")
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"at 1,000 lines {four[1]} and {one[1]}" in readme
 
 
 def test_induction_at_a_distance_falls_with_learned_positions_and_ends_without() -> None:

@@ -35,7 +35,7 @@ RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
         (["run"], "give a recipe, a task or --config FILE, and only one"),
         (["run", "addition", "--config", "x.json"], "give a recipe, a task or --config FILE, and only one"),
         (["run", "addition", "--seed", "1", "--seeds", "2"], "give --seed N for one seed or --seeds N for 0…N−1"),
-        (["run", "addition", "--seed", "-1"], "--seed must be at least 0, got -1"),
+        (["run", "addition", "--seed", "-1"], "--seed must be in 0..2**53 - 1, got -1"),
         (["run", "addition", "--log-to", "mlflow"], "unknown service to log to 'mlflow'. Known: tensorboard, wandb."),
         ([*RUN, "--device", "abacus", "--seeds", "1"], "LENGTHWISE_DEVICE is 'abacus', which this torch can't use"),
     ],

@@ -170,12 +170,17 @@ def test_ids_that_follow_from_the_tokens_need_not_be_given(scheme: Any):
 
 @pytest.mark.parametrize(
     ("task", "head"),
-    [("variable-assignment", "classification"), ("variable-assignment", "pointer"), ("parity", "classification")],
+    [
+        ("variable-assignment", "classification"),
+        ("variable-assignment", "pointer"),
+        ("parity", "classification"),
+        ("language", "classification"),
+    ],
 )
 def test_the_loss_is_that_of_our_trainer(task: str, head: str):
-    found = experiment(task, id_head=head)
+    found = experiment(task, "sequential" if task == "language" else None, id_head=head)
     model = made(found)
-    batch = found.task.batch(5, 4, stream(0, "test"))
+    batch = found.task.batch(4 if task == "language" else 5, 4, stream(0, "test"))
     inputs = Inputs.of(batch, found.scheme, found.task.levels, stream(0, "test", "ids"))
     ours = next_token_loss(model.transformer(inputs.input_ids, inputs.position_ids, at=inputs.at), inputs)
     allowed = None if batch.allowed is None else torch.from_numpy(batch.allowed)

@@ -135,10 +135,9 @@ def test_bad_budgets(text: str) -> None:
         read_budget(text)
 
 
-def test_the_table_of_nothing_says_so(tmp_path: Path) -> None:
-    rows, counts = rebuild([tmp_path], tmp_path / "out")
-    assert len(rows) == counts["not run"] == 50
-    assert len(json.loads((tmp_path / "out" / "table.json").read_text(encoding="utf-8"))) == 50
-    assert (tmp_path / "out" / "report.html").exists()
+def test_no_results_leave_the_table_alone(tmp_path: Path) -> None:
+    with pytest.raises(LengthwiseError, match="no results of recipe huang in"):
+        rebuild([tmp_path], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
     with pytest.raises(LengthwiseError, match="no folder"):
         rebuild([tmp_path / "missing"], tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -81,9 +82,7 @@ class Experiment(Tabular):
         """
         from lengthwise.experiments.sweep import sweep
 
-        wanted = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
-        if not wanted:
-            raise LengthwiseError("seeds must be at least 1, got none; give a number or a list of seeds")
+        wanted = _seeds(seeds)
         recipe = Recipe(folder_name(self.configuration.task), "", (Job(self.name, self.configuration, wanted),))
         folder = Path(out)
         if progress:
@@ -102,6 +101,19 @@ class Experiment(Tabular):
         """All settings: one row each."""
         rows = tuple(_flat(self.configuration.to_json()))
         return Table(("setting", "value"), rows, caption=self.name)
+
+
+def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    """The seeds as plain numbers that a result file can hold."""
+    try:
+        wanted = tuple(map(operator.index, range(seeds) if isinstance(seeds, int) else seeds))
+    except TypeError:
+        wanted = ()
+    if not wanted or not all(0 <= seed < 2**53 for seed in wanted):
+        raise LengthwiseError(
+            f"seeds must be a number from 1 or a list of whole numbers from 0 below 2**53, got {seeds!r}"
+        )
+    return wanted
 
 
 def _name(configuration: RunConfig) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lengthwise.prediction.verdict import Prediction, StructureRow, Verdict
 
 STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
-MEASURED = 3
+MEASURED = 2
 """Measured systems on the screen."""
 
 

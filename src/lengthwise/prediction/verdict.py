@@ -21,7 +21,7 @@ SHOWN: dict[Answer, str] = {"yes": "yes", "no": "no guarantee", "unknown": "unkn
 """What a reader sees of an answer."""
 
 CAVEATS = (
-    "yes: an idealized learner generalizes; no training length follows (none is computable from depth 2 on)",
+    "yes: an idealized learner generalizes; no training length follows (none is computable from depth 2)",
     "no: no guarantee (no program exists, or a communication bound); a given model may still do well",
     "sparsity and locality are sufficient conditions: they can give a yes, never a no",
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
 from lengthwise.experiments.agreement import Agreement
-from lengthwise.experiments.recipes.huang_table import summary, write_table
+from lengthwise.experiments.recipes.huang_table import build_table, summary, write_table
 from lengthwise.report.agreement_page import agreement_page
 
 TITLE = "Theory and measurement: 8 algorithmic tasks and 17 formal languages, after Huang et al. 2025"
@@ -26,6 +26,9 @@ def rebuild(folders: Sequence[Path], out: Path) -> tuple[list[Agreement], dict[s
     for folder in folders:
         if not folder.is_dir():
             raise LengthwiseError(f"no folder {folder}; make results with `lengthwise run huang --preset standard`")
+    if not any(row["status"] != "not run" for row in build_table(folders)):
+        named = ", ".join(map(str, folders))
+        raise LengthwiseError(f"no results of recipe huang in {named}; make some with `lengthwise run huang`")
     rows = write_table(folders, out / "table.json")
     counts = summary(rows)
     write_text(out / "report.html", agreement_page(rows, counts, TITLE, [SEARCHED]))

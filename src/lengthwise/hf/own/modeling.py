@@ -147,7 +147,7 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
         if allowed is not None:
             wanted = allowed[..., FIRST_SCORED_ID:].to(logits.dtype)
             each = functional.binary_cross_entropy_with_logits(logits[..., FIRST_SCORED_ID:], wanted, reduction="none")
-            total = (each.mean(-1) * scored).sum()
+            total = (each.sum(-1) * scored).sum()
         else:
             total = functional.cross_entropy(logits.flatten(0, 1), right.flatten(), reduction="sum")
         following = functional.pad(ids[:, 1:], (0, 0, 0, 1))
