@@ -31,6 +31,12 @@ class Small:
         (lambda: lw.Experiment("addition", max_length=0), "max_length must be at least 1, got 0"),
         (lambda: lw.Experiment("addition", model={"widht": 8}), "Did you mean 'width'?"),
         (lambda: lw.Experiment("addition", lenght=3), "Experiment has no setting 'lenght'"),
+        (lambda: lw.Experiment("addition").run(seeds="3"), "seeds must be a number from 1 or a list of whole numbers"),
+        (lambda: lw.Experiment("addition").run(seeds=0), "seeds must be a number from 1 or a list of whole numbers"),
+        (
+            lambda: lw.Experiment("addition").run(seeds=[-1]),
+            "seeds must be whole numbers from 0, below 2**53, got [-1]",
+        ),
         (lambda: lw.compare("addition", budget="soon"), "must be a time such as 90s, 10m or 1h, got 'soon'"),
         (lambda: lw.results("nowhere"), "no results at nowhere; check the path"),
         (lambda: lw.load("nowhere"), "nowhere"),

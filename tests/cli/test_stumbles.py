@@ -35,7 +35,8 @@ RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
         (["run"], "give a recipe, a task or --config FILE, and only one"),
         (["run", "addition", "--config", "x.json"], "give a recipe, a task or --config FILE, and only one"),
         (["run", "addition", "--seed", "1", "--seeds", "2"], "give --seed N for one seed or --seeds N for 0…N−1"),
-        (["run", "addition", "--seed", "-1"], "--seed must be in 0..2**53 - 1, got -1"),
+        (["run", "addition", "--seed", "-1"], "--seed must be at least 0, got -1"),
+        (["run", "addition", "--seed", str(2**53)], "seeds must be whole numbers from 0, below 2**53"),
         (["run", "addition", "--log-to", "mlflow"], "unknown service to log to 'mlflow'. Known: tensorboard, wandb."),
         ([*RUN, "--device", "abacus", "--seeds", "1"], "LENGTHWISE_DEVICE is 'abacus', which this torch can't use"),
     ],
@@ -147,6 +148,7 @@ def _toml(values: dict[str, Any]) -> str:
         ("a.json", '{"sistems": [], "systems": [{"experiment": {}}]}', "unknown field of"),
         ("a.json", '{"systems": [{"experiment": {"tusk": 1}}]}', "unknown field of experiment 'tusk'"),
         ("a.json", '{"systems": [{"experiment": {}, "seeds": [-1]}]}', "seeds must be a list of whole numbers from 0"),
+        ("a.json", '{"recipe": "../b", "systems": [{"experiment": {}}]}', "recipe must be the name of one folder"),
         ("a.json", '{"systems": [{"experiment": {"task": "adition"}}]}', "Did you mean 'addition'?"),
     ],
 )

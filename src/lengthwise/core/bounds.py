@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+EXACT_IN_JSON = 2**53
+"""Whole numbers below it are exact in every reader of JSON; result files hold no larger ones."""
 AtLeast0 = Annotated[int, Field(ge=0)]
 AtLeast1 = Annotated[int, Field(ge=1)]
 AtLeast2 = Annotated[int, Field(ge=2)]

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Self
 import pydantic
 from pydantic import Field
 
+from lengthwise.core.bounds import EXACT_IN_JSON
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json, write_json
@@ -24,8 +25,8 @@ SUPERSEDED = "superseded"
 CONTROLS = "controls"
 """The folder of single runs under switched settings: evidence about a result, no part of it."""
 
-WholeNumber = Annotated[int, Field(ge=0, lt=2**53)]
-Positive = Annotated[int, Field(ge=1, lt=2**53)]
+WholeNumber = Annotated[int, Field(ge=0, lt=EXACT_IN_JSON)]
+Positive = Annotated[int, Field(ge=1, lt=EXACT_IN_JSON)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lengthwise.core.bounds import EXACT_IN_JSON
 from lengthwise.core.config import digest
 from lengthwise.core.entry_points import installed, load_installed
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
@@ -67,6 +68,10 @@ class Job:
     fallbacks: tuple[RunConfig, ...] = ()
     """Tried in order, with all seeds, as long as fewer than ``needed`` seeds of one configuration fitted."""
     needed: int = 1
+
+    def __post_init__(self) -> None:
+        if not all(0 <= seed < EXACT_IN_JSON for seed in self.seeds):
+            raise LengthwiseError(f"seeds must be whole numbers from 0, below 2**53, got {list(self.seeds)}")
 
     @property
     def experiment(self) -> RunConfig:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.files import read_json, write_json
+from lengthwise.core.files import read_json
 from lengthwise.core.result_file import checked, each_once, result_files
 from lengthwise.experiments.agreement import Agreement, cell, confusion
 from lengthwise.experiments.recipes.huang import cell_name
@@ -59,13 +59,6 @@ def build_table(folders: Iterable[Path]) -> list[Agreement]:
             if published is not None:
                 row["published"] = {"51-100": published[0] / 100, "101-150": published[1] / 100}
             rows.append(row)
-    return rows
-
-
-def write_table(folders: Sequence[Path], target: Path) -> list[Agreement]:
-    """Write the table as JSON; returns its rows."""
-    rows = build_table(folders)
-    write_json(target, rows)
     return rows
 
 
