@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +16,7 @@ from typer.exceptions import TyperException
 from lengthwise import __version__
 from lengthwise.core.errors import LengthwiseError, one_line_warnings
 from lengthwise.core.user_code import DEBUG, failure_in_user_code
+from lengthwise.core.user_file import load_code
 from lengthwise.training.memory import keep_memory
 from lengthwise.training.threads import own_process
 
@@ -45,8 +47,13 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    code: Annotated[
+        list[Path] | None,
+        typer.Option("--code", metavar="FILE.py", help="Let files that are read name classes of this Python file."),
+    ] = None,
 ) -> None:
     del version
+    load_code(*(code or ()))
 
 
 COMMANDS = (
@@ -91,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TyperException as error:
         return _fail(error.format_message().replace("Value error, ", "") + _hint(error))
     except (KeyboardInterrupt, typer.Abort):
-        resumes = next((word for word in words if not word.startswith("-")), "") in RESUMABLE
+        resumes = next((word for word in words if word in (*COMMANDS, *GROUPS)), "") in RESUMABLE
         print("interrupted" + ("; give the same command again to go on" if resumes else ""), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:

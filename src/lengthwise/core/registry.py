@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, dataclass_transform
 from lengthwise.core.config import config, fields_of, from_fields
 from lengthwise.core.entry_points import installed, load_installed
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.core.user_file import file_of, load_class
+from lengthwise.core.user_file import file_of, load_class, remember
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -128,3 +128,4 @@ class Registry(Generic[T]):
         if path is not None:
             found = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
             cls.name = f"{found}:{cls.__qualname__}"
+            remember(cls, path)

@@ -1,4 +1,7 @@
-"""Loads a class or a function from a user's file, ``path/to/file.py:Class``. No other input runs code."""
+"""Loads a class or a function from a user's file, ``path/to/file.py:Class``. No other input runs code.
+
+The user types such a name. Where a file that we read holds one, `no_new_code` lets it name only what is loaded already.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -19,6 +24,37 @@ T = TypeVar("T")
 
 _CODE: dict[type, str | None] = {}
 """What `code_of` found, so that an edit during a run changes nothing."""
+_NAMED: dict[tuple[Path, str], type] = {}
+"""Classes that the user gave, by file and name; they are never loaded a second time."""
+_REFUSES: ContextVar[bool] = ContextVar("refuses new code", default=False)
+
+
+@contextmanager
+def no_new_code() -> Iterator[None]:
+    """Within this context a name such as ``FILE.py:Class`` stands for what this process has loaded, or is an error."""
+    before = _REFUSES.set(True)
+    try:
+        yield
+    finally:
+        _REFUSES.reset(before)
+
+
+def load_code(*files: str | Path) -> None:
+    """Run Python files, so that result files, run directories and exported models may name what is in them.
+
+    The names are ``path/to/file.py:Class``, of tasks, schemes and encodings of your own. Raises `LengthwiseError` for a
+    file that is missing or does not run.
+    """
+    for file in files:
+        path = Path(file).resolve()
+        if not path.is_file():
+            raise LengthwiseError(f"no file {file}; write the path of a Python file")
+        _module(path, str(file))
+
+
+def remember(cls: type, path: Path) -> None:
+    """Let the class be found under its file and its name, where the user gave the class itself."""
+    _NAMED[path, cls.__qualname__] = cls
 
 
 def file_of(cls: type) -> Path | None:
@@ -40,10 +76,15 @@ def code_of(component: object) -> str | None:
 
 
 def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
-    """The class ``Class`` of ``path/to/file.py:Class``; only ever called with what the user typed.
+    """The class ``Class`` of ``path/to/file.py:Class``.
 
-    Raises `LengthwiseError` when the file is missing, fails to run, or holds no such subclass of ``base``.
+    Raises `LengthwiseError` when the file is missing, fails to run, or holds no such subclass of ``base``, and for code
+    that is not loaded under `no_new_code`.
     """
+    path_text, _, name = target.rpartition(":")
+    given = _NAMED.get((Path(path_text).resolve(), name))
+    if given is not None and issubclass(given, base):
+        return given
     found = load_object(target, kind=kind, wanted="class", fits=lambda value: isinstance(value, type))
     if not issubclass(found, base):
         raise LengthwiseError(f"{target} is not a {base.__name__}; derive it from {base.__module__}.{base.__name__}")
@@ -78,18 +119,28 @@ def load_object(target: str, *, kind: str, wanted: str, fits: Callable[[Any], bo
         raise LengthwiseError(f"{kind} {target!r} lacks the name of its {wanted}; write {target}:{wanted.capitalize()}")
     path_text, _, name = target.rpartition(":")
     path = Path(path_text).resolve()
+    if _REFUSES.get() and _module_name(path) not in sys.modules:
+        raise LengthwiseError(
+            f"a file names the {kind} {target!r}, and no file that is read runs code; if you trust it, write "
+            f"`lengthwise --code {path_text} COMMAND`, or call lengthwise.load_code({path_text!r}) first"
+        )
     if not path.is_file():
         raise LengthwiseError(f"no file {path_text} for {kind} {target!r}; write path/to/file.py:{wanted.capitalize()}")
-    module_name = f"{MODULES}{path.stem}_{abs(hash(path)):x}"
-    values = {key: value for key, value in vars(_module(path, path_text, module_name)).items() if fits(value)}
+    module = _module(path, path_text)
+    values = {key: value for key, value in vars(module).items() if fits(value)}
     if name not in values:
-        own = [key for key, value in values.items() if getattr(value, "__module__", "") == module_name]
+        own = [key for key, value in values.items() if getattr(value, "__module__", "") == module.__name__]
         raise UnknownNameError(f"{wanted} in {path_text}", name, own)
     return values[name]
 
 
-def _module(path: Path, shown: str, module_name: str) -> ModuleType:
+def _module_name(path: Path) -> str:
+    return f"{MODULES}{path.stem}_{abs(hash(path)):x}"
+
+
+def _module(path: Path, shown: str) -> ModuleType:
     """The module of a file, run once per process."""
+    module_name = _module_name(path)
     if module_name in sys.modules:
         return sys.modules[module_name]
     spec = importlib.util.spec_from_file_location(module_name, path)

@@ -62,7 +62,7 @@ def follow() -> None:
     others = ranks()
     assert others is not None
     while (said := json.loads(others.said(""))) is not None:
-        experiment = RunConfig.from_json(said["experiment"])
+        experiment = RunConfig.from_json(said["experiment"], load_code=True)
         setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
         trainer = trainer_for(others)
         trainer(setup, experiment.training, said["seeds"], device=chosen_device(), ranks=others).run()

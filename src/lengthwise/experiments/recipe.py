@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from lengthwise.core.bounds import EXACT_IN_JSON
 from lengthwise.core.config import digest
 from lengthwise.core.entry_points import installed, load_installed
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.core.user_file import load_object
+from lengthwise.core.user_file import load_object, no_new_code
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 
 Preset = Literal["quick", "standard", "full"]
@@ -94,14 +95,18 @@ class Job:
         }  # fmt: skip
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Job:
-        """The job that `to_json` wrote, a study among the registered recipes; without its claim and other words."""
+    def from_json(cls, values: dict[str, Any], *, load_code: bool = False) -> Job:
+        """The job that `to_json` wrote, a study among the registered recipes; without its claim and other words.
+
+        ``load_code`` as in `RunConfig.from_json`.
+        """
         seeds = tuple(values["seeds"])
         if "study" in values:
-            (job,) = RECIPES.make(values["study"]["name"], values["study"]["preset"]).jobs
+            with nullcontext() if load_code else no_new_code():
+                (job,) = RECIPES.make(values["study"]["name"], values["study"]["preset"]).jobs
             return dataclasses.replace(job, seeds=seeds)
-        fallbacks = tuple(RunConfig.from_json(experiment) for experiment in values["fallbacks"])
-        experiment = RunConfig.from_json(values["experiment"])
+        fallbacks = tuple(RunConfig.from_json(other, load_code=load_code) for other in values["fallbacks"])
+        experiment = RunConfig.from_json(values["experiment"], load_code=load_code)
         return cls(values["name"], experiment, seeds, fallbacks=fallbacks, needed=values["needed"])
 
     def edited(self, edits: list[str], seeds: int | None) -> Job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer
@@ -11,7 +12,7 @@ from lengthwise.core.config import apply_edits, changed_fields, config, digest, 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.registry import Registry
 from lengthwise.core.result_file import FORMAT
-from lengthwise.core.user_file import code_of
+from lengthwise.core.user_file import code_of, no_new_code
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
@@ -51,13 +52,17 @@ class RunConfig:
         return fields_of(self)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> RunConfig:
-        """From plain JSON values; raises `LengthwiseError` on anything unknown or of the wrong type."""
-        return from_fields(cls, values, where="experiment")
+    def from_json(cls, values: dict[str, Any], *, load_code: bool = False) -> RunConfig:
+        """From plain JSON values; raises `LengthwiseError` on anything unknown or of the wrong type.
+
+        ``load_code`` says that the user typed the names: only then does ``FILE.py:Class`` run a file.
+        """
+        with nullcontext() if load_code else no_new_code():
+            return from_fields(cls, values, where="experiment")
 
     def edited(self, edits: list[str]) -> RunConfig:
         """A copy with ``key.path=value`` edits, e.g. ``training.steps=100`` or ``scheme.draw=permuted``."""
-        return self.from_json(apply_edits(self.to_json(), edits)) if edits else self
+        return self.from_json(apply_edits(self.to_json(), edits), load_code=True) if edits else self
 
     def described(self) -> dict[str, Any]:
         """What names a run: the fields that differ from their defaults, and the text of the user's own files."""

@@ -131,7 +131,7 @@ def _serve(worker: Callable[[Job, Tell], None], values: dict[str, Any], pipe: Co
 
     try:
         # Everything is built anew from plain values, a task from the user's own file too.
-        worker(Job.from_json(values), tell)
+        worker(Job.from_json(values, load_code=True), tell)
     except TrainingDivergedError as error:
         _last(pipe, Diverged(str(error)))
     except LengthwiseError as error:

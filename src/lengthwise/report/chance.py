@@ -8,6 +8,7 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.result_file import Axes
 from lengthwise.core.rng import stream
+from lengthwise.core.user_file import no_new_code
 from lengthwise.tasks import TASKS, Task
 
 
@@ -17,7 +18,8 @@ def known_task(experiment: Mapping[str, Any]) -> Task | None:
     if not TASKS.is_built_in(spec["name"]):
         return None
     try:
-        return TASKS.build(dict(spec))
+        with no_new_code():  # a task inside the task may be of a file
+            return TASKS.build(dict(spec))
     except LengthwiseError:
         return None
 

@@ -12,6 +12,7 @@ from typing import Any
 from lengthwise.core.config import canonical_json, from_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
+from lengthwise.core.user_file import no_new_code
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.tasks import TASKS, Task
 
@@ -56,9 +57,11 @@ class BlindStudy:
 
     def entries(self, table: str = "languages") -> list[StudyEntry]:
         """The languages or tasks of one table, in the order in which they are trained."""
+        with no_new_code():
+            tasks = [TASKS.build(item["task"]) for item in self.content[table]]
         return [
-            StudyEntry(item["name"], TASKS.build(item["task"]), item["predicted"], item["features"], item["expression"])
-            for item in self.content[table]
+            StudyEntry(item["name"], task, item["predicted"], item["features"], item["expression"])
+            for item, task in zip(self.content[table], tasks, strict=True)
         ]
 
 

@@ -38,7 +38,7 @@ class StagePiece(Piece):
     @classmethod
     def of(cls, values: dict[str, Any]) -> StagePiece:
         """The piece that `to_json` wrote."""
-        return cls(Path(values["folder"]), values["stage"], Job.from_json(values["job"]))
+        return cls(Path(values["folder"]), values["stage"], Job.from_json(values["job"], load_code=True))
 
     def take(self, folder: Path) -> None:
         self._runs().take(folder)

@@ -42,7 +42,7 @@ class SweepPiece(Piece):
         """The piece that `to_json` wrote."""
         from lengthwise.experiments import recipes as _recipes  # noqa: F401
 
-        return cls(values["recipe"], Path(values["out"]), Job.from_json(values["job"]))
+        return cls(values["recipe"], Path(values["out"]), Job.from_json(values["job"], load_code=True))
 
     def take(self, folder: Path) -> None:
         mine = folder / self.recipe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,16 @@ class OwnRule(PositionScheme):
     function: str = ""
     training: bool = True
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.function:  # a mistake in its name shows here, and names in files that we read are refused here
+            self._rule()
+
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T K"]:
         """What the function returns; raises `LengthwiseError` for a wrong shape, type or range."""
         ids: Any = places.copy()
         if self.function:
-            rule = load_object(self.function, kind="rule", wanted="function", fits=callable)
-            ids = np.asarray(rule(places.copy(), rng, self.training))
+            ids = np.asarray(self._rule()(places.copy(), rng, self.training))
             where = f"the rule {self.function.rpartition(':')[2]}"
             require(
                 ids.shape == places.shape, f"{where} returns shape {ids.shape}; return {places.shape}, as the places"
@@ -52,6 +57,9 @@ class OwnRule(PositionScheme):
             else:
                 ids[:, :, level] = places[:, :, level]
         return ids.astype(np.int64)
+
+    def _rule(self) -> Callable[..., Any]:
+        return load_object(self.function, kind="rule", wanted="function", fits=callable)
 
     def for_evaluation(self) -> OwnRule:
         """The same rule, called with ``training=False``."""
