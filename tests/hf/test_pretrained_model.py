@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, GenerationConfig
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
@@ -27,10 +27,12 @@ from lengthwise.hf import (
     save_with_card,
     to_run,
 )
+from lengthwise.hf.own.row_ids import most_tokens
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.generate import generate
 from lengthwise.models.inputs import Inputs
 from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES
 from lengthwise.training.loss import next_token_loss
 
 TINY = ModelConfig(layers=2, heads=2, width=16, log_length=20)
@@ -162,10 +164,43 @@ def test_ids_that_follow_from_the_tokens_need_not_be_given(scheme: Any):
     ]
     assert all(torch.equal(result, results[0]) for result in results)
     tokens = prompt
-    for _ in range(6):
-        ids = model.place_ids(tokens)
+    for step in range(6):
+        ids = model.place_ids(tokens, more=6 - step)
         tokens = torch.cat([tokens, model.transformer(tokens, ids).logits[:, -1:].argmax(-1)], 1)
     assert torch.equal(tokens, results[0])
+
+
+NUMBERED = [name for name in SCHEMES if not SCHEMES.get(name).uses_places]
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_ids_at_test_are_those_of_our_own_tests(name: str):
+    """In rows of several lengths, and whole or as a prompt with its answer to come."""
+    found = experiment("addition", {"name": name, "max_position": 99}, "learned")
+    model, scheme = made(found), found.scheme.for_evaluation()
+    for length in (4, 30):
+        batch = found.task.batch(length, 2, stream(0, "test", length))
+        own = Inputs.of(batch, scheme, found.task.levels, stream(0, "hf", "evaluation")).position_ids[:1]
+        tokens, prompt = torch.from_numpy(batch.input_ids), batch.prompt_length
+        assert torch.equal(model.place_ids(tokens), own.expand(2, -1, -1))
+        given = model.place_ids(tokens[:, :prompt], more=batch.tokens - prompt)
+        assert torch.equal(given, own[:, :prompt].expand(2, -1, -1))
+        # Padding in front of a shorter row beside it changes nothing.
+        pad = torch.zeros(2, 5, dtype=torch.long)
+        padded, mask = torch.cat([pad, tokens], 1), torch.cat([pad, torch.ones_like(tokens)], 1)
+        assert torch.equal(model.place_ids(padded, mask)[:, 5:], own.expand(2, -1, -1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "most"),
+    [({"max_new_tokens": 7}, 12), ({"max_length": 9}, 9), ({}, 25), ({"max_new_tokens": 1, "max_length": 9}, 6)],
+)
+def test_the_width_of_a_batch_at_the_end_of_its_generation(settings: dict[str, int], most: int):
+    tokens = torch.ones(1, 5, dtype=torch.long)
+    assert most_tokens(GenerationConfig(), (tokens,), settings) == most
+    assert most_tokens(GenerationConfig(**settings), (), {"input_ids": tokens}) == most
+    seen = experiment("addition", {"name": "randomized", "max_position": 99}, "nope")
+    assert made(seen).generate(tokens, do_sample=False, **settings).shape[1] == most
 
 
 @pytest.mark.parametrize(

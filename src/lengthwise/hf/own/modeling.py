@@ -21,10 +21,10 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.hf.own.configuration import LengthwiseConfig
 from lengthwise.hf.own.growing_cache import GrowingCache
 from lengthwise.hf.own.padded import forward
+from lengthwise.hf.own.row_ids import RowIds, most_tokens
 from lengthwise.hf.padding import padding_mask, rule_ids
 from lengthwise.hf.refusals import refuse_generation
 from lengthwise.hf.rules.base import IdRule
-from lengthwise.hf.rules.from_scheme import SchemeIds
 from lengthwise.hf.rules.places import CoupledPlaces
 from lengthwise.models.transformer import TransformerOutput
 from lengthwise.training.loss import FIRST_SCORED_ID
@@ -119,15 +119,19 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
             next_place_ids=torch.stack(following, dim=-1) if following else None,
         )
 
-    def place_ids(self, input_ids: Int[Tensor, "B T"], attention_mask: Tensor | None = None) -> Int[Tensor, "B T L"]:
+    def place_ids(
+        self, input_ids: Int[Tensor, "B T"], attention_mask: Tensor | None = None, *, more: int = 0
+    ) -> Int[Tensor, "B T L"]:
         """The ids of tokens whose scheme lets them follow from the tokens; drawn anew for each row in training.
 
-        Raises `LengthwiseError` for a model that predicts ids, and for a task whose places don't follow.
+        ``more`` is the number of tokens that are still to come in every row: ids of ``randomized`` and
+        ``randomized-float`` depend on it at test. Raises `LengthwiseError` for a model that predicts ids, and for a
+        task whose places don't follow.
         """
         mask = padding_mask(attention_mask, input_ids)
-        return rule_ids(self._rule(), input_ids, mask, training=self.training)[..., None]
+        return rule_ids(self._rule(more), input_ids, mask, training=self.training)[..., None]
 
-    def _rule(self) -> IdRule:
+    def _rule(self, more: int) -> IdRule:
         task, scheme = self.experiment.task, self.experiment.scheme
         if scheme.predicted:
             raise LengthwiseError(
@@ -136,7 +140,7 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
             )
         if scheme.uses_places:
             return CoupledPlaces(task, scheme)
-        return SchemeIds(scheme, tokens=scheme.max_position + 1)
+        return RowIds(scheme, more=more)
 
     def _loss(
         self, output: TransformerOutput, labels: Tensor, ids: Tensor, allowed: Tensor | None, count: Any
@@ -165,6 +169,7 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
         beams = kwargs.get("num_beams") or getattr(config, "num_beams", None) or 1
         require(beams == 1, f"position ids are predicted for one sequence, not for {beams} beams; use num_beams=1")
         refuse_generation(self, args, kwargs)
+        kwargs.setdefault("in_all", most_tokens(config, args, kwargs))
         generate: Any = super().generate  # pyright: ignore[reportAttributeAccessIssue]
         return generate(*args, **kwargs)
 
@@ -175,12 +180,13 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
         attention_mask: Tensor | None = None,
         place_ids: Int[Tensor, "B T L"] | None = None,
         use_cache: bool | None = True,
+        in_all: int = 0,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """The tokens that are not in the cache, with their ids."""
+        """The tokens that are not in the cache, with their ids; ``in_all`` is the width of the batch at its end."""
         if place_ids is None:
-            mask = padding_mask(attention_mask, input_ids)
-            place_ids = rule_ids(self._rule(), input_ids, mask, training=False)[..., None]
+            mask, more = padding_mask(attention_mask, input_ids), max(0, in_all - input_ids.shape[1])
+            place_ids = rule_ids(self._rule(more), input_ids, mask, training=False)[..., None]
         require(
             place_ids.shape[:2] == input_ids.shape,
             f"place_ids have shape {list(place_ids.shape)} for tokens of shape {list(input_ids.shape)}; give [B, T, L]",

@@ -35,7 +35,7 @@ class SchemeIds(IdRule):
             not self.scheme.uses_places,
             f"scheme {self.scheme.name!r} needs the places of a task; use CoupledPlaces(task)",
         )
-        self._counted = not _is_fixed(self.scheme.for_evaluation())
+        self._counted = not is_fixed(self.scheme.for_evaluation())
         require(
             not self._counted or tokens is not None,
             f"ids of scheme {self.scheme.name!r} at test are random or depend on the number of tokens, so it must be "
@@ -51,7 +51,7 @@ class SchemeIds(IdRule):
             assert self.tokens is not None
             require(width <= self.tokens, f"{width} tokens are more than the rule's tokens = {self.tokens}; raise it")
             count = self.tokens
-        table = _assigned(self.scheme.for_evaluation(), 1, count, stream(self.seed, "hf", "evaluation"))
+        table = assigned(self.scheme.for_evaluation(), 1, count, stream(self.seed, "hf", "evaluation"))
         return torch.from_numpy(table[:, :width]).to(tokens.device).expand(rows, width)
 
     def _drawn(self, rows: int, width: int, lengths: np.ndarray) -> np.ndarray:
@@ -59,17 +59,18 @@ class SchemeIds(IdRule):
         ids = np.zeros((rows, width), dtype=np.int64)
         for length in np.unique(lengths[lengths > 0]):
             chosen = np.flatnonzero(lengths == length)
-            ids[chosen, :length] = _assigned(self.scheme, len(chosen), int(length), rng)
+            ids[chosen, :length] = assigned(self.scheme, len(chosen), int(length), rng)
         return ids
 
 
-def _assigned(scheme: PositionScheme, rows: int, tokens: int, rng: Rng) -> np.ndarray:
+def assigned(scheme: PositionScheme, rows: int, tokens: int, rng: Rng) -> np.ndarray:
+    """Ids ``[rows, tokens]`` of a scheme that numbers tokens."""
     return scheme.assign(np.zeros((rows, tokens, 1), dtype=np.int64), ("position",), rng)[:, :, 0]
 
 
-def _is_fixed(scheme: PositionScheme) -> bool:
+def is_fixed(scheme: PositionScheme) -> bool:
     """Whether two draws of the ids at test agree, and more tokens don't change the ids of those before them."""
     count, most = min(32, scheme.max_position + 1), min(MOST_PROBED, scheme.max_position + 1)
-    draws = [_assigned(scheme, 4, count, stream(seed, "hf", "probe")) for seed in (0, 1)]
-    longest = _assigned(scheme, 1, most, stream(0, "hf", "probe"))[:, :count]
+    draws = [assigned(scheme, 4, count, stream(seed, "hf", "probe")) for seed in (0, 1)]
+    longest = assigned(scheme, 1, most, stream(0, "hf", "probe"))[:, :count]
     return all(bool((draw == longest).all()) for draw in draws)
