@@ -279,6 +279,12 @@ def test_the_card_says_what_is_known():
     assert "generalizes?" in text
 
 
+def test_the_card_of_a_model_with_few_ids_says_where_they_end():
+    text = model_card(made(experiment("addition", {"name": "sequential", "max_position": 60}, "learned")))
+    assert "| 16 | 5 | 34 |" in text
+    assert "| 40 | – | more ids than the 60 of this model |" in text
+
+
 def test_the_card_of_a_trained_run_holds_its_measured_lengths(tmp_path: Path):
     edits = ["training.steps=1", "training.max_length=2", "training.batch_size=8", "evaluation.lengths=[2, 5]"]
     edits += ["evaluation.samples=7", "evaluation.fit_samples=8", "evaluation.unfitted_too=true"]

@@ -80,14 +80,15 @@ def reach(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T
 def structure(task: Structured, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64) -> Structure:
     """The structure of a sampled batch and of every test layout, under the ids that the scheme gives at test time.
 
-    Coupled ids are compared as blocks from 1, since a random subset stretches all spans alike. Of several layouts the
-    largest count and span are taken, and of several levels of positions the largest distance.
+    Ids that are one for each place are compared as blocks from 1, since a random subset stretches all spans alike. Of
+    several layouts the largest count and span are taken, and of several levels of positions the largest distance.
     """
     levels = [i for i, kind in enumerate(task.levels) if kind == "position"] if scheme.uses_places else [0]
+    blocks = scheme.uses_places and scheme.one_id_per_place
     found = []
     for layout in (None, *task.test_layouts(length)):
         batch = task.batch(length, size, rng, layout)
-        ids = batch.places if scheme.uses_places else scheme.for_evaluation().assign(batch.places, task.levels, rng)
+        ids = batch.places if blocks else scheme.for_evaluation().assign(batch.places, task.levels, rng)
         both = np.concatenate([batch.parents, batch.selectors], axis=-1)
         found.append([reach(batch, tokens, ids[:, :, levels]) for tokens in (batch.parents, batch.selectors, both)])
     largest = (Reach(max(r.count for r in each), max(r.span for r in each)) for each in zip(*found, strict=True))

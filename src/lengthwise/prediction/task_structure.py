@@ -7,7 +7,7 @@ import numpy as np
 from lengthwise.core.config import fields_of
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.structure import structure
 from lengthwise.prediction.systems import PositionSystem
 from lengthwise.prediction.verdict import Argument, StructureRow
@@ -20,17 +20,20 @@ FEWEST, SPREAD = 3, 4
 ROWS = 32
 
 
-def structure_row(task: Task, scheme: str) -> StructureRow:
-    """Sparsity and span at `LENGTHS`, or at the nearest lengths of the task; raises `LengthwiseError` without any."""
-    # Long sequences need more ids than a scheme has by default.
-    built = SCHEMES.build(scheme, max_position=1 << 30)
+def structure_row(task: Task, scheme: str | PositionScheme) -> StructureRow:
+    """Sparsity and span at `LENGTHS`, or at the nearest lengths of the task.
+
+    A scheme by its name has room for all ids. Raises `LengthwiseError` if the task has no such lengths, or a scheme too
+    few ids.
+    """
+    built = SCHEMES.build(scheme, max_position=1 << 30) if isinstance(scheme, str) else scheme
     lengths = tuple(dict.fromkeys(nearest(task, length) for length in LENGTHS))
     found = [structure(task, built, length, stream(0, "predict", length), size=ROWS) for length in lengths]
     columns = [(s.parents, s.selectors, s.both) for s in found]
     counts = [tuple(reach.count for reach in column) for column in zip(*columns, strict=True)]
     spans = [tuple(reach.span for reach in column) for column in zip(*columns, strict=True)]
     levels = task.levels.count("position") if built.uses_places else 1
-    return StructureRow(scheme, lengths, counts[0], spans[0], counts[1], spans[1], counts[2], spans[2], levels)
+    return StructureRow(built.name, lengths, counts[0], spans[0], counts[1], spans[1], counts[2], spans[2], levels)
 
 
 def nearest(task: Task, length: int) -> int:

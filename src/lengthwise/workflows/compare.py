@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lengthwise.core.config import fields_of
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_json, write_text
 from lengthwise.experiments.comparison.plan import MAX_LENGTH, REACH, Plan
 from lengthwise.experiments.comparison.ranking import differ_in_every_seed, ranked
 from lengthwise.experiments.comparison.run import DEFAULT_BUDGET, Budget, StageRunner, run_comparison
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.workers import Tell
+from lengthwise.positions.schemes import PositionScheme
+from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.systems import SYSTEMS
+from lengthwise.prediction.task_structure import structure_row
 from lengthwise.prediction.verdict import SHOWN, Prediction
 from lengthwise.report.comparison.figure import draw_comparison
 from lengthwise.report.comparison.page import comparison_page
@@ -67,7 +72,8 @@ def gathered(task: Task, plan: Plan, folder: Path, budget: Budget) -> Comparison
     rows = ranked(folder, plan)
     prediction = predict_task(task)
     for row in rows:
-        row |= explained(prediction, row["scheme"], row["encoding"])
+        scheme = plan.experiment(plan.system(row["system"]), plan.grid[0]).scheme
+        row |= explained(prediction, row["scheme"], row["encoding"]) | structure_under(prediction, task, scheme)
     values = {
         "task": plan.task,
         "name": task.name,
@@ -92,16 +98,26 @@ def gathered(task: Task, plan: Plan, folder: Path, budget: Budget) -> Comparison
 
 
 def explained(prediction: Prediction, scheme: str, encoding: str) -> dict[str, Any]:
-    """The verdict for a system and the sparsity and span under its ids; None where theory says nothing."""
+    """The verdict for a system and its reason; None where theory says nothing."""
     scheme_name, random_start = ("sequential", True) if scheme == "random-start" else (scheme, False)
     wanted = {"name": scheme_name, **({"random_start": True} if random_start else {})}
     name = next((s.name for s in SYSTEMS if s.scheme == wanted and s.encoding == encoding), None)
     verdict = next((v for v in prediction.verdicts if v.system == name), None)
-    ids = "coupled" if scheme in ("coupled", "predictive-coupling") else "sequential"
-    row = next((row for row in prediction.structure if row.scheme == ids), None)
     return {
         "verdict": None if verdict is None else SHOWN[verdict.answer],
         "why": None if verdict is None else verdict.why,
+    }
+
+
+def structure_under(prediction: Prediction, task: Task, scheme: PositionScheme) -> dict[str, Any]:
+    """The sparsity and span under the ids of a scheme; None without parents, and without room for ids."""
+    by_place = scheme.uses_places and scheme.one_id_per_place
+    same = "coupled" if by_place else "sequential" if isinstance(scheme.for_evaluation(), Sequential) else ""
+    row = next((row for row in prediction.structure if row.scheme == same), None)
+    if row is None and prediction.structure:
+        with suppress(LengthwiseError):
+            row = structure_row(task, scheme)
+    return {
         "sparsity": None if row is None else list(row.sparsity),
         "span": None if row is None else list(row.span),
         "structure_lengths": None if row is None else list(row.lengths),

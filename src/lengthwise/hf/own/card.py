@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.result_file import RunResult
 from lengthwise.core.rng import stream
 from lengthwise.experiments.run_config import RunConfig
@@ -69,15 +70,23 @@ def _structure(found: RunConfig) -> list[str]:
     lengths = sorted(
         {near for length in (top, 2 * top, 5 * top) for near in found.task.lengths(length, length + 5)[:1]}
     )
-    rows = [structure(found.task, found.scheme, length, stream(0, "card"), size=16) for length in lengths]
+    rows = {length: _row(found, length) for length in lengths}
     return [
         "Sparsity k is the largest number of earlier tokens that a scored token is a function of; span is the largest",
         "distance to one, in position ids.",
         "",
         "| length | sparsity k | span |",
         "| --- | --- | --- |",
-        *(f"| {row.length} | {row.sparsity} | {row.span} |" for row in rows),
+        *(f"| {length} | {row} |" for length, row in rows.items()),
     ]
+
+
+def _row(found: RunConfig, length: int) -> str:
+    try:
+        row = structure(found.task, found.scheme, length, stream(0, "card"), size=16)
+    except LengthwiseError:
+        return f"– | more ids than the {found.scheme.max_position} of this model"
+    return f"{row.sparsity} | {row.span}"
 
 
 def _verdicts(found: RunConfig) -> list[str]:

@@ -1,0 +1,81 @@
+"""Spans are distances in the ids that a scheme gives at test, also where they do not follow the places one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lengthwise.core.rng import stream
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.schemes.own_rule import OwnRule
+from lengthwise.positions.structure import structure
+from lengthwise.prediction.predict import predict_task
+from lengthwise.prediction.shown_task.task_example import structure_table
+from lengthwise.tasks import TASKS
+from lengthwise.workflows.compare import structure_under
+
+
+def farthest(task_name: str, scheme_name: str, length: int) -> int:
+    """The largest distance to a parent, counted token by token in a drawn batch."""
+    task, scheme = TASKS.build(task_name), SCHEMES.build(scheme_name).for_evaluation()
+    batch = task.batch(length, 64, stream(0, "ids"))
+    ids = scheme.assign(batch.places, task.levels, stream(0, "ids"))[:, :, 0].astype(int)
+    found = 0
+    for row, parents in enumerate(batch.parents):
+        for target in np.flatnonzero(batch.scored):
+            for parent in parents[target]:
+                if parent >= 0:
+                    found = max(found, abs(ids[row, target - 1] - ids[row, parent]))
+    return found
+
+
+@pytest.mark.parametrize("task", ["copy", "addition", "parity-scratchpad"])
+@pytest.mark.parametrize("scheme", ["reset", "own-rule", "sequential", "pose"])
+def test_the_span_is_the_largest_distance_in_ids(task: str, scheme: str) -> None:
+    for length in (4, 9):
+        found = structure(TASKS.build(task), SCHEMES.build(scheme), length, stream(0, "span"))
+        assert found.span == farthest(task, scheme, length)
+
+
+def test_reset_ids_tell_the_lines_of_a_chain_apart() -> None:
+    """Equal names share a place, and so one coupled id, but no reset id: the span grows with the chain."""
+    task = TASKS.build("variable-assignment")
+    spans = [structure(task, SCHEMES.build("reset"), n, stream(0, "span")).span for n in (5, 10, 20)]
+    assert spans == sorted(set(spans))
+    table = structure_table(task, [5, 10, 20], 0).to_json()["span"]
+    assert table["reset"] == spans
+    assert table["reset"] != table["coupled"]
+
+
+def test_a_rule_of_ones_own_has_the_spans_of_its_ids(tmp_path: Path) -> None:
+    file = tmp_path / "rules.py"
+    file.write_text("def spread(places, rng, training):\n    return places * 7\n")
+    task = TASKS.build("addition")
+    plain = structure(task, OwnRule(max_position=5000), 10, stream(0, "span")).span
+    mine = structure(task, OwnRule(max_position=5000, function=f"{file}:spread"), 10, stream(0, "span")).span
+    assert mine == 7 * plain > 0
+
+
+@pytest.mark.parametrize(
+    ("scheme", "like"), [("abacus", "coupled"), ("coupled-rare-jump", "coupled"), ("pose", "sequential")]
+)
+def test_a_comparison_shows_the_structure_of_each_system(scheme: str, like: str) -> None:
+    task = TASKS.build("addition")
+    prediction = predict_task(task)
+    names = (scheme, like, "randomized")
+    shown = {name: structure_under(prediction, task, SCHEMES.build(name))["span"] for name in names}
+    assert shown[scheme] == shown[like] != shown["randomized"]
+
+
+def test_a_comparison_shows_that_reset_ids_are_not_local() -> None:
+    task = TASKS.build("parity")
+    found = structure_under(predict_task(task), task, SCHEMES.build("reset"))["span"]
+    assert found == sorted(set(found))
+
+
+def test_a_comparison_without_room_for_the_lengths_shows_no_span() -> None:
+    task = TASKS.build("addition")
+    found = structure_under(predict_task(task), task, SCHEMES.build("randomized", max_position=20))
+    assert set(found.values()) == {None}
