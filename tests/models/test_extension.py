@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 import lengthwise as lw
 from lengthwise import nn
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.cache import Cache
-from lengthwise.models.extension import drop_positions, extend, extension_methods
+from lengthwise.models.extension import drop_positions, extend, extension_methods, extension_spec, smallest_group
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes.sequential import Sequential
@@ -32,7 +37,7 @@ def test_an_extended_model_equals_one_built_with_that_encoding(method: str):
     extended = extend(model, method, factor=3.0, length=6)
     assert torch.equal(logits(model), before), "the model itself is left alone"
     assert not torch.allclose(logits(extended), before, atol=1e-3)
-    known = {"factor": 3.0, "length": 6, "near": 3, "group": 5, "base": 500.0}
+    known = {"factor": 3.0, "length": 6, "near": 3, "group": 6, "base": 500.0}
     fields = {name: value for name, value in known.items() if hasattr(ENCODINGS.get(method), name)}
     fresh = rough_model(Echo(), SCHEME, ENCODINGS.build(method, **fields), seed=1)
     fresh.load_state_dict(model.state_dict())
@@ -74,3 +79,26 @@ def test_what_cannot_be_extended_is_refused():
         extend(model, "pi", widen=3)
     with pytest.raises(LengthwiseError, match="only where the encoding has no parameters"):
         drop_positions(rough_model("copy", SCHEME, "learned"))
+
+
+@given(length=st.integers(3, 200), factor=st.floats(1, 9), data=st.data())
+def test_self_extend_groups_no_more_than_the_trained_distances_need(length: int, factor: float, data: st.DataObject):
+    near = data.draw(st.integers(1, length - 1))
+    q, k = np.arange(math.ceil(factor * length))[:, None], np.arange(math.ceil(factor * length))[None, :]
+
+    def farthest(group: int) -> int:
+        far = q // group - k // group + near - near // group
+        return int(np.where(q - k < near, q - k, far)[q >= k].max())
+
+    group = smallest_group(factor, length, near)
+    assert farthest(group) < length
+    assert group == 1 or farthest(group - 1) >= length
+
+
+def test_the_default_group_follows_from_the_trained_length():
+    found = {factor: extension_spec("self-extend", factor=factor, length=64) for factor in (2, 4, 8)}
+    assert [(spec.near, spec.group) for spec in found.values()] == [(32, 4), (32, 8), (32, 16)]
+    assert extension_spec("self-extend", factor=4, near=32) == found[4]
+    assert extension_spec("self-extend", factor=4, length=64, group=5).group == 5
+    with pytest.raises(LengthwiseError, match="near must be from 1 to the trained length − 1 = 63, got 64"):
+        extension_spec("self-extend", factor=4, length=64, near=64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 import math
 from typing import Any, TypeVar
 
@@ -28,8 +29,8 @@ def extend(
 
     ``method`` is one of `extension_methods`: ``pi``, ``ntk``, ``dynamic-ntk``, ``yarn``, ``llama3``, ``longrope``,
     ``self-extend`` or ``rerope``; ``fields`` are its settings. ``length`` is the trained context in tokens, which all
-    but ``pi`` and ``ntk`` need. Self-Extend keeps distances below length / 2 and groups others so that factor · length
-    fits; ReRoPE clips distances at length / 2. In a model with encodings by layer, the layers with RoPE are extended.
+    but ``pi`` and ``ntk`` need. Self-Extend keeps distances below length / 2 and groups others, as little as factor ·
+    length needs; ReRoPE clips distances at length / 2. In a model with encodings by layer, the layers with RoPE are extended.
 
     A specification as ``method`` is used as it is, with the base of the model. Raises `LengthwiseError` for another
     method or setting, for a missing length, and for a model without RoPE.
@@ -56,7 +57,7 @@ def extension_spec(
     """The settings of a method for a model with this trained length; raises `LengthwiseError` as `extend` does."""
     if method not in extension_methods():
         raise UnknownNameError("way to extend a context", method, extension_methods())
-    known: dict[str, Any] = {"base": base, "factor": factor, "group": math.ceil(2 * factor - 1)}
+    known: dict[str, Any] = {"base": base, "factor": factor}
     if length is not None:
         known |= {"length": length, "near": max(1, length // 2)}
     names = {field.name for field in dataclasses.fields(ENCODINGS.get(method))}  # type: ignore[arg-type]
@@ -65,7 +66,20 @@ def extension_spec(
         raise LengthwiseError(
             f"{method} needs the trained context; give length=…, the number of tokens of the longest training sequence"
         )
+    if "group" in names - set(fields):
+        near = fields.get("near", known.get("near"))
+        known["group"] = smallest_group(factor, 2 * near if length is None else length, near)
     return ENCODINGS.build(method, **{**{name: value for name, value in known.items() if name in names}, **fields})
+
+
+def smallest_group(factor: float, length: int, near: int) -> int:
+    """The smallest group of Self-Extend by which ``factor`` · ``length`` tokens have no distance beyond length − 1.
+
+    Raises `LengthwiseError` if ``near`` is not below ``length``, so that no group is large enough.
+    """
+    require(1 <= near < length, f"near must be from 1 to the trained length − 1 = {length - 1}, got {near}")
+    last = math.ceil(factor * length) - 1
+    return next(group for group in itertools.count(1) if last // group + near - near // group < length)
 
 
 def drop_positions(model: Model) -> Model:

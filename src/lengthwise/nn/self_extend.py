@@ -17,8 +17,9 @@ from lengthwise.nn.slots import Slots
 class SelfExtend(RotaryScores):
     """Distances below ``near`` as in `Rotary`; others become ⌊p/group⌋ − ⌊p′/group⌋ + near − ⌊near/group⌋.
 
-    It needs no training. With a trained length L, distances up to (L − near) · group + near stay within L, if the
-    group divides near. Ids that fall (negative distances) stay as they are.
+    It needs no training. The first of N tokens counts as ⌊(N − 1)/group⌋ + near − ⌊near/group⌋ away from the last;
+    `lengthwise.extend` chooses the smallest group for which that was trained. Ids that fall (negative distances) stay
+    as they are.
 
     Input: queries and keys ``[B, H, T, head_width]`` and ids, ``[B, T]`` or ``[B, T, L]``. Output: causal attention
     logits ``[B, H, T, T]``. Has no parameters. Raises `LengthwiseError` as `Rotary` does, and for ``near`` or
