@@ -186,6 +186,11 @@ def test_what_is_no_answer_is_counted_apart(fault: Fault, kind: str, tmp_path: P
     assert set(found.values()) == {0}
     assert all(cell["rate"] is None for cell in result["cells"])
     assert kind in APART
+    # Nothing is said about a model that was not heard; one that did not stop was.
+    assert result["causes"]["says"].startswith("No answer at the shortest length counts")
+    heard = kind in (UNSTOPPED, TRUNCATED)
+    assert bool(result["silence"]) != heard
+    assert heard or f"({result['requests']} {kind})" in result["silence"]
 
 
 def test_failures_that_pass_are_tried_again(tmp_path: Path):
@@ -405,6 +410,20 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     page = (tmp_path / "audit.html").read_text()
     assert "number of words that matter alone" in page
     assert 'src="http' not in page
+
+
+def test_a_server_that_refuses_all_is_one_line_and_no_fault_of_the_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    with serve(lambda prompt: "", always(400, {"error": "no such option"})) as stub:
+        words = ["audit", "stub", "--endpoint", stub.url, "--lengths", "3,12", "--samples", "2", "--retries", "0"]
+        assert main([*words, "--out", str(tmp_path), "--json"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.strip().splitlines()[-1].startswith("error: none of ")
+    assert "no such option" in printed.err
+    assert "the model fails" not in printed.err
+    assert (tmp_path / "audit.html").exists()
 
 
 def test_a_file_in_place_of_the_folder_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

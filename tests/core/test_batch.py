@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lengthwise.core.batch import NOT_SCORED, Layout, SequenceBuilder
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.vocab import SPECIALS, Vocab
 
 VOCAB = Vocab.of("abc")
@@ -81,3 +84,35 @@ def test_allowed_next_tokens_are_kept() -> None:
 def test_a_vocabulary_starts_with_the_special_tokens() -> None:
     with pytest.raises(ValueError, match="starts with the special tokens"):
         Vocab(("a", *SPECIALS))
+
+
+@pytest.mark.parametrize(
+    ("write", "says"),
+    [
+        (lambda seq: None, "the sequence is empty"),
+        (lambda seq: seq.predicted(4, parents=[-1]), "token 0 names token -1"),
+        (lambda seq: (seq.bos(), seq.predicted(4, parents=[1])), "token 1 names token 1"),
+        (lambda seq: (seq.bos(), seq.predicted(4, selectors=[7])), "token 1 names token 7"),
+        (lambda seq: (seq.bos(), seq.predicted(4, parents=[np.array([0, 5])])), "token 1 names token 5"),
+        (lambda seq: (seq.bos(), seq.predicted(4, parents=[np.array([0, -2])])), "token 1 names token -2"),
+        (lambda seq: (seq.bos(), seq.predicted(4, parents=[np.array([0.0, 0.5])])), "parents or selectors that are no"),
+        (lambda seq: seq.given(4, place=1.5), "places that are no whole numbers: 1.5"),
+        (lambda seq: seq.given(4, place=np.array([1.5, 2.0])), "places that are no whole numbers"),
+        (lambda seq: seq.given(4, place="1"), "places that are no whole numbers"),
+        (lambda seq: seq.given(4, place=-1), "places must be 0 or more"),
+        (lambda seq: seq.given(4.5), "tokens that are no whole numbers: 4.5"),
+        (lambda seq: seq.given(np.array([True, False])), "tokens that are no whole numbers"),
+    ],
+)
+def test_what_a_task_of_ones_own_gets_wrong_is_one_line(write: Any, says: str) -> None:
+    """A parent that does not exist would otherwise count as none, and make the task look sparser than it is."""
+
+    def written() -> Any:
+        seq = SequenceBuilder(VOCAB, 2)
+        write(seq)
+        batch = seq.build(Layout(1))
+        return batch.parents, batch.selectors
+
+    with pytest.raises(LengthwiseError, match=says) as caught:
+        written()
+    assert "\n" not in str(caught.value)

@@ -13,6 +13,8 @@ UNSTOPPED, TRUNCATED, TOO_LONG = "did not stop", "truncated", "too long"
 REFUSED, TIMED_OUT, FAILED = "refused", "timed out", "failed"
 APART = (UNSTOPPED, TRUNCATED, TOO_LONG, REFUSED, TIMED_OUT, FAILED)
 """What is counted apart and is never a wrong answer."""
+UNHEARD = (TOO_LONG, REFUSED, TIMED_OUT, FAILED)
+"""Where the model said nothing at all."""
 AGAIN = (TIMED_OUT, FAILED)
 """What is asked again when an audit is continued."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 from lengthwise.audit.asker import Asker
-from lengthwise.audit.outcomes import AGAIN, TOO_LONG, RequestFailed, judged
+from lengthwise.audit.outcomes import AGAIN, TOO_LONG, UNHEARD, RequestFailed, judged
 from lengthwise.audit.questions import AuditPlan, Question, natural_questions, number_grows, sweep_questions
 from lengthwise.audit.store import AnswerStore
 from lengthwise.audit.summary import Asked, best_form, causes, cells_of, with_truncation
@@ -31,7 +32,8 @@ def run_audit(
     """Ask in every form, then vary length, distance and number in the best one; writes ``audit.json`` and returns it.
 
     Answers are kept in ``answers.jsonl`` as they come; a second call asks only what has none. Raises `LengthwiseError`
-    if the model can't be reached, or another process is at work in the folder.
+    if the model can't be reached, or another process is at work in the folder. Where no question was answered,
+    ``silence`` of the result says so, and nothing more is asked.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,11 +43,13 @@ def run_audit(
         store = AnswerStore(folder)
         try:
             natural = with_truncation(_ask_all(asker, natural_questions(plan), store, progress))
+            silence = _silence(natural, [store.get(_key(asker, each.question)) or {} for each in natural])
             form = best_form(cells_of(natural), plan.forms)
-            varied = with_truncation(_ask_all(asker, sweep_questions(plan, form), store, progress))
+            more = [] if silence else sweep_questions(plan, form)
+            varied = with_truncation(_ask_all(asker, more, store, progress))
         finally:
             store.close()
-        result = _result(asker, plan, form, natural, varied)
+        result = {**_result(asker, plan, form, natural, varied), "silence": silence}
         write_json(folder / RESULT, result)
     return result
 
@@ -71,6 +75,21 @@ def _ask_all(asker: Asker, questions: Sequence[Question], store: AnswerStore, pr
         # After an error or Ctrl-C, what has not begun is left for the next call.
         executor.shutdown(cancel_futures=True)
     return [_asked(question, store.get(key) or {}) for key, question in zip(keys, questions, strict=True)]
+
+
+def _silence(asked: Sequence[Asked], records: Sequence[dict[str, Any]]) -> str:
+    """What to say if the model answered nothing, with the last reason; empty otherwise."""
+    if any(each.outcome not in UNHEARD for each in asked):
+        return ""
+    counts = Counter(each.outcome for each in asked)
+    said = ", ".join(f"{n} {name}" for name, n in counts.most_common())
+    reason = next(
+        (str(record["detail"]) for record in reversed(records) if record.get("detail")), "no reason was given"
+    )
+    return (
+        f"none of {len(asked)} questions was answered ({said}), so nothing was learned about the model; the last: "
+        f"{reason}; check the model, the key, --context and --timeout, and give the same command again"
+    )
 
 
 def _ask(asker: Asker, key: str, question: Question, store: AnswerStore) -> None:

@@ -93,7 +93,11 @@ def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     base = min((cell for cell in cells if cell["sweep"] == "length"), key=lambda cell: cell["level"], default=None)
     sound = base is not None and base["answered"] and base["high"] >= SOUND_BASE
     breaking = [name for name, found in drops.items() if found["low"] > NOTICEABLE] if sound else []
-    return {"drops": drops, "breaks": breaking, "says": _says(bool(sound), drops, breaking)}
+    if base is None or not base["answered"]:
+        says = "No answer at the shortest length counts, so nothing can be said about what breaks the model."
+    else:
+        says = _says(bool(sound), drops, breaking)
+    return {"drops": drops, "breaks": breaking, "says": says}
 
 
 def drop(right: int, n: int, later_right: int, later_n: int) -> dict[str, float]:

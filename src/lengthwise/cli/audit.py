@@ -55,6 +55,7 @@ def audit(given: AuditSettings) -> None:
         use_all_cores()
     from lengthwise.audit.questions import AuditPlan
     from lengthwise.audit.run import RESULT, run_audit
+    from lengthwise.core.errors import require
     from lengthwise.core.files import write_text
     from lengthwise.report.audit_page import audit_page
     from lengthwise.tasks import TASKS
@@ -75,6 +76,7 @@ def audit(given: AuditSettings) -> None:
         shown = bars.add_task("asking", total=None, note="")
         result = run_audit(asker, plan, folder, lambda done, total: bars.update(shown, completed=done, total=total))
     write_text(folder / "audit.html", audit_page(result))
+    require(not result["silence"], f"{result['silence']} ({folder / 'audit.html'} has the counts)")
     if given.as_json:
         emit_json({"file": str(folder / RESULT), **result})
         return

@@ -114,7 +114,15 @@ class Batch:
         result = np.full((self.size, self.tokens, width), -1, dtype=np.int64)
         for t, column in enumerate(columns):
             for p, position in enumerate(column):
+                _check_whole(position, t, "parents or selectors")
                 result[:, t, p] = position
+        wrong = (result < -1) | (result >= np.arange(self.tokens)[:, None])
+        if wrong.any():
+            b, t, p = map(int, np.argwhere(wrong)[0])
+            raise LengthwiseError(
+                f"token {t} names token {result[b, t, p]} as a parent or selector; name tokens before it, "
+                f"0 to {t - 1}, or -1 in a row that has none"
+            )
         return result
 
     def text(self, row: int) -> list[str]:
@@ -179,6 +187,11 @@ class SequenceBuilder:
         if isinstance(ids, str):
             raise LengthwiseError(f"a column takes token ids, got the text {ids!r}; write seq.vocab[{ids!r}]")
         at = len(self)
+        for position in (*column.parents, *column.selectors):
+            if type(position) is int and not 0 <= position < at:
+                raise LengthwiseError(
+                    f"token {at} names token {position} as a parent or selector; name a token before it, from 0"
+                )
         self._written.append((at, ids, place))
         self._columns.append(column)
         return at
@@ -186,6 +199,7 @@ class SequenceBuilder:
     def build(self, layout: Layout) -> Batch:
         """The batch of all columns, with ``layout``."""
         length = len(self)
+        require(length > 0, "the sequence is empty; write at least one token, such as seq.bos()")
         by_column = np.empty((length, self.size), dtype=np.int64)
         places = np.zeros((length, self.size, self.levels), dtype=np.int64)
         for where, ids, place in self._written:
@@ -196,16 +210,16 @@ class SequenceBuilder:
                     f"column {where} got tokens of shape {np.shape(ids)}; "
                     f"give one id, or one for each of the {self.size} sequences"
                 ) from None
-            if isinstance(place, tuple):
-                for level, value in enumerate(place):
-                    places[where, :, level] = value
-            else:
-                places[where, :, 0] = place
+            _check_whole(ids, where, "tokens")
+            for level, value in enumerate(place if isinstance(place, tuple) else (place,)):
+                _check_whole(value, where, "places")
+                places[where, :, level] = value
         size = len(self.vocab)
         require(
             not by_column.size or (by_column.min() >= 0 and by_column.max() < size),
             f"token ids must be in 0..{size - 1}, got {by_column.min()}..{by_column.max()}" if by_column.size else "",
         )
+        require(places.min(initial=0) >= 0, f"places must be 0 or more (0: no place), got {places.min(initial=0)}")
         return Batch(
             vocab=self.vocab,
             layout=layout,
@@ -215,6 +229,12 @@ class SequenceBuilder:
             allowed=self._allowed,
             extra=self.extra,
         )
+
+
+def _check_whole(values: Any, where: int | slice, what: str) -> None:
+    whole = type(values) is int or (isinstance(values, np.ndarray | np.integer) and values.dtype.kind in "iu")
+    if not whole:  # the message is costly, and there is one column for every token of every batch
+        raise LengthwiseError(f"column {where} got {what} that are no whole numbers: {values!r}")
 
 
 _GIVEN = Column(False, False, (), ())

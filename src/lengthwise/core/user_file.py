@@ -105,6 +105,8 @@ def _check_complete(cls: type[Any], base: type[Any], target: str) -> None:
         arguments = ", ".join(inspect.signature(getattr(cls, name)).parameters)
         does = (inspect.getdoc(getattr(base, name, None)) or "").partition("\n")[0]
         raise LengthwiseError(f"{target} lacks the method {name}; write `def {name}({arguments})`: {does}")
+    if not isinstance(getattr(cls, "summary", ""), str):
+        raise LengthwiseError(f'{target} has a summary that is no text; write `summary = "…"`, one line on what it is')
     given = {field.name for field in dataclasses.fields(cls)} | set(dir(cls))
     for name, kind in inspect.get_annotations(base).items():
         if name not in given and not str(kind).startswith("ClassVar"):

@@ -30,7 +30,7 @@ def extend(
     ``method`` is one of `extension_methods`: ``pi``, ``ntk``, ``dynamic-ntk``, ``yarn``, ``llama3``, ``longrope``,
     ``self-extend`` or ``rerope``; ``fields`` are its settings. ``length`` is the trained context in tokens, which all
     but ``pi`` and ``ntk`` need. Self-Extend keeps distances below length / 2 and groups others, as little as factor ·
-    length needs; ReRoPE clips distances at length / 2. In a model with encodings by layer, the layers with RoPE are extended.
+    length needs; ReRoPE clips distances at length / 2. In a model with encodings by layer, those of RoPE are extended.
 
     A specification as ``method`` is used as it is, with the base of the model. Raises `LengthwiseError` for another
     method or setting, for a missing length, and for a model without RoPE.
