@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -66,7 +66,16 @@ def test_a_name_is_taken_once() -> None:
     for name in ("cat", "old-cat"):
         with pytest.raises(ValueError, match="registered twice"):
             animals.alias(name, {"name": "cat"})
-    with pytest.raises(ValueError, match="registered twice"):
-        animals.register("cat")(Animal)
+    for name in ("cat", "old-cat"):
+        with pytest.raises(LengthwiseError, match=f"animal '{name}' exists already; register Animal by another name"):
+            animals.register(name)(Animal)
     with pytest.raises(UnknownNameError):
         animals.get("dog")
+
+
+def test_a_cell_of_a_notebook_may_run_again() -> None:
+    animals: Registry[Any] = Registry("animal")
+    cell = "@animals.register('cow')\nclass Cow:\n    legs: int = {}\n"
+    for legs in (4, 3):
+        exec(cell.format(legs), {"animals": animals, "__name__": "__main__"})
+    assert animals.build("cow").legs == 3

@@ -77,17 +77,17 @@ def _ask_all(asker: Asker, questions: Sequence[Question], store: AnswerStore, pr
     return [_asked(question, store.get(key) or {}) for key, question in zip(keys, questions, strict=True)]
 
 
-def _silence(asked: Sequence[Asked], records: Sequence[dict[str, Any]]) -> str:
+def _silence(answers: Sequence[Asked], records: Sequence[dict[str, Any]]) -> str:
     """What to say if the model answered nothing, with the last reason; empty otherwise."""
-    if any(each.outcome not in UNHEARD for each in asked):
+    if any(each.outcome not in UNHEARD for each in answers):
         return ""
-    counts = Counter(each.outcome for each in asked)
+    counts = Counter(each.outcome for each in answers)
     said = ", ".join(f"{n} {name}" for name, n in counts.most_common())
     reason = next(
         (str(record["detail"]) for record in reversed(records) if record.get("detail")), "no reason was given"
     )
     return (
-        f"none of {len(asked)} questions was answered ({said}), so nothing was learned about the model; the last: "
+        f"none of {len(answers)} questions was answered ({said}), so nothing was learned about the model; the last: "
         f"{reason}; check the model, the key, --context and --timeout, and give the same command again"
     )
 

@@ -39,17 +39,26 @@ class Registry(Generic[T]):
 
     @dataclass_transform(frozen_default=True)
     def register(self, name: str) -> Callable[[C], C]:
-        """Class decorator: enter the class under ``name``, set its ``name``, and make it a `config` if it is none."""
+        """Class decorator: enter the class under ``name``, set its ``name``, and make it a `config` if it is none.
+
+        A class takes the place of an earlier version of itself, as where a cell of a notebook runs again. Raises
+        `LengthwiseError` for a name that another class has.
+        """
 
         def enter(cls: C) -> C:
-            if name in self._classes:
-                raise ValueError(f"{self.kind} {name!r} is registered twice")
+            if (name in self._classes or name in self.aliases) and not self._is_earlier(name, cls):
+                raise LengthwiseError(f"{self.kind} {name!r} exists already; register {cls.__name__} by another name")
             entered = cls if "__dataclass_fields__" in vars(cls) else config(cls)
             entered.name = name  # type: ignore[attr-defined]
             self._classes[name] = entered  # type: ignore[assignment]
             return entered
 
         return enter
+
+    def _is_earlier(self, name: str, cls: type[Any]) -> bool:
+        """Whether the name is that of an earlier version of the class, defined in the same place."""
+        before = self._classes.get(name)
+        return before is not None and (before.__module__, before.__qualname__) == (cls.__module__, cls.__qualname__)
 
     def alias(self, name: str, spec: dict[str, Any]) -> None:
         """Enter a configured component under a name of its own; `describe` gives its class's name and its fields."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast2
+from lengthwise.core.bounds import Alphabet2
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -27,7 +27,7 @@ class Induction(Task):
     summary = "distinct symbols and one of them again: which came after it?"
     min_length = 2
 
-    letters: AtLeast2 = 150
+    letters: Alphabet2 = 150
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast1
+from lengthwise.core.bounds import Alphabet1, AtLeast1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -29,7 +29,7 @@ class LookBack(Task):
     summary = "every t-th symbol of a string: induction at distance t"
 
     t: AtLeast1 = 2
-    letters: AtLeast1 = 150
+    letters: Alphabet1 = 150
 
     @cached_property
     def vocab(self) -> Vocab:

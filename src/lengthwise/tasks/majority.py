@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast2
+from lengthwise.core.bounds import Alphabet2
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -27,7 +27,7 @@ class Majority(Task):
 
     summary = "the most frequent letter"
 
-    letters: AtLeast2 = 26
+    letters: Alphabet2 = 26
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast1, AtLeast2
+from lengthwise.core.bounds import Alphabet2, AtLeast1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, SPECIALS, Vocab
 from lengthwise.sparsity.planted.labels import LABELS, Label, Lookup, MajorityLabel, ParityLabel, SumMod
@@ -39,7 +39,7 @@ class PlantedTask(Task):
     summary = "a function g* of k marked tokens among noise (planted correlations)"
 
     k: AtLeast1 = 2
-    values: AtLeast2 = 2
+    values: Alphabet2 = 2
     span: int | None = None
     placement: Literal["uniform", "strided"] | Shapes = "uniform"
     label: Annotated[Label, BeforeValidator(LABELS.build), PlainSerializer(LABELS.describe)] = ParityLabel()

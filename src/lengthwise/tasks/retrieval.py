@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast1
+from lengthwise.core.bounds import Alphabet1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -30,7 +30,7 @@ class Retrieval(Task):
     min_length = 2
 
     side: Literal["after", "before"] = "after"
-    letters: AtLeast1 = 26
+    letters: Alphabet1 = 26
 
     @cached_property
     def vocab(self) -> Vocab:

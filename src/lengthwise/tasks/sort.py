@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast1
+from lengthwise.core.bounds import Alphabet1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -26,7 +26,7 @@ class Sort(Task):
 
     summary = "distinct symbols, then the same in ascending order"
 
-    letters: AtLeast1 = 150
+    letters: Alphabet1 = 150
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from lengthwise.core.batch import SequenceBuilder
-from lengthwise.core.bounds import AtLeast1
+from lengthwise.core.bounds import Alphabet1
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, SEP, Vocab
@@ -28,7 +28,7 @@ class StringTask(Task):
     """
 
     symbols: SymbolChoice = "distinct"
-    letters: AtLeast1 | None = None
+    letters: Alphabet1 | None = None
 
     @cached_property
     def vocab(self) -> Vocab:

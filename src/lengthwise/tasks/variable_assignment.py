@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast1
+from lengthwise.core.bounds import Alphabet1
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
@@ -57,8 +57,8 @@ class VariableAssignment(Task):
     scratchpad: bool = True
     slots: bool = True
     separators: bool = False
-    names: AtLeast1 = 600
-    values: int = 16
+    names: Alphabet1 = 600
+    values: Alphabet1 = 16
     test_chains: int = 4
 
     def __post_init__(self) -> None:

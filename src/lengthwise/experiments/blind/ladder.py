@@ -21,6 +21,9 @@ TRAINED = (1, 50)
 BINS = ((51, 100), (101, 150), (151, 300))
 """Test lengths."""
 
+DRAWS = 64
+"""Strings of the longest test length that are drawn to see how many tokens they have."""
+
 
 @config
 class Rung:
@@ -111,8 +114,12 @@ def encoding_spec(rung: Rung, encoding: str) -> EncodingSpec:
 def position_scheme(task: Task, encoding: str) -> Sequential:
     """Ids 0, 1, 2, …; learned positions draw a random start in training and start at 0 in the test.
 
-    There are as many ids as the longest test string of the study has tokens.
+    There are as many ids as the longest test string of the study has tokens. Where strings of one length differ in
+    tokens (sums of two numbers), a part of them is drawn, and there is room for as many more as those differ by.
     """
     longest = task.lengths(TRAINED[0], BINS[-1][1])[-1]
-    tokens = task.batch(longest, 1, stream(0, "blind", "longest")).tokens
-    return Sequential(max_position=tokens - 1, random_start=isinstance(variant(encoding).spec, LearnedSpec))
+    rng = stream(0, "blind", "longest")
+    drawn = [task.batch(longest, 1, rng).tokens for _ in range(DRAWS)]
+    return Sequential(
+        max_position=2 * max(drawn) - min(drawn) - 1, random_start=isinstance(variant(encoding).spec, LearnedSpec)
+    )

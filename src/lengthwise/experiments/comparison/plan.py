@@ -22,6 +22,8 @@ MULTIPLES = (1, 1.5, 2, 3, 4, 6, 8)
 REACH = 0.95
 """The share of right strings up to which a system is said to go on."""
 FEWEST_STEPS, MOST_STEPS = 200, 20_000
+LONGEST = 10_000
+"""The longest training length that a comparison takes."""
 MAX_LENGTH = 6
 """The longest training length where none is given: short, so that a small budget suffices for a fit."""
 SHARE = 0.85
@@ -125,6 +127,7 @@ def read_plan(folder: Path) -> Plan | None:
 
 def default_tests(task: Task, max_length: int) -> tuple[int, ...]:
     """Multiples of the longest training length, each moved down to the nearest length with instances."""
+    require(max_length <= LONGEST, f"--max-length must be at most {LONGEST:,}, got {max_length:,}")
     trained = task.lengths(1, max_length)
     if not trained:
         raise LengthwiseError(f"task {task.name!r} has no instances of lengths 1 to {max_length}; raise --max-length")

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from lengthwise.core.bounds import MOST
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import Registry
@@ -34,6 +35,8 @@ class PositionScheme(ABC):
     def __post_init__(self) -> None:
         if self.max_position < 1:
             raise ValueError(f"max_position must be at least 1, got {self.max_position}")
+        if self.max_position > MOST:
+            raise ValueError(f"max_position must be at most {MOST:g}, got {self.max_position:g}")
 
     @abstractmethod
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T L"]:

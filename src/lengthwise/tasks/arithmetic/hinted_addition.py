@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast2, DigitBase
+from lengthwise.core.bounds import Alphabet2, DigitBase
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.arithmetic.digits import DIGITS, carried, digits_of, number
@@ -28,7 +28,7 @@ class HintedAddition(Task):
     place_rule = "next"
 
     base: DigitBase = 10
-    hints: AtLeast2 = 128
+    hints: Alphabet2 = 128
 
     @cached_property
     def vocab(self) -> Vocab:

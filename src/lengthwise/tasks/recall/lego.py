@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast1
+from lengthwise.core.bounds import Alphabet1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -41,7 +41,7 @@ class Lego(Task):
 
     summary = "a chain of signed variables in shuffled clauses: the sign of one"
 
-    variables: AtLeast1 = 100
+    variables: Alphabet1 = 100
     ordered: bool = False
 
     @cached_property

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast1
+from lengthwise.core.bounds import Alphabet1, AtLeast1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -25,7 +25,7 @@ class MultiQueryRecall(Task):
 
     summary = "key-value pairs and several keys: the value of each"
 
-    keys: AtLeast1 = 256
+    keys: Alphabet1 = 256
     queries: AtLeast1 = 4
 
     @cached_property

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast1
+from lengthwise.core.bounds import Alphabet1, AtLeast1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -28,8 +28,8 @@ class Needle(Task):
 
     needles: AtLeast1 = 4
     hops: AtLeast1 = 1
-    noise: AtLeast1 = 64
-    keys: AtLeast1 = 64
+    noise: Alphabet1 = 64
+    keys: Alphabet1 = 64
 
     def __post_init__(self) -> None:
         if self.needles * self.hops > self.keys:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.bounds import Alphabet1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -24,7 +25,7 @@ class PointerValueRetrieval(Task):
     summary = "a pointer and n values: the value that it points to"
 
     window: int = 1
-    pointers: int = 200
+    pointers: Alphabet1 = 200
 
     def __post_init__(self) -> None:
         if not 1 <= self.window <= self.pointers:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast2
+from lengthwise.core.bounds import Alphabet2
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -24,7 +24,7 @@ class Counting(Task):
     summary = "count from one number to another"
     place_rule = "next"
 
-    numbers: AtLeast2 = 300
+    numbers: Alphabet2 = 300
 
     @cached_property
     def vocab(self) -> Vocab:

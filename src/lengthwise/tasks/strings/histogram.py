@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast1
+from lengthwise.core.bounds import Alphabet1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -29,7 +29,7 @@ class Histogram(Task):
     summary = "for every token of a string, how often it occurs"
 
     letters: Annotated[int, Field(ge=2, le=26)] = 4
-    most: AtLeast1 = 200
+    most: Alphabet1 = 200
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import AtLeast2
+from lengthwise.core.bounds import Alphabet2
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
 from lengthwise.tasks.base import TASKS, Task
@@ -27,7 +27,7 @@ class Successor(Task):
     summary = "the next larger symbol of a list, a step of sorting"
     min_length = 2
 
-    letters: AtLeast2 = 150
+    letters: Alphabet2 = 150
 
     @cached_property
     def vocab(self) -> Vocab:
