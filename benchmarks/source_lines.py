@@ -26,9 +26,9 @@ FEATURES = {
     "import lengthwise as lw, own components": """
         __init__.py::__getattr__ __init__.py::__dir__ __init__.py::_HOMES __init__.py::_MODULES
         __init__.py::__all__ api/ testing/ core/table.py
-        core/entry_points.py core/user_code.py core/user_file.py::load_object tasks/base.py::solve
-        core/user_file.py::file_of core/user_file.py::code_of core/user_file.py::_CODE
-        core/user_file.py::_check_complete prediction/knowledge.py::_defines_the_same
+        core/entry_points.py core/user/failures.py core/user/file.py::load_object tasks/base.py::solve
+        core/user/file.py::file_of core/user/file.py::code_of core/user/file.py::_CODE
+        core/user/file.py::_check_complete prediction/knowledge.py::_defines_the_same
         prediction/knowledge.py::DEFINING experiments/recipe.py::GROUP
         prediction/verdict.py::table cli/check.py core/registry.py::_installed
         core/registry.py::is_built_in core/registry.py::origin core/registry.py::alias core/registry.py::_name_by_file

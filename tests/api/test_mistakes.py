@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lengthwise as lw
 from lengthwise.core.config import config, one_line_errors
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import Table
+from lengthwise.models.extension import extension_spec
+from lengthwise.tasks.copy import Copy
 
 
 @config
@@ -40,6 +44,36 @@ class Small:
         (lambda: lw.compare("addition", budget="soon"), "must be a time such as 90s, 10m or 1h, got 'soon'"),
         (lambda: lw.results("nowhere"), "no results at nowhere; check the path"),
         (lambda: lw.load("nowhere"), "nowhere"),
+        (lambda: lw.task(3), "a task is a name, a Task or {'name': …}, got 3"),
+        (lambda: lw.task(None), "a task is a name, a Task or {'name': …}, got None"),
+        (lambda: lw.task(Copy), "Copy is a class; give an object, such as Copy()"),
+        (lambda: lw.structure("copy", 7), "a scheme is a name, a PositionScheme or {'name': …}, got 7"),
+        (lambda: lw.structure("copy", lengths=[]), "lengths is empty; give at least one number"),
+        (lambda: lw.structure("copy", lengths=5), "lengths must be a list of whole numbers, such as [5, 10], got 5"),
+        (lambda: lw.structure("copy", lengths=[2.5]), "lengths must be a whole number, got 2.5"),
+        (lambda: lw.structure("copy", seed="x"), "seed must be a whole number, got 'x'"),
+        (lambda: lw.show("copy", length="5"), "length must be a whole number, got '5'"),
+        (lambda: lw.predict("copy", systems="nope"), "systems must be a list of names, such as ['nope', 'rope']"),
+        (lambda: lw.predict("copy", systems=[1]), "each of systems must be a text, got 1"),
+        (lambda: lw.predict(5), "a task is a name, a Task or {'name': …}, got 5"),
+        (lambda: lw.decide(None), "target must be a text, got None"),
+        (lambda: lw.decide("(ab)*", 5), "alphabet must be a text, got 5"),
+        (lambda: lw.available().names("task"), "unknown kind 'task'. Did you mean 'tasks'?"),
+        (lambda: lw.Experiment("copy", max_length="6"), "max_length must be a whole number, got '6'"),
+        (lambda: lw.Experiment("copy", test_lengths=[]), "test_lengths is empty; give at least one number"),
+        (lambda: lw.Experiment("copy", steps=True), "steps must be a whole number, got True"),
+        (lambda: lw.Experiment("copy").run(jobs=0), "jobs must be at least 1, got 0"),
+        (lambda: lw.Experiment("copy").run(out=3), "out must be a path, got 3"),
+        (lambda: lw.compare("copy", budget=math.inf), "budget must be a number above 0, got inf"),
+        (lambda: lw.compare("copy", budget=None), "budget must be a number above 0, got None"),
+        (lambda: lw.compare("copy", seeds=1.5), "seeds must be a whole number, got 1.5"),
+        (lambda: lw.compare("copy", systems="rope"), "systems must be a list of names"),
+        (lambda: lw.load(None), "source must be a path, got None"),
+        (lambda: lw.results(None), "folder must be a path, got None"),
+        (lambda: lw.load_code("nowhere.py"), "no file nowhere.py; write the path of a Python file"),
+        (lambda: extension_spec("yarn", factor=math.nan, length=8), "factor must be a number above 0, got nan"),
+        (lambda: extension_spec("self-extend", factor=math.inf, length=8), "factor must be a number above 0, got inf"),
+        (lambda: extension_spec("yarn", length="8"), "length must be a whole number, got '8'"),
     ],
 )
 def test_a_mistake_is_one_line(call: Any, says: str) -> None:
@@ -47,6 +81,14 @@ def test_a_mistake_is_one_line(call: Any, says: str) -> None:
         call()
     assert says in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    found = lw.structure("copy", lengths=np.array([5, 10]), seed=np.int64(0))
+    assert found.rows == lw.structure("copy", lengths=[5, 10]).rows
+    assert (
+        lw.Experiment("copy", max_length=np.int64(4)).configuration == lw.Experiment("copy", max_length=4).configuration
+    )
 
 
 def test_a_value_of_the_wrong_type_is_one_line() -> None:

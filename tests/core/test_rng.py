@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,3 +33,13 @@ def test_near_misses_are_told_apart() -> None:
         _draw(0, names) for names in ([], ["1"], [1], ["a", "bc"], ["ab", "c"], ["a\x1fb"], ["a", "b"], ["a'", "b"])
     ]
     assert len({tuple(draw) for draw in draws}) == len(draws)
+
+
+def test_numbers_of_numpy_are_the_numbers_that_they_are() -> None:
+    assert _draw(np.int64(3), ["train", np.int32(5)]) == _draw(3, ["train", 5])  # type: ignore[arg-type, list-item]
+
+
+@pytest.mark.parametrize("name", [1.5, None, True, ("a",), np.random.default_rng(0)])
+def test_names_whose_text_may_differ_are_refused(name: object) -> None:
+    with pytest.raises(TypeError, match="seeds and names of streams are whole numbers and texts"):
+        stream(0, name)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from lengthwise.cli.main import main
 from lengthwise.core.config import changed_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.result_file import write_sealed
-from lengthwise.core.user_file import load_code
+from lengthwise.core.user.file import load_code
 from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.recipe import Job
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig

@@ -17,7 +17,7 @@ from lengthwise.core.config import changed_fields, config, digest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import result_files, sealed
-from lengthwise.core.user_code import MODULES
+from lengthwise.core.user.failures import MODULES
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.defaults import default_experiment
 from lengthwise.experiments.events import Event

@@ -187,7 +187,10 @@ def test_text_of_every_task_or_one_line(name: str):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: dataset("addition", []), "at least one length"),
+        (lambda: dataset("addition", []), "lengths is empty; give at least one number"),
+        (lambda: dataset("addition", 5), "lengths must be a list of whole numbers"),
+        (lambda: dataset("addition", [5], size=-1), "size must be at least 1, got -1"),
+        (lambda: dataset("addition", [5], rows=0), "rows must be at least 1, got 0"),
         (lambda: dataset("addition", [0]), "no instances of length 0"),
         (lambda: dataset("additon", [3]), "Did you mean 'addition'?"),
         (lambda: next(iter(text_dataset("language", [4], tokenizer()))), "choose another task"),

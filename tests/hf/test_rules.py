@@ -172,10 +172,14 @@ def test_training_draws_ids_for_each_row_by_its_own_length(name: str):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Restart([]), "at least one separator"),
+        (lambda: Restart([]), "separator (token ids) is empty"),
+        (lambda: Restart("a"), "separator (token ids) must be a list of whole numbers"),
+        (lambda: Restart(1.5), "separator (token ids) must be a whole number, got 1.5"),
+        (lambda: Abacus([3, "a"]), "digits (token ids) must be a whole number, got 'a'"),
+        (lambda: Interpolated("x"), "factor must be a number above 0, got 'x'"),
         (lambda: Abacus([]), "digits"),
-        (lambda: Abacus([1], offset=-1), "0 or more"),
-        (lambda: Interpolated(0.0), "above 0"),
+        (lambda: Abacus([1], offset=-1), "at least 0"),
+        (lambda: Interpolated(0.0), "above 0, got 0.0"),
         (lambda: SchemeIds("randomized"), "tokens=…"),
         (lambda: SchemeIds("randomized-float"), "tokens=…"),
         (lambda: SchemeIds("coupled"), "CoupledPlaces(task)"),

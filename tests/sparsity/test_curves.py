@@ -40,9 +40,9 @@ def test_the_numbers_are_counts_of_all_evaluations(curves):
 def test_pose_pairs_by_a_second_way():
     types = TupleTypes(4, offset_patterns(2, 11))
     sample = Planted.marked(2).sample(4, 6, stream(0))
-    counts = _Posed(types, 12, stream(1)).counts(sample)
+    counts = _Posed(types, 12, 1).counts(sample)
     assert counts.sum(axis=1).tolist() == [15] * 4
-    plain = _Posed(types, 6, stream(1)).counts(sample)
+    plain = _Posed(types, 6, 1).counts(sample)
     np.testing.assert_array_equal(plain, types.counts(sample.tokens))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.components import task as build_task
+from lengthwise.core import arguments
 from lengthwise.core.table import Table, Tabular
 from lengthwise.report.comparison.table import comparison_table
 from lengthwise.tasks import Task
@@ -72,7 +73,9 @@ def compare(
     from lengthwise.workflows.compare import compare as run
 
     built = build_task(task)
-    folder = Path(out) / folder_name(built)
-    seconds = read_budget(budget) if isinstance(budget, str) else float(budget)
-    done = run(built, folder, systems=systems, budget=Budget(seconds, jobs, seeds), max_length=max_length)
+    folder = arguments.path("out", out) / folder_name(built)
+    seconds = read_budget(budget) if isinstance(budget, str) else arguments.number("budget", budget, 0)
+    given = Budget(seconds, arguments.whole("jobs", jobs, 1), arguments.whole("seeds", seeds, 1))
+    longest = arguments.whole("max_length", max_length, 1)
+    done = run(built, folder, systems=arguments.names("systems", systems), budget=given, max_length=longest)
     return Comparison(done.values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lengthwise.core.config import from_fields
+from lengthwise.core.errors import UnknownNameError
 from lengthwise.core.table import Table, Tabular
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
@@ -41,8 +42,6 @@ def register(kind: str, name: str) -> Any:
     ... @lw.config
     ... class MyCopy(lw.Task): ...
     """
-    from lengthwise.core.errors import UnknownNameError
-
     if kind not in REGISTRIES:
         raise UnknownNameError("kind of component", kind, REGISTRIES)
     return REGISTRIES[kind].register(name)
@@ -64,7 +63,12 @@ class Available(Tabular):
         return Table(("kind", "name", "what it is"), rows)
 
     def names(self, kind: str) -> list[str]:
-        """The names of one kind: ``tasks``, ``schemes``, ``encodings`` or ``recipes``."""
+        """The names of one kind: ``tasks``, ``schemes``, ``encodings`` or ``recipes``.
+
+        Raises `LengthwiseError` for another kind.
+        """
+        if kind not in self.entries:
+            raise UnknownNameError("kind", kind, self.entries)
         return [entry["name"] for entry in self.entries[kind]]
 
 

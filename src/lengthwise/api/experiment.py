@@ -12,6 +12,7 @@ from lengthwise.api.components import fields_into
 from lengthwise.api.components import scheme as build_scheme
 from lengthwise.api.components import task as build_task
 from lengthwise.api.result import Result
+from lengthwise.core import arguments
 from lengthwise.core.config import one_line_errors
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import Table, Tabular
@@ -58,7 +59,9 @@ class Experiment(Tabular):
         with one_line_errors("Experiment"):
             made = default_experiment(
                 build_task(task), scheme, build_encoding(encoding),
-                max_length=max_length, test_lengths=test_lengths, steps=steps,
+                max_length=arguments.whole("max_length", max_length, 1),
+                test_lengths=None if test_lengths is None else arguments.whole_numbers("test_lengths", test_lengths),
+                steps=arguments.whole("steps", steps, 1),
             )  # fmt: skip
             self.configuration = _changed(made, settings)
         self.name = str(settings.get("name") or _name(self.configuration))
@@ -82,9 +85,9 @@ class Experiment(Tabular):
         """
         from lengthwise.experiments.sweep import sweep
 
-        wanted = _seeds(seeds)
+        wanted, jobs = _seeds(seeds), arguments.whole("jobs", jobs, 1)
         recipe = Recipe(folder_name(self.configuration.task), "", (Job(self.name, self.configuration, wanted),))
-        folder = Path(out)
+        folder = arguments.path("out", out)
         if progress:
             from lengthwise.cli.console import err
             from lengthwise.cli.run_view import SweepProgress

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.components import scheme as build_scheme
 from lengthwise.api.components import task as build_task
+from lengthwise.core import arguments
 from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.decide.decision import Decision
 from lengthwise.positions.schemes import PositionScheme
@@ -38,7 +39,7 @@ def predict(target: str | Task, systems: Sequence[str] | None = None) -> Predict
     from lengthwise.prediction.predict import predict_with_search
     from lengthwise.prediction.systems import position_systems
 
-    names = list(systems or [])
+    names = arguments.names("systems", () if systems is None else systems)
     return (
         predict_text(target, names)
         if isinstance(target, str)
@@ -114,8 +115,9 @@ def decide(target: str, alphabet: str | None = None) -> Decided:
     from lengthwise.crasp.decide.decision import decide as decide_language
     from lengthwise.prediction.target import regular_language
 
-    source, own_alphabet = regular_language(target)
-    return Decided(target, decide_language(source, alphabet or own_alphabet))
+    source, own_alphabet = regular_language(arguments.text("target", target))
+    given = None if alphabet is None else arguments.text("alphabet", alphabet)
+    return Decided(target, decide_language(source, given or own_alphabet))
 
 
 class StructureResult(Tabular):
@@ -163,7 +165,8 @@ def structure(
     ``lengths`` are in the task's own unit. Raises `LengthwiseError` for a length without instances.
     """
     built_task, built_scheme = build_task(task), build_scheme(scheme)
-    found = structure_table(built_task, lengths, seed, built_scheme)
+    wanted = None if lengths is None else arguments.whole_numbers("lengths", lengths)
+    found = structure_table(built_task, wanted, arguments.whole("seed", seed), built_scheme)
     row = next(row for row in found.rows if built_scheme.name in row.schemes)
     selectors, both = (found.selectors, row.selectors), (found.both, row.both)
     columns = zip(found.lengths, found.sparsity, row.spans, *selectors, *both, strict=True)
@@ -215,4 +218,5 @@ def show(
     """
     from lengthwise.prediction.shown_task.task_example import example
 
+    length, seed = arguments.whole("length", length), arguments.whole("seed", seed)
     return Shown(example(build_task(task), build_scheme(scheme), length, seed))

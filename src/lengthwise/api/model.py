@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from lengthwise.api.result import Result
+from lengthwise.core import arguments
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.vocab import EOS
 from lengthwise.evaluation.prompt import read_prompt
@@ -37,7 +38,8 @@ class TrainedTransformer(Transformer):
         bounds the number of new tokens. Raises `LengthwiseError` for a prompt that the task does not have.
         """
         task, scheme = self.experiment.task, self.experiment.scheme
-        read = read_prompt(task, scheme, prompt)
+        most = None if steps is None else arguments.whole("steps", steps, 1)
+        read = read_prompt(task, scheme, arguments.text("prompt", prompt))
         given = None if scheme.predicted else read.next_ids
         if given is None and not scheme.predicted:
             raise LengthwiseError(
@@ -49,7 +51,7 @@ class TrainedTransformer(Transformer):
             self,
             torch.from_numpy(read.input_ids).to(device),
             torch.from_numpy(read.position_ids).to(device),
-            steps or read.steps,
+            most or read.steps,
             next_ids=None if given is None else torch.from_numpy(given).to(device),
         )
         words = task.vocab.decode(out.tokens[0].tolist())
@@ -62,8 +64,8 @@ def load(source: Result | str | Path, seed: int | None = None) -> TrainedTransfo
     Of several runs ``seed`` names one; otherwise the first that fitted is taken. Raises `LengthwiseError` if there is
     no such run, or its folder holds no checkpoint.
     """
-    if isinstance(source, str | Path):
-        folder = Path(source)
+    if not isinstance(source, Result):
+        folder = arguments.path("source", source)
         if not (folder / "config.json").exists():
             return load(Result.of([folder]), seed)
         return TrainedTransformer.of(*load_trained(folder))

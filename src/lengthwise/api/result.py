@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lengthwise.core import arguments
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import Table, Tabular
@@ -140,4 +141,4 @@ def _key(run: SeedResult) -> tuple[str, str, int, str]:
 
 def results(*folders: str | Path) -> Result:
     """The results in and under these folders (``runs`` by default)."""
-    return Result.of(folders or ("runs",))
+    return Result.of(arguments.path("folder", folder) for folder in folders or ("runs",))

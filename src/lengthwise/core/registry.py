@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, dataclass_transform
 from lengthwise.core.config import config, fields_of, from_fields
 from lengthwise.core.entry_points import installed, load_installed
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.core.user_file import file_of, load_class, remember
+from lengthwise.core.user.file import file_of, load_class, remember
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -108,6 +108,7 @@ class Registry(Generic[T]):
         if isinstance(spec, str):
             spec = {"name": spec, **fields}
         if not isinstance(spec, dict):
+            self._check(spec)
             self._name_by_file(type(spec))
             return spec
         if "name" not in spec:
@@ -115,6 +116,16 @@ class Registry(Generic[T]):
         values = {**self.aliases.get(spec["name"], {}), **spec}
         del values["name"]
         return from_fields(self.get(spec["name"]), values, where=f"{self.kind} {spec['name']!r}")
+
+    def _check(self, component: Any) -> None:
+        if self._base is None or isinstance(component, self._base):
+            return
+        made = isinstance(component, type) and issubclass(component, self._base)
+        raise LengthwiseError(
+            f"{component.__name__} is a class; give an object, such as {component.__name__}()"
+            if made
+            else f"a {self.kind} is a name, a {self._base.__name__} or {{'name': …}}, got {component!r}"
+        )
 
     def describe(self, component: T) -> dict[str, Any]:
         """The JSON form of a component: ``build(describe(x)) == x``.

@@ -13,7 +13,16 @@ def stream(seed: int, *names: int | str) -> Rng:
     """The generator of one named purpose, e.g. ``stream(seed, "train", step)``.
 
     The same arguments always give the same stream; any other arguments give an independent one. ``"1"`` differs from
-    ``1``, and ``("a", "bc")`` from ``("ab", "c")``.
+    ``1``, and ``("a", "bc")`` from ``("ab", "c")``. A NumPy integer counts as the number that it is.
+    Raises TypeError for names of other types, whose text might differ from process to process.
     """
-    digest = hashlib.blake2b("\x1f".join(repr(name) for name in (seed, *names)).encode(), digest_size=16).digest()
+    digest = hashlib.blake2b("\x1f".join(map(_written, (seed, *names))).encode(), digest_size=16).digest()
     return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32).tolist())
+
+
+def _written(name: int | str) -> str:
+    if isinstance(name, np.integer):
+        name = int(name)
+    if type(name) is not int and type(name) is not str:
+        raise TypeError(f"seeds and names of streams are whole numbers and texts, got {name!r}")
+    return repr(name)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.rng import stream
-from lengthwise.core.user_file import load_object
+from lengthwise.core.user.file import load_object
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
@@ -20,6 +20,7 @@ from lengthwise.positions.schemes.sequential import Sequential
 from lengthwise.positions.structure import structure
 from lengthwise.positions.system import RANDOM_START, System
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.base import EXPRESSION
 from lengthwise.training.config import TrainingConfig
 
 MAX_LENGTH = 10
@@ -136,7 +137,7 @@ def recipe_for(name: str, preset: str) -> Recipe:
     if preset not in PRESETS:
         raise UnknownNameError("preset", preset, PRESETS)
     if name not in RECIPES.names():
-        if name in TASKS:
+        if name in TASKS or name.startswith(EXPRESSION):
             return default_recipe(TASKS.build(name), preset)
         if ":" in name and isinstance(load_object(name, kind="recipe or task", wanted="class", fits=callable), type):
             return default_recipe(TASKS.build(name), preset)

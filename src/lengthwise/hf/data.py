@@ -15,8 +15,8 @@ from datasets import IterableDataset
 from torch import Tensor
 
 from lengthwise.audit.wording import text_of
+from lengthwise.core import arguments
 from lengthwise.core.batch import NOT_SCORED, Batch
-from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
@@ -42,7 +42,7 @@ def dataset(
     """
     built = TASKS.build(task)
     ids = None if scheme is None else SCHEMES.build(scheme)
-    _check_lengths(built, lengths)
+    lengths = _check(built, lengths, size, rows, seed)
 
     def generate() -> Iterator[dict[str, Any]]:
         for number, batch in enumerate(_batches(built, lengths, size, rows, seed)):
@@ -77,7 +77,7 @@ def text_dataset(
     before its prompt has ended.
     """
     built = TASKS.build(task)
-    _check_lengths(built, lengths)
+    lengths = _check(built, lengths, size, rows, seed)
 
     def generate() -> Iterator[dict[str, Any]]:
         for batch in _batches(built, lengths, size, rows, seed):
@@ -134,7 +134,13 @@ def _batches(task: Task, lengths: Sequence[int], size: int | None, rows: int, se
         number, done = number + 1, done + count
 
 
-def _check_lengths(task: Task, lengths: Sequence[int]) -> None:
-    require(len(lengths) > 0, "give at least one length")
-    for length in lengths:
+def _check(task: Task, lengths: Sequence[int], size: int | None, rows: int, seed: int) -> list[int]:
+    """The lengths; raises `LengthwiseError` for one without instances, and for numbers that make no data set."""
+    found = arguments.whole_numbers("lengths", lengths)
+    arguments.whole("rows", rows, 1)
+    arguments.whole("seed", seed)
+    if size is not None:
+        arguments.whole("size", size, 1)
+    for length in found:
         task.batch(length, 1, stream(0, "hf", "check"))
+    return found

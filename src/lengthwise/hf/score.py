@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from lengthwise.core import arguments
 from lengthwise.core.batch import Batch
 from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
@@ -30,6 +31,13 @@ def right_answers(
     one layout. Raises `LengthwiseError` for a length without instances, and for a task with several right answers.
     """
     built, inner = TASKS.build(task), stock(model)
+    lengths, size = arguments.whole_numbers("lengths", lengths), arguments.whole("size", size, 1)
+    known = int(inner.config.vocab_size)
+    require(
+        known >= len(built.vocab),
+        f"the model knows {known} tokens, and task {built.name!r} has {len(built.vocab)}; give the model vocab_size="
+        f"{len(built.vocab)} or more",
+    )
     was_training, found = inner.training, {}
     inner.eval()
     try:

@@ -8,6 +8,7 @@ import itertools
 import math
 from typing import Any, TypeVar
 
+from lengthwise.core import arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.models.transformer import Transformer
 from lengthwise.nn import LayerEncodings, NoPE, Rotary
@@ -57,7 +58,8 @@ def extension_spec(
     """The settings of a method for a model with this trained length; raises `LengthwiseError` as `extend` does."""
     if method not in extension_methods():
         raise UnknownNameError("way to extend a context", method, extension_methods())
-    known: dict[str, Any] = {"base": base, "factor": factor}
+    known: dict[str, Any] = {"base": base, "factor": arguments.number("factor", factor, 0)}
+    length = None if length is None else arguments.whole("length", length, 1)
     if length is not None:
         known |= {"length": length, "near": max(1, length // 2)}
     names = {field.name for field in dataclasses.fields(ENCODINGS.get(method))}  # type: ignore[arg-type]
@@ -67,7 +69,7 @@ def extension_spec(
             f"{method} needs the trained context; give length=…, the number of tokens of the longest training sequence"
         )
     if "group" in names - set(fields):
-        near = fields.get("near", known.get("near"))
+        near = arguments.whole("near", fields.get("near", known.get("near")), 1)
         known["group"] = smallest_group(factor, 2 * near if length is None else length, near)
     return ENCODINGS.build(method, **{**{name: value for name, value in known.items() if name in names}, **fields})
 

@@ -8,7 +8,7 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.result_file import Axes
 from lengthwise.core.rng import stream
-from lengthwise.core.user_file import no_new_code
+from lengthwise.core.user.file import no_new_code
 from lengthwise.tasks import TASKS, Task
 
 

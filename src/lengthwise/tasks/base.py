@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, ClassVar, final
+from typing import Annotated, Any, ClassVar, final
 
 from pydantic import BeforeValidator, PlainSerializer
 
@@ -124,6 +124,20 @@ class Task(ABC):
         return " or ".join(str(near) for near in (*below[-1:], *above[:1])) or "another length"
 
 
-TASKS: Registry[Task] = Registry("task", Task)
+class TaskRegistry(Registry[Task]):
+    """Tasks by name; ``regex:(ab)*`` is the task ``language`` of that regular expression."""
+
+    def build(self, spec: Any, **fields: Any) -> Task:
+        """A task from itself, its name, ``regex:EXPRESSION``, or ``{"name": ..., **fields}``."""
+        values = {"name": spec, **fields} if isinstance(spec, str) else spec
+        name = values.get("name") if isinstance(values, dict) else None
+        if isinstance(name, str) and name.startswith(EXPRESSION):
+            return super().build({"language": name.removeprefix(EXPRESSION), **values, "name": "language"})
+        return super().build(spec, **fields)
+
+
+EXPRESSION = "regex:"
+"""What a regular expression begins with where the name of a task may stand."""
+TASKS: Registry[Task] = TaskRegistry("task", Task)
 AnyTask = Annotated[Task, BeforeValidator(TASKS.build), PlainSerializer(TASKS.describe)]
 """A field that holds a task: the object, its name, or its fields."""

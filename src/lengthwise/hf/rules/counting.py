@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lengthwise.core.errors import require
+from lengthwise.core import arguments
 from lengthwise.hf.rules.base import IdRule
 
 
@@ -20,9 +20,8 @@ class Restart(IdRule):
     separators: tuple[int, ...]
 
     def __init__(self, separator: int | Iterable[int]) -> None:
-        found = (separator,) if isinstance(separator, int) else tuple(separator)
-        require(bool(found), "Restart needs at least one separator token; give its token id")
-        object.__setattr__(self, "separators", found)
+        given = separator if isinstance(separator, Iterable) else (separator,)
+        object.__setattr__(self, "separators", tuple(arguments.whole_numbers("separator (token ids)", given, 0)))
 
     def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:
         starts = torch.isin(tokens, torch.tensor(self.separators, device=tokens.device))
@@ -41,11 +40,8 @@ class Abacus(IdRule):
     offset: int
 
     def __init__(self, digits: Iterable[int], offset: int = 0) -> None:
-        found = tuple(digits)
-        require(bool(found), "Abacus needs the token ids of the digits; give digits=[…]")
-        require(offset >= 0, f"offset must be 0 or more, got {offset}")
-        object.__setattr__(self, "digits", found)
-        object.__setattr__(self, "offset", offset)
+        object.__setattr__(self, "digits", tuple(arguments.whole_numbers("digits (token ids)", digits, 0)))
+        object.__setattr__(self, "offset", arguments.whole("offset", offset, 0))
 
     def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:
         is_digit = torch.isin(tokens, torch.tensor(self.digits, device=tokens.device))
@@ -64,7 +60,7 @@ class Interpolated(IdRule):
     factor: float
 
     def __post_init__(self) -> None:
-        require(self.factor > 0, f"factor must be above 0, got {self.factor}")
+        arguments.number("factor", self.factor, 0)
 
     def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Float[Tensor, "B T"]:
         index = torch.arange(tokens.shape[1], device=tokens.device, dtype=torch.float32)

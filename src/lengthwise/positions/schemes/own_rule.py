@@ -13,7 +13,7 @@ from numpy import ndarray
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
-from lengthwise.core.user_file import load_object
+from lengthwise.core.user.file import load_object
 from lengthwise.positions.schemes.base import SCHEMES, PositionScheme
 
 

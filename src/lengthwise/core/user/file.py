@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.core.user_code import MODULES, line_in_file, summary
+from lengthwise.core.user.failures import MODULES, line_in_file, summary
 
 T = TypeVar("T")
 
