@@ -92,7 +92,7 @@ def test_a_mistake_in_the_arguments(
     ("text", "says"),
     [
         ("", "unknown class in"),
-        ("class Mine: pass\n", "is not a Task"),
+        ("class Mine: pass\n", "is no Task"),
         ("raise RuntimeError('first line\\nsecond line')\n", "does not run: RuntimeError: first line second line"),
         ("def broken(:\n", "does not run: SyntaxError"),
     ],

@@ -79,3 +79,33 @@ def test_a_product_of_large_numbers(terminal: Terminal, tmp_path: Path) -> None:
     answer = terminal("crasp", "check", path)
     assert answer.code == 2
     assert "a product of more than 1000 digits" in answer.err
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, terminal: Terminal):
+    for mark in ("", "\ufeff"):
+        examples, config = tmp_path / "examples.jsonl", tmp_path / "systems.json"
+        rows = [f'{{"prompt": "<bos> {a} {b} <sep>", "answer": "{a} {b} <eos>"}}' for a in "ab" for b in "ab"]
+        examples.write_text(mark + "\n".join(rows), encoding="utf-8")
+        config.write_text(
+            f'{mark}{{"systems": [{{"experiment": {{"task": {{"name": "copy"}}, '
+            '"scheme": {"name": "sequential"}, "encoding": {"name": "nope"}}}]}',
+            encoding="utf-8",
+        )
+        assert terminal("predict", examples).code == 0
+        assert terminal("run", "--config", config, "--print-config").code == 0
+
+
+def test_a_file_that_is_no_result_is_not_called_damaged(tmp_path: Path, terminal: Terminal):
+    path = tmp_path / "examples.jsonl"
+    path.write_text('{"prompt": "a", "answer": "b"}')
+    answer = terminal("report", path)
+    assert answer.code == 2
+    assert f"{path} is no result file (.json)" in answer.err
+
+
+@pytest.mark.parametrize("words", ["show {} --length 4", "check {}", "run {} --print-config"])
+def test_an_expression_stands_where_a_task_does(words: str, terminal: Terminal):
+    assert terminal(*words.format("regex:(ab)*").split()).code == 0
+    answer = terminal(*words.format("regex:(ab").split())
+    assert answer.code == 2
+    assert "is never closed" in answer.err

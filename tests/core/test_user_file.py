@@ -41,7 +41,7 @@ def test_a_path_relative_to_the_working_directory(monkeypatch: pytest.MonkeyPatc
         ("class Mine: pass", "wrong.py:Other", r"unknown class in .*wrong\.py 'Other'"),
         ("class Mine: pass", "wrong.py:Mein", r"Did you mean 'Mine'"),
         ("class Mine: pass", "bare.py", r"lacks the name of its class; write .*bare\.py:Class"),
-        ("class Mine: pass", "plain.py:Mine", r"is not a Task; derive it from lengthwise\.tasks\.base\.Task"),
+        ("class Mine: pass", "plain.py:Mine", r"is no Task; derive it from lengthwise\.tasks\.base\.Task"),
     ],
 )
 def test_mistakes_give_one_clear_line(tmp_path: Path, content: str | None, target: str, message: str) -> None:

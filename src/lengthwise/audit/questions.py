@@ -67,7 +67,7 @@ class AuditPlan:
     _drawn: dict[tuple[str, int], list[Problem]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        require(len(self.lengths) >= 2, "an audit needs two lengths or more; write e.g. --lengths 5,10,20")
+        require(len(self.lengths) >= 2, "two lengths or more are needed, to compare them; write e.g. --lengths 5,10,20")
         require(list(self.lengths) == sorted(set(self.lengths)), "lengths must increase; write e.g. --lengths 5,10,20")
         require(self.samples >= 1, f"samples must be 1 or more, got {self.samples}")
         require(self.shots >= 0, f"shots must be 0 or more, got {self.shots}")

@@ -54,7 +54,7 @@ def _component(target: str, kind: str | None) -> tuple[str, Any]:
             try:
                 return name, registry.build(target)
             except LengthwiseError as error:
-                if "is not a " not in str(error):
+                if "; derive it from " not in str(error):
                     raise
         raise LengthwiseError(f"{target} is neither a task nor a scheme nor an encoding; derive it from one of these")
     for name, registry in REGISTRIES.items():

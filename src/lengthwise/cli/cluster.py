@@ -24,7 +24,7 @@ Ray = Annotated[
 Slurm = Annotated[
     str | None, typer.Option("--slurm", metavar="PARTITION|local", help="Run as Slurm jobs, which all see --out.")
 ]
-CpusPerJob = Annotated[int, typer.Option("--cpus-per-job", help="On a cluster: cores, and threads, of each job.")]
+CpusPerJob = Annotated[int, typer.Option("--cpus-per-job", min=1, help="On a cluster: cores and threads of each job.")]
 GpusPerJob = Annotated[float, typer.Option("--gpus-per-job", help="On a cluster: GPUs of each job; Ray takes 0.1.")]
 
 

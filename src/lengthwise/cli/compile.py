@@ -43,8 +43,8 @@ def compile_(
     """Compile a program to a Limit Transformer and compare the two at every position; exit code 1 if they differ."""
     use_threads(threads)
     require(0 <= verify <= MOST_WORDS, f"--verify must be in 0..{MOST_WORDS}, got {verify}")
-    fine = precision is None or 0 <= precision <= MOST_BITS
-    require(fine, f"--precision must be in 0..{MOST_BITS} bits, got {precision}")
+    fine = precision is None or 1 <= precision <= MOST_BITS
+    require(fine, f"--precision must be in 1..{MOST_BITS} bits, got {precision}")
     from lengthwise.crasp.syntax.printer import to_text
     from lengthwise.models.compile.pipeline import compile_program
     from lengthwise.models.compile.verify import verify as checked

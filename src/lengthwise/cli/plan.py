@@ -26,7 +26,7 @@ class PlanSettings:
     seeds: Annotated[int | None, typer.Option("--seeds", help="Seeds 0…N−1 instead of each system's own.")] = None
     edits: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="As of `run`.")] = None
     only: Annotated[list[str] | None, typer.Option("--only", metavar="SYSTEM|TASK", help="As of `run`.")] = None
-    cpus_per_job: Annotated[int, typer.Option("--cpus-per-job", help="Cores of each job.")] = 1
+    cpus_per_job: Annotated[int, typer.Option("--cpus-per-job", min=1, help="Cores of each job.")] = 1
     threads: Threads = None
     as_json: AsJson = False
 

@@ -11,10 +11,12 @@ import typer
 from lengthwise.cli.console import emit_json, err, out
 from lengthwise.cli.options import AsJson
 from lengthwise.cli.threads import Threads, number_of_jobs
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, require, shortened
 from lengthwise.training.threads import use_threads
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+LONGEST = 1000 * 3600
+"""The longest budget, in seconds."""
 
 
 def verify(
@@ -62,4 +64,6 @@ def read_budget(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
     if not found or float(found[1]) == 0:
         raise LengthwiseError(f"--budget must be a time such as 90s, 10m or 1h, got {text!r}")
-    return float(found[1]) * _UNITS[found[2]]
+    seconds = float(found[1]) * _UNITS[found[2]]
+    require(seconds <= LONGEST, f"--budget must be at most {LONGEST // 3600:,}h, got {shortened(text)}")
+    return seconds

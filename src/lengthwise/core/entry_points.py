@@ -27,7 +27,7 @@ def load_installed(point: EntryPoint, base: type[Any] | None, *, kind: str) -> A
         ) from error
     if base is not None and not (isinstance(found, type) and issubclass(found, base)):
         raise LengthwiseError(
-            f"package {package} offers the {kind} {point.name!r}, but {point.value} is not a {base.__name__}; "
+            f"package {package} offers the {kind} {point.name!r}, but {point.value} is no {base.__name__}; "
             f"derive it from {base.__module__}.{base.__name__}"
         )
     return found

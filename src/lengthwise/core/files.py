@@ -113,12 +113,12 @@ def read_text(path: Path, *, what: str = "file") -> str:
             about.st_size <= LARGEST,
             f"cannot read {what} {path}: it has {about.st_size:,} bytes; at most {LARGEST:,} are read",
         )
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # with or without a byte order mark
     except FileNotFoundError:
         gone = f"{path} is a link to a file that does not exist" if path.is_symlink() else f"no {what} at {path}"
         raise LengthwiseError(f"{gone}; check the path") from None
     except UnicodeDecodeError:
-        raise LengthwiseError(f"{what} {path} is not UTF-8 text; it is damaged or not a {what}") from None
+        raise LengthwiseError(f"{what} {path} is not UTF-8 text; it is damaged, or another kind of file") from None
     except (OSError, ValueError) as error:  # a path that no file can have raises ValueError
         raise LengthwiseError(f"cannot read {what} {path}: {getattr(error, 'strerror', None) or error}") from None
 

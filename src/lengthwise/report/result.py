@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field
 
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import RunResult, check_seal, each_once, result_files
 from lengthwise.prediction.shown_task.stored_task import StoredTask, stored_task
@@ -63,6 +63,8 @@ def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -
     if not files:
         where = ", ".join(map(str, folders))
         raise LengthwiseError(f"no result.json in or under {where}; make some with `lengthwise run`")
+    for path in files.values():
+        require(path.suffix == ".json", f"{path} is no result file (.json); give it, or a folder of results")
     read = [(path, read_json(path, what="result file")) for path in files.values()]
     for path, values in read:
         check_seal(values, f"result file {path}")

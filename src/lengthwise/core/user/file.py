@@ -87,7 +87,7 @@ def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
         return given
     found = load_object(target, kind=kind, wanted="class", fits=lambda value: isinstance(value, type))
     if not issubclass(found, base):
-        raise LengthwiseError(f"{target} is not a {base.__name__}; derive it from {base.__module__}.{base.__name__}")
+        raise LengthwiseError(f"{target} is no {base.__name__}; derive it from {base.__module__}.{base.__name__}")
     if not dataclasses.is_dataclass(found):
         raise LengthwiseError(
             f"{target} lacks @config; write it above the class (from lengthwise.core.config import config)"
