@@ -140,6 +140,23 @@ def test_a_thousand_lines() -> None:
     assert f"at 1,000 lines {four[1]} and {one[1]}" in readme
 
 
+def test_fitted_replacements_on_more_lines() -> None:
+    system = "scratchpad + absolute shift"
+    four, one = (next(row for row in fixed_tables.figure_3(chains) if row[0] == system) for chains in (4, 1))
+    assert four[1:3] == one[1:3] == ["1", "4 of 5"]
+    twice, fourfold = ([_seeds(row[at]) for row in (four, one)] for at in (4, 5))
+    later = {rate for row in (four, one) for cell in row[6:-1] for rate in _seeds(cell)}
+    assert later == {0.0} == set(fourfold[1])
+    (stops,) = [row[1:-1] for row in fixed_tables.stops() if row[0] == system]
+    failed, wrong = (sum(int(cell.split(" of ")[part]) for cell in stops) for part in (0, 1))
+    assert_on(
+        "fixed-beforehand",
+        f"four chains are at {_range(twice[0])} and one chain at {_range(twice[1])}; on 32 lines at "
+        f"{_range(fourfold[0])} and 0.00; from 80 lines on no string is right.",
+        f"{failed} of its {wrong:,} wrong strings have their first error at the end.",
+    )
+
+
 def test_induction_at_a_distance_falls_with_learned_positions_and_ends_without() -> None:
     found = {system: rates for system, *_, rates in [(row[0], row[3:]) for row in fixed_tables.look_back("quick")]}
     learned, without = (

@@ -49,7 +49,7 @@ def test_how_far_it_is() -> None:
     assert {name: rung for name, rung in later.items() if rung > 1} == dict.fromkeys(AT_RUNG_3, 3)
     assert_on("huang", f"of which {so_far}, has other outcomes: {right} of its {decided} decided cells are compatible")
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"Under one frozen ladder {right} of the first {decided} decided cells are compatible" in readme
+    assert f"Under one frozen ladder {right} of the {decided} decided cells are compatible" in readme
     changes = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
     assert f"{so_far}, {decided} are decided, and {right} of these are as the verdict says" in changes
 
@@ -82,4 +82,19 @@ def test_what_holds_and_what_fails() -> None:
         f"({score['{0,1,2}*02*', 'nope']:.2f}, {score['{0,1,2}*02*', 'ape']:.2f}), and unique_copy and repeat_copy "
         f"without positions ({score['unique_copy', 'nope']:.2f}, {score['repeat_copy', 'nope']:.2f}).",
         f"generalize with learned positions ({score['(aa)*', 'ape']:.2f}, {score['(aaaa)*', 'ape']:.2f})",
+    )
+
+
+def test_parity_and_addition_fit_on_no_rung() -> None:
+    highest = {}
+    for name in ("parity", "addition"):
+        files = sorted((ROOT / "results" / "blind" / "published").glob(f"{name}-*.json"))
+        assert len(files) == 6, "three rungs, with and without positions"
+        seeds = [seed for file in files for seed in read_json(file)["seeds"]]
+        assert not any(seed["fitted"] for seed in seeds)
+        highest[name] = max(seed["fit"] for seed in seeds)
+    assert_on(
+        "blind",
+        "* Parity and addition fit on no rung, with either position: no seed has more than "
+        f"{highest['parity']:.2f} and {highest['addition']:.2f} in distribution.",
     )

@@ -162,7 +162,7 @@ def test_the_page_is_run() -> None:
 @pytest.mark.parametrize(
     ("task", "system", "shown", "number"),
     [
-        ("variable-assignment", "ape", "yes; measured otherwise", "2 of 2 settings"),
+        ("variable-assignment", "ape", "yes; measured otherwise", "3 of 3 settings"),
         ("sparse-parity", "rope", "yes; measured otherwise", "0.53"),
         ("unique_copy", "ape", "yes; measured otherwise", "at most 0.01 at length 64"),
         ("D-12", "nope", "yes; measured otherwise", "one ladder of settings for all tasks"),
