@@ -80,11 +80,13 @@ def predictors(folder: str) -> str:
         interval = one["balanced_accuracy_interval"]
         balanced = "–" if one["balanced_accuracy"] is None else f"{one['balanced_accuracy']:.3f}"
         bounds = "" if interval is None else f" [{interval[0]:.2f}, {interval[1]:.2f}]"
-        paired = (
-            ("", "", "") if test is None else (str(test["only_ours"]), str(test["only_rival"]), _probability(test["p"]))
-        )
+        paired = ("",) * 4
+        if test is not None:
+            both = (_probability(test["p"]), _probability(test["p_languages"]))
+            paired = (str(test["only_ours"]), str(test["only_rival"]), *both)
         shown.append((name, f"{one['right']} of {one['cells']}", balanced + bounds, _area(one), *paired))
     heads = ("predictor", "right", "balanced accuracy [95 %]", "AUC [95 %]", "right: ours only", "it only", "p")
+    heads = (*heads, "p, languages")
     return markdown(heads, shown)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,20 @@ def test_mcnemar_by_hand() -> None:
     split = compare.mcnemar(ours, rival, {**measured, CELLS[0]: False})
     assert (split["only_ours"], split["only_rival"]) == (4, 1)
     assert split["p"] == 0.38  # 2 * (1 + 5) / 2**5
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.booleans()), max_size=10))
+def test_cells_of_one_language_are_won_or_lost_together(values: list[tuple[int, bool, bool]]) -> None:
+    """Against all ways in which the margins of the languages could have had other signs."""
+    cells = [(str(language), str(place)) for place, (language, _, _) in enumerate(values)]
+    ours, rival = ({cell: value[at] for cell, value in zip(cells, values, strict=True)} for at in (1, 2))
+    margins = [
+        sum(one - other for (name, _), (_, one, other) in zip(cells, values, strict=True) if name == language)
+        for language in sorted({name for name, _ in cells})
+    ]
+    flips = [sum(map(mul, margins, signs)) for signs in product((1, -1), repeat=len(margins))]
+    share = sum(abs(total) >= abs(sum(margins)) for total in flips) / len(flips)
+    assert compare.mcnemar(ours, rival, dict.fromkeys(cells, True))["p_languages"] == float(f"{share:.2g}")
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=12))

@@ -60,12 +60,13 @@ def headline(values: Mapping[str, Any]) -> str:
 def predictors(values: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
     """Heads and rows of the table of predictors."""
     heads = ["predictor", "cells", "right", "balanced accuracy", "95 % over languages", "AUC", "only ours right",
-             "only it right", "p (McNemar)"]  # fmt: skip
-    lines = [["ours", *_predictor(values["ours"]), "–", "–", "–", "–"]]
+             "only it right", "p (McNemar)", "p over languages"]  # fmt: skip
+    lines = [["ours", *_predictor(values["ours"]), *["–"] * 5]]
     for name, found in values["rival_details"].items():
         test = found["mcnemar"]
+        probabilities = [f"{test[which]:.2g}" for which in ("p", "p_languages")]
         lines.append(
-            [name, *_predictor(found), _shown(found["auc"]), test["only_ours"], test["only_rival"], f"{test['p']:.2g}"]
+            [name, *_predictor(found), _shown(found["auc"]), test["only_ours"], test["only_rival"], *probabilities]
         )
     return heads, lines
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from math import comb
 from typing import Any
 
@@ -66,7 +67,11 @@ def _pairs_by_language(
 
 
 def mcnemar(ours: Answers, rival: Answers, measured: Mapping[tuple[str, str], bool]) -> dict[str, Any]:
-    """Cells that only one of two predictors gets right, and the exact two-sided probability of such a split."""
+    """Cells that only one of two predictors gets right, and the exact two-sided probability of such a split.
+
+    ``p`` takes cells as independent, as McNemar's test does. ``p_languages`` takes languages as independent: the cells
+    of one language are won or lost together.
+    """
     cells = set(ours) & set(rival) & set(measured)
     only_ours = sum(ours[cell] == measured[cell] != rival[cell] for cell in cells)
     only_rival = sum(rival[cell] == measured[cell] != ours[cell] for cell in cells)
@@ -77,7 +82,31 @@ def mcnemar(ours: Answers, rival: Answers, measured: Mapping[tuple[str, str], bo
         "only_ours": only_ours,
         "only_rival": only_rival,
         "p": float(f"{min(1.0, 2 * tail):.2g}"),
+        "p_languages": float(f"{_sign_test(_margins(ours, rival, measured, cells)):.2g}"),
     }
+
+
+def _margins(
+    ours: Answers, rival: Answers, measured: Mapping[tuple[str, str], bool], cells: set[tuple[str, str]]
+) -> list[int]:
+    """By language: cells that only ours gets right, less those that only the rival does."""
+    found: Counter[str] = Counter()
+    for cell in cells:
+        found[cell[0]] += (ours[cell] == measured[cell]) - (rival[cell] == measured[cell])
+    return list(found.values())
+
+
+def _sign_test(margins: Sequence[int]) -> float:
+    """The probability of a sum of margins at least as far from 0, if the sign of each were that of a fair coin."""
+    ways = Counter({0: 1})
+    for margin in margins:
+        ways = Counter({total: ways[total - margin] + ways[total + margin] for total in _shifted(ways, margin)})
+    far = sum(number for total, number in ways.items() if abs(total) >= abs(sum(margins)))
+    return far / 2 ** len(margins)
+
+
+def _shifted(totals: Iterable[int], margin: int) -> set[int]:
+    return {total + sign * margin for total in totals for sign in (1, -1)}
 
 
 def _counts(answers: Answers, measured: Mapping[tuple[str, str], bool], cells: Sequence[tuple[str, str]]) -> np.ndarray:
