@@ -73,16 +73,16 @@ def sensible_systems(task: Task) -> tuple[System, ...]:
     coupled = coupled_system(task)
     found = [] if coupled is None else [coupled]
     for encoding in ENCODINGS:
-        cls = ENCODINGS.get(encoding)
-        if encoding in NOT_COMPARED or cls.extends_rope:
+        spec = ENCODINGS.build(encoding)
+        if encoding in NOT_COMPARED or spec.extends_rope:
             continue
-        if not cls.uses_ids:
+        if not spec.uses_ids:
             found.append(System("sequential", encoding))
             continue
-        for scheme in (RANDOM_START, *SCHEMES) if cls.has_table else WITHOUT_TABLE:
-            if scheme == "sequential" and cls.has_table:
+        for scheme in (RANDOM_START, *SCHEMES) if spec.has_table else WITHOUT_TABLE:
+            if scheme == "sequential" and spec.has_table:
                 continue
-            if scheme == RANDOM_START and cls.translation_invariant:
+            if scheme == RANDOM_START and spec.translation_invariant:
                 continue
             if _applies(task, scheme, coupled):
                 found.append(System(scheme, encoding))
