@@ -91,3 +91,18 @@ def test_the_lowest_rates_at_500_bits() -> None:
     assert_on(
         "index", ", ".join(f"{scheme} at {rate:.2f} or above" for scheme, rate in lowest.items()) + " on 500 bits"
     )
+
+
+def test_rope_alone_fails_with_length() -> None:
+    rates, marks = by_bits("RoPE"), by_marks("RoPE")
+    at = {bits: [rate for k in K_TRAIN for rate in rates[k, bits]] for bits in BITS}
+    assert all(one - other > 0.1 for one, other in zip(at[50], at[500], strict=True))
+    assert len(at[50]) == 25
+    four = {bits: [rate for k in K_TRAIN for rate in marks[k, bits, 4]] for bits in (50, 500)}
+    assert set(four[50]) == {1.0}
+    assert_on(
+        "fixed-beforehand",
+        "RoPE alone fits in every seed, and length costs all 25 models more than 0.1 at k = K_train: "
+        f"50 bits are at {span(at[50])}, 100 at {span(at[100])}, 500 at {span(at[500])}",
+        f"Four marked bits are at 1.00 on 50 bits in all of them and at {span(four[500])} on 500.",
+    )
