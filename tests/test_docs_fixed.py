@@ -6,6 +6,7 @@ from statistics import median
 from typing import NamedTuple
 
 import fixed_tables
+import pytest
 
 from page_text import ROOT, assert_on
 
@@ -76,7 +77,7 @@ def _seeds(rates: str) -> list[float]:
 
 
 def _range(rates: list[float]) -> str:
-    return f"{min(rates):.2f} to {max(rates):.2f}"
+    return f"{min(rates):.2f}" if min(rates) == max(rates) else f"{min(rates):.2f} to {max(rates):.2f}"
 
 
 def test_predictive_position_coupling_with_new_seeds() -> None:
@@ -140,8 +141,9 @@ def test_a_thousand_lines() -> None:
     assert f"at 1,000 lines {four[1]} and {one[1]}" in readme
 
 
-def test_fitted_replacements_on_more_lines() -> None:
-    system = "scratchpad + absolute shift"
+@pytest.mark.parametrize("name", ["absolute shift", "RoPE + PoSE"])
+def test_fitted_replacements_on_more_lines(name: str) -> None:
+    system = f"scratchpad + {name}"
     four, one = (next(row for row in fixed_tables.figure_3(chains) if row[0] == system) for chains in (4, 1))
     assert four[1:3] == one[1:3] == ["1", "4 of 5"]
     twice, fourfold = ([_seeds(row[at]) for row in (four, one)] for at in (4, 5))
@@ -155,6 +157,8 @@ def test_fitted_replacements_on_more_lines() -> None:
         f"{_range(fourfold[0])} and 0.00; from 80 lines on no string is right.",
         f"{failed} of its {wrong:,} wrong strings have their first error at the end.",
     )
+    above = [rate for rate in twice[1] if rate > 0]
+    assert above == ([0.61] if name == "absolute shift" else [])
 
 
 def test_induction_at_a_distance_falls_with_learned_positions_and_ends_without() -> None:
