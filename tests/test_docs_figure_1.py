@@ -106,3 +106,17 @@ def test_rope_alone_fails_with_length() -> None:
         f"50 bits are at {span(at[50])}, 100 at {span(at[100])}, 500 at {span(at[500])}",
         f"Four marked bits are at 1.00 on 50 bits in all of them and at {span(four[500])} on 500.",
     )
+
+
+def test_marks_near_one_another_do_not_help() -> None:
+    near, anywhere = (by_bits(f"RoPE + PoSE{where}") for where in (", marked within 16", ""))
+    lost = [
+        sum(rates[k, 50][seed] - rates[k, 500][seed] > 0.1 for k in K_TRAIN for seed in range(5))
+        for rates in (near, anywhere)
+    ]
+    assert lost == [5, 4]
+    assert_on(
+        "fixed-beforehand",
+        "at k = K_train length costs five of the 25 models more than 0.1, and on 500 bits 8, 10 and 12 marks are at "
+        f"{span(near[8, 500])}, {span(near[10, 500])} and {span(near[12, 500])}.",
+    )

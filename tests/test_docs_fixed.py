@@ -161,6 +161,19 @@ def test_fitted_replacements_on_more_lines(name: str) -> None:
     assert above == ([0.61] if name == "absolute shift" else [])
 
 
+def test_without_slots() -> None:
+    name = "scratchpad + PPC, no slots"
+    four, one = (next(row for row in fixed_tables.figure_3(chains) if row[0] == name) for chains in (4, 1))
+    assert four[1:3] == one[1:3] == ["1", "4 of 5"]
+    at = {lines: [_seeds(row[column]) for row in (four, one)] for lines, column in ((16, 4), (80, 6), (400, 8))}
+    assert {rate for rates in at[400] for rate in rates} == {0.0}
+    assert_on(
+        "fixed-beforehand",
+        f"On 16 lines four chains are at {_range(at[16][0])} and one chain at {_range(at[16][1])}; on 80 lines at "
+        f"{_range(at[80][0])} and {_range(at[80][1])}, on 400 lines at 0.00.",
+    )
+
+
 def test_induction_at_a_distance_falls_with_learned_positions_and_ends_without() -> None:
     found = {system: rates for system, *_, rates in [(row[0], row[3:]) for row in fixed_tables.look_back("quick")]}
     learned, without = (
