@@ -100,7 +100,7 @@ def test_a_vocabulary_starts_with_the_special_tokens() -> None:
         (lambda seq: seq.given(4, place=np.array([1.5, 2.0])), "places that are no whole numbers"),
         (lambda seq: seq.given(4, place="1"), "places that are no whole numbers"),
         (lambda seq: seq.given(4, place=-1), "places must be 0 or more"),
-        (lambda seq: seq.given(4.5), "tokens that are no whole numbers: 4.5"),
+        (lambda seq: seq.given(np.array([4.5, 5.0])), "tokens that are no whole numbers"),
         (lambda seq: seq.given(np.array([True, False])), "tokens that are no whole numbers"),
     ],
 )

@@ -22,9 +22,9 @@ def draw_table(console: Console, values: Mapping[str, Any]) -> None:
 
     draw_cells(console, values["cells"])
     _, lines = predictors(values)
-    # The interval (column 4) is on the page.
+    # The interval (column 4) and the probability over languages (the last column) are on the page.
     heads = ("predictor", "cells", "right", "balanced", "AUC", "ours only", "it only", "p")
-    _draw(console, heads, [[*line[:4], *line[5:]] for line in lines])
+    _draw(console, heads, [[*line[:4], *line[5:-1]] for line in lines])
     console.print(Text("ours only, it only: cells that one of the two gets right; p of the exact McNemar test"))
     console.print(Text(headline(values)))
 
