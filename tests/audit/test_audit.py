@@ -12,7 +12,18 @@ from stub_server import Fault, completion, planted, send, serve
 
 from lengthwise.audit.asker import Asker, ModelFacts
 from lengthwise.audit.endpoint import Endpoint
-from lengthwise.audit.outcomes import APART, FAILED, REFUSED, TIMED_OUT, TOO_LONG, TRUNCATED, UNSTOPPED, Reply, judged
+from lengthwise.audit.outcomes import (
+    APART,
+    FAILED,
+    REFUSED,
+    TIMED_OUT,
+    TOO_LONG,
+    TRUNCATED,
+    UNSTOPPED,
+    Reply,
+    RequestFailed,
+    judged,
+)
 from lengthwise.audit.questions import AuditPlan, natural_questions, sweep_questions
 from lengthwise.audit.run import run_audit
 from lengthwise.audit.store import FILE
@@ -316,6 +327,26 @@ def test_an_audit_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path
     assert len(
         {json.loads(line)["key"] for line in (tmp_path / FILE).read_text().splitlines() if line[-1] == "}"}
     ) == len(together)
+
+
+class Refusing(Stopping):
+    """Refuses as long as it is told to."""
+
+    refuses = True
+
+    def ask(self, prompt: str, budget: int) -> Reply:
+        if self.refuses:
+            raise RequestFailed(REFUSED, "still loading")
+        return super().ask(prompt, budget)
+
+
+def test_an_audit_without_any_answer_asks_again(tmp_path: Path):
+    asker = Refusing(10**6)
+    assert "still loading" in run_audit(asker, SMALL, tmp_path)["silence"]
+    asker.refuses = False
+    result = run_audit(asker, SMALL, tmp_path)
+    assert result["silence"] == ""
+    assert totals(result)[REFUSED] == 0
 
 
 def test_what_failed_is_asked_again(tmp_path: Path):

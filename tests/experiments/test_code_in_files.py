@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from safetensors.torch import save_file
 
 from lengthwise.api.model import load
 from lengthwise.cli.main import main
-from lengthwise.core.config import changed_fields
+from lengthwise.core.config import changed_fields, config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.result_file import write_sealed
 from lengthwise.core.user.file import load_code
@@ -27,6 +28,8 @@ from lengthwise.experiments.run_directory import claim_run_dir
 from lengthwise.experiments.trained import load_exported
 from lengthwise.models.build import build_model
 from lengthwise.report.chance import known_task
+from lengthwise.tasks import TASKS
+from lengthwise.tasks.copy import Copy
 from lengthwise.training import checkpoint
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "my_task.py"
@@ -176,3 +179,52 @@ def test_a_class_of_a_script_is_not_run_again(tmp_path: Path, monkeypatch: pytes
         assert (tmp_path / "log").read_text() == "x"
     finally:
         del sys.modules["script"]
+
+
+def test_a_run_is_read_from_another_folder_once_its_file_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name such as mine.py:EverySecond was written where the file lies."""
+    home, away = tmp_path / "home", tmp_path / "away"
+    for folder in (home, away):
+        folder.mkdir()
+    (home / "elsewhere.py").write_text(EXAMPLE.read_text())
+    values = {**naming(home, "task"), "task": {"name": "elsewhere.py:EverySecond"}}
+    monkeypatch.chdir(away)
+    with pytest.raises(LengthwiseError, match="no file that is read runs code"):
+        RunConfig.from_json(values)
+    load_code(home / "elsewhere.py")
+    assert RunConfig.from_json(values).to_json() == {
+        **RunConfig.from_json(values).to_json(),
+        "task": {**values["task"], "base": 10},
+    }
+
+
+def test_other_processes_know_the_files_that_the_user_gave(tmp_path: Path) -> None:
+    code = tmp_path / "registered.py"
+    code.write_text(
+        EXAMPLE.read_text()
+        .replace("@config", "@lw.register('task', 'every-other')\n@config")
+        .replace("from functools", "import lengthwise as lw\nfrom functools", 1)
+    )
+    load_code(code)
+    asked = "from lengthwise.tasks import TASKS; print(TASKS.build('every-other').base)"
+    found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)
+    assert found.stdout.strip() == "10", found.stderr
+
+
+def test_a_subclass_of_a_task_goes_by_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "derived.py").write_text(
+        "from lengthwise.core.config import config\nfrom lengthwise.tasks.copy import Copy\n\n\n"
+        "@config\nclass Mine(Copy):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    mine = importlib.import_module("derived")
+    assert TASKS.describe(TASKS.build(mine.Mine()))["name"].endswith("derived.py:Mine")
+
+    @config
+    class Local(Copy):
+        pass
+
+    with pytest.raises(LengthwiseError, match="class Local has no name"):
+        TASKS.describe(TASKS.build(Local()))

@@ -197,10 +197,17 @@ def test_ids_at_test_are_those_of_our_own_tests(name: str):
 )
 def test_the_width_of_a_batch_at_the_end_of_its_generation(settings: dict[str, int], most: int):
     tokens = torch.ones(1, 5, dtype=torch.long)
-    assert most_tokens(GenerationConfig(), (tokens,), settings) == most
-    assert most_tokens(GenerationConfig(**settings), (), {"input_ids": tokens}) == most
+    plain, set_ = GenerationConfig(), GenerationConfig(**settings)
+    assert most_tokens(plain, plain, (tokens,), settings) == most
+    assert most_tokens(set_, plain, (), {"input_ids": tokens}) == most
+    assert most_tokens(plain, set_, (), {"input_ids": tokens}) == most
+    assert most_tokens(set_, plain, (), {}) == (most if settings.get("max_length") == most else most - 4)
     seen = experiment("addition", {"name": "randomized", "max_position": 99}, "nope")
-    assert made(seen).generate(tokens, do_sample=False, **settings).shape[1] == most
+    model = made(seen)
+    assert model.generate(tokens, do_sample=False, **settings).shape[1] == most
+    if settings:
+        config = GenerationConfig(**settings, do_sample=False)
+        assert torch.equal(model.generate(tokens, config), model.generate(tokens, generation_config=config))
 
 
 @pytest.mark.parametrize(

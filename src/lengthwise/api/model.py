@@ -69,6 +69,7 @@ def load(source: Result | str | Path, seed: int | None = None) -> TrainedTransfo
         if not (folder / "config.json").exists():
             return load(Result.of([folder]), seed)
         return TrainedTransformer.of(*load_trained(folder))
+    seed = None if seed is None else arguments.whole("seed", seed)
     candidates = [(folder, run) for folder, run in source.files if seed is None or run.seed == seed]
     if not candidates:
         seeds = ", ".join(str(run.seed) for run in source.runs)

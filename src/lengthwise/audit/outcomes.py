@@ -15,8 +15,8 @@ APART = (UNSTOPPED, TRUNCATED, TOO_LONG, REFUSED, TIMED_OUT, FAILED)
 """What is counted apart and is never a wrong answer."""
 UNHEARD = (TOO_LONG, REFUSED, TIMED_OUT, FAILED)
 """Where the model said nothing at all."""
-AGAIN = (TIMED_OUT, FAILED)
-"""What is asked again when an audit is continued."""
+AGAIN = (TIMED_OUT, FAILED, TOO_LONG)
+"""What is asked again when an audit is continued; everything in `UNHEARD` is, if nothing was answered."""
 
 LABELS = ("input:", "output:", "question:", "answer:", "->", "=>")
 QUOTES = "`\"'*"

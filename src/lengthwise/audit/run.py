@@ -57,11 +57,9 @@ def run_audit(
 def _ask_all(asker: Asker, questions: Sequence[Question], store: AnswerStore, progress: ReportDone) -> list[Asked]:
     """What became of every question; equal prompts are asked once."""
     keys = [_key(asker, question) for question in questions]
-    open_ = {}
-    for key, question in zip(keys, questions, strict=True):
-        known = store.get(key)
-        if known is None or known["outcome"] in AGAIN:
-            open_[key] = question
+    known = {key: record["outcome"] for key in keys if (record := store.get(key)) is not None}
+    again = AGAIN if any(outcome not in UNHEARD for outcome in known.values()) else UNHEARD
+    open_ = {key: question for key, question in zip(keys, questions, strict=True) if known.get(key, again[0]) in again}
     done = len(questions) - len(open_)
     progress(done, len(questions))
     executor = ThreadPoolExecutor(max_workers=max(1, asker.concurrency))

@@ -115,7 +115,10 @@ class Batch:
         for t, column in enumerate(columns):
             for p, position in enumerate(column):
                 _check_whole(position, t, "parents or selectors")
-                result[:, t, p] = position
+                try:
+                    result[:, t, p] = position
+                except (ValueError, OverflowError) as error:
+                    raise LengthwiseError(f"column {t} got parents or selectors that do not fit: {error}") from None
         wrong = (result < -1) | (result >= np.arange(self.tokens)[:, None])
         if wrong.any():
             b, t, p = map(int, np.argwhere(wrong)[0])
@@ -205,7 +208,7 @@ class SequenceBuilder:
         for where, ids, place in self._written:
             try:
                 by_column[where] = ids
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, OverflowError):
                 raise LengthwiseError(
                     f"column {where} got tokens of shape {np.shape(ids)}; "
                     f"give one id, or one for each of the {self.size} sequences"
@@ -213,7 +216,10 @@ class SequenceBuilder:
             _check_whole(ids, where, "tokens")
             for level, value in enumerate(place if isinstance(place, tuple) else (place,)):
                 _check_whole(value, where, "places")
-                places[where, :, level] = value
+                try:
+                    places[where, :, level] = value
+                except (ValueError, IndexError, OverflowError) as error:
+                    raise LengthwiseError(f"column {where} got places that do not fit: {error}") from None
         size = len(self.vocab)
         require(
             not by_column.size or (by_column.min() >= 0 and by_column.max() < size),
@@ -232,7 +238,7 @@ class SequenceBuilder:
 
 
 def _check_whole(values: Any, where: int | slice, what: str) -> None:
-    whole = type(values) is int or (isinstance(values, np.ndarray | np.integer) and values.dtype.kind in "iu")
+    whole = type(values) is int or np.asarray(values).dtype.kind in "iu"
     if not whole:  # the message is costly, and there is one column for every token of every batch
         raise LengthwiseError(f"column {where} got {what} that are no whole numbers: {values!r}")
 

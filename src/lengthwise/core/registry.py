@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, dataclass_transform
 from lengthwise.core.config import config, fields_of, from_fields
 from lengthwise.core.entry_points import installed, load_installed
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.core.user.file import file_of, load_class, remember
+from lengthwise.core.user.file import file_of, load_class, load_given, remember
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -58,6 +58,8 @@ class Registry(Generic[T]):
     def _is_earlier(self, name: str, cls: type[Any]) -> bool:
         """Whether the name is that of an earlier version of the class, defined in the same place."""
         before = self._classes.get(name)
+        if "<locals>" in cls.__qualname__ and cls.__module__ != "__main__":
+            return False  # one function may make several classes
         return before is not None and (before.__module__, before.__qualname__) == (cls.__module__, cls.__qualname__)
 
     def alias(self, name: str, spec: dict[str, Any]) -> None:
@@ -89,6 +91,8 @@ class Registry(Generic[T]):
             found: type[T] = load_installed(self._installed[name], self._base, kind=self.kind)
             # A class that also registers itself when it is imported is entered by then.
             return self._classes[name] if name in self._classes else self.register(name)(found)
+        if load_given():
+            return self.get(name)
         raise UnknownNameError(self.kind, name, self)
 
     def is_built_in(self, name: str) -> bool:
@@ -106,13 +110,19 @@ class Registry(Generic[T]):
     def build(self, spec: Any, **fields: Any) -> T:
         """A component from itself, its name, or ``{"name": ..., **fields}``."""
         if isinstance(spec, str):
-            spec = {"name": spec, **fields}
+            spec = {"name": spec}
+        if isinstance(spec, dict):
+            spec = {**spec, **fields}
+        elif fields:
+            raise LengthwiseError(f"a {self.kind} that is made already takes no fields, got {min(fields)!r}")
         if not isinstance(spec, dict):
             self._check(spec)
             self._name_by_file(type(spec))
             return spec
         if "name" not in spec:
             raise LengthwiseError(f"a {self.kind} needs a name; write {{'name': ...}} with one of: {', '.join(self)}")
+        if not isinstance(spec["name"], str):
+            raise LengthwiseError(f"the name of a {self.kind} must be a text, got {spec['name']!r}")
         values = {**self.aliases.get(spec["name"], {}), **spec}
         del values["name"]
         return from_fields(self.get(spec["name"]), values, where=f"{self.kind} {spec['name']!r}")
@@ -132,7 +142,7 @@ class Registry(Generic[T]):
 
         Raises `LengthwiseError` for a class without a name, since no other process could build it.
         """
-        name = getattr(component, "name", None)
+        name = vars(type(component)).get("name")
         if name is None:
             raise LengthwiseError(
                 f"class {type(component).__name__} has no name; write @lw.register({self.kind!r}, 'my-name') above it, "
@@ -142,7 +152,7 @@ class Registry(Generic[T]):
 
     def _name_by_file(self, cls: type[Any]) -> None:
         """Name a class that is not registered ``path/to/file.py:Class``, if a file holds it."""
-        if getattr(cls, "name", None) is not None or "." in cls.__qualname__:
+        if "name" in vars(cls) or "." in cls.__qualname__:  # a subclass does not go by the name of its parent
             return
         path = file_of(cls)
         if path is not None:

@@ -15,6 +15,8 @@ from lengthwise.nn import LayerEncodings, NoPE, Rotary
 from lengthwise.nn.base import PositionEncoding
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 
+LONGEST = 10**7
+"""The longest context, in tokens, for which a group of Self-Extend is chosen."""
 Model = TypeVar("Model", bound=Transformer)
 
 
@@ -80,6 +82,7 @@ def smallest_group(factor: float, length: int, near: int) -> int:
     Raises `LengthwiseError` if ``near`` is not below ``length``, so that no group is large enough.
     """
     require(1 <= near < length, f"near must be from 1 to the trained length − 1 = {length - 1}, got {near}")
+    require(factor * length <= LONGEST, f"factor · length must be at most {LONGEST:,} tokens, got {factor * length:g}")
     last = math.ceil(factor * length) - 1
     return next(group for group in itertools.count(1) if last // group + near - near // group < length)
 

@@ -129,10 +129,14 @@ class TaskRegistry(Registry[Task]):
 
     def build(self, spec: Any, **fields: Any) -> Task:
         """A task from itself, its name, ``regex:EXPRESSION``, or ``{"name": ..., **fields}``."""
-        values = {"name": spec, **fields} if isinstance(spec, str) else spec
+        values = {"name": spec} if isinstance(spec, str) else spec
         name = values.get("name") if isinstance(values, dict) else None
         if isinstance(name, str) and name.startswith(EXPRESSION):
-            return super().build({"language": name.removeprefix(EXPRESSION), **values, "name": "language"})
+            values = {**values, **fields}
+            expression = values.get("language", name.removeprefix(EXPRESSION))
+            if expression != name.removeprefix(EXPRESSION):
+                raise LengthwiseError(f"{name!r} names one language and language={expression!r} another; give one")
+            return super().build({**values, "name": "language", "language": expression})
         return super().build(spec, **fields)
 
 

@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ _CODE: dict[type, str | None] = {}
 _NAMED: dict[tuple[Path, str], type] = {}
 """Classes that the user gave, by file and name; they are never loaded a second time."""
 _REFUSES: ContextVar[bool] = ContextVar("refuses new code", default=False)
+FILES = "LENGTHWISE_CODE"
+"""The environment variable with the files that the user gave, by which processes that this one starts know them."""
 
 
 @contextmanager
@@ -50,6 +53,17 @@ def load_code(*files: str | Path) -> None:
         if not path.is_file():
             raise LengthwiseError(f"no file {file}; write the path of a Python file")
         _module(path, str(file))
+
+
+def load_given() -> bool:
+    """Run the files that the user gave to the process that started this one; whether any of them was new."""
+    new = [path for path in _given() if _module_name(path) not in sys.modules and path.is_file()]
+    load_code(*new)
+    return bool(new)
+
+
+def _given() -> list[Path]:
+    return [Path(part) for part in os.environ.get(FILES, "").split(os.pathsep) if part]
 
 
 def remember(cls: type, path: Path) -> None:
@@ -121,7 +135,10 @@ def load_object(target: str, *, kind: str, wanted: str, fits: Callable[[Any], bo
         raise LengthwiseError(f"{kind} {target!r} lacks the name of its {wanted}; write {target}:{wanted.capitalize()}")
     path_text, _, name = target.rpartition(":")
     path = Path(path_text).resolve()
-    if _REFUSES.get() and _module_name(path) not in sys.modules:
+    if _REFUSES.get() and path not in _given():
+        # The name may have been written in another folder.
+        path = next((other for other in _given() if other.name == path.name), path)
+    if _REFUSES.get() and path not in _given():
         raise LengthwiseError(
             f"a file names the {kind} {target!r}, and no file that is read runs code; if you trust it, write "
             f"`lengthwise --code {path_text} COMMAND`, or call lengthwise.load_code({path_text!r}) first"
@@ -160,4 +177,6 @@ def _module(path: Path, shown: str) -> ModuleType:
         line = line_in_file(error, str(path))
         where = "" if line is None else f" (line {line})"
         raise LengthwiseError(f"{shown} does not run: {summary(error)}{where}") from error
+    if path not in _given():
+        os.environ[FILES] = os.pathsep.join(map(str, [*_given(), path]))
     return module

@@ -181,7 +181,7 @@ def _train(folder: Path, work: Path, job: RungJob, budget: float, pipe: Connecti
         _one_rung(read_study(folder), work, job, budget, pipe.send)
     except LengthwiseError as error:
         with contextlib.suppress(BrokenPipeError):
-            pipe.send(error)
+            pipe.send(LengthwiseError(str(error)))  # of a type that every process can read
     except (KeyboardInterrupt, BrokenPipeError):
         pass  # Nobody is left to report to; the checkpoint is there.
     finally:

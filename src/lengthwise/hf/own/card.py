@@ -39,6 +39,7 @@ def model_card(model: LengthwiseForCausalLM, result: RunResult | None = None) ->
         "",
         "```python",
         "import lengthwise.hf as hf",
+        *_code(found),
         "",
         'model = hf.LengthwiseForCausalLM.from_pretrained("this folder")',
         "```",
@@ -63,6 +64,17 @@ def save_with_card(model: LengthwiseForCausalLM, folder: str | Path, result: Run
     model.save_pretrained(folder)
     (Path(folder) / "README.md").write_text(model_card(model, result), encoding="utf-8")
     return Path(folder)
+
+
+def _code(found: RunConfig) -> list[str]:
+    """The line that loads files of the author's own, without which the model has no task."""
+    names = [part.name for part in (found.task, found.scheme, found.encoding) if ":" in part.name]
+    files = sorted({name.rpartition(":")[0] for name in names})
+    return (
+        [f"import lengthwise as lw\n\nlw.load_code({', '.join(map(repr, files))})  # comes with this model"]
+        if files
+        else []
+    )
 
 
 def _structure(found: RunConfig) -> list[str]:

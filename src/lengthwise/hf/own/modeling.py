@@ -7,6 +7,7 @@ coupling, `generate` appends the ids that the model predicts together with each 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -25,6 +26,7 @@ from lengthwise.hf.own.row_ids import RowIds, most_tokens
 from lengthwise.hf.padding import padding_mask, rule_ids
 from lengthwise.hf.refusals import refuse_generation
 from lengthwise.hf.rules.base import IdRule
+from lengthwise.hf.rules.from_scheme import is_fixed
 from lengthwise.hf.rules.places import CoupledPlaces
 from lengthwise.models.transformer import TransformerOutput
 from lengthwise.training.loss import FIRST_SCORED_ID
@@ -140,7 +142,11 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
             )
         if scheme.uses_places:
             return CoupledPlaces(task, scheme)
-        return RowIds(scheme, more=more)
+        return RowIds(scheme, more=more, fixed=self._ids_are_fixed)
+
+    @cached_property
+    def _ids_are_fixed(self) -> bool:
+        return is_fixed(self.experiment.scheme.for_evaluation())
 
     def _loss(
         self, output: TransformerOutput, labels: Tensor, ids: Tensor, allowed: Tensor | None, count: Any
@@ -165,11 +171,12 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
 
         Raises `LengthwiseError` for beams and for ways of generating that don't see all tokens so far.
         """
-        config = kwargs.get("generation_config") or self.generation_config
+        given = kwargs.get("generation_config") or (args[1] if len(args) > 1 else None)
+        config = given or self.generation_config
         beams = kwargs.get("num_beams") or getattr(config, "num_beams", None) or 1
         require(beams == 1, f"position ids are predicted for one sequence, not for {beams} beams; use num_beams=1")
         refuse_generation(self, args, kwargs)
-        kwargs.setdefault("in_all", most_tokens(config, args, kwargs))
+        kwargs.setdefault("in_all", most_tokens(config, self.generation_config, args, kwargs))
         generate: Any = super().generate  # pyright: ignore[reportAttributeAccessIssue]
         return generate(*args, **kwargs)
 

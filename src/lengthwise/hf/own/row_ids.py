@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from lengthwise.core.rng import stream
 from lengthwise.hf.rules.base import IdRule, training_rng
-from lengthwise.hf.rules.from_scheme import assigned, is_fixed
+from lengthwise.hf.rules.from_scheme import assigned
 from lengthwise.positions.schemes import PositionScheme
 
 DEFAULT_NEW = 20
@@ -27,8 +26,9 @@ class RowIds(IdRule):
     ``seed``, so that a row's ids don't depend on the rows beside it.
     """
 
-    def __init__(self, scheme: PositionScheme, *, more: int = 0, seed: int = 0) -> None:
-        self.scheme, self.more, self.seed = scheme, more, seed
+    def __init__(self, scheme: PositionScheme, *, more: int = 0, fixed: bool = False, seed: int = 0) -> None:
+        """``fixed`` says that ids at test depend on neither chance nor the number of tokens (`is_fixed`)."""
+        self.scheme, self.more, self.fixed, self.seed = scheme, more, fixed, seed
 
     def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:
         rng = training_rng() if training else None
@@ -43,26 +43,24 @@ class RowIds(IdRule):
 
     def _at_test(self, length: int) -> Int[np.ndarray, "1 T"]:
         scheme, count = self.scheme.for_evaluation(), length
-        if self.more and not _fixed(scheme):
+        if self.more and not self.fixed:
             count = max(length, min(length + self.more, scheme.max_position + 1))
         return assigned(scheme, 1, count, stream(self.seed, "hf", "evaluation"))[:, :length]
 
 
-@lru_cache(maxsize=64)
-def _fixed(scheme: PositionScheme) -> bool:
-    return is_fixed(scheme)
+def most_tokens(config: Any, default: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """How many columns the batch of a `generate` can have at its end; without a prompt it begins with one.
 
-
-def most_tokens(config: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """How many columns the batch of a `generate` can have at its end; 0 if no tokens are given."""
+    What ``config`` leaves open is as in ``default``, the generation configuration of the model.
+    """
     tokens = args[0] if args else kwargs.get("input_ids", kwargs.get("inputs"))
-    if tokens is None:
-        return 0
+    width = 1 if tokens is None else int(tokens.shape[1])
 
     def setting(name: str) -> int | None:
-        return kwargs[name] if name in kwargs else getattr(config, name, None)
+        found = (kwargs.get(name), getattr(config, name, None), getattr(default, name, None))
+        return next((value for value in found if value is not None), None)
 
     new, most = setting("max_new_tokens"), setting("max_length")
     if new is None and most is not None:
         return int(most)
-    return int(tokens.shape[1]) + (DEFAULT_NEW if new is None else int(new))
+    return width + (DEFAULT_NEW if new is None else int(new))
