@@ -126,6 +126,8 @@ def test_nothing_is_searched_where_something_is_known() -> None:
 def test_a_task_that_fails_on_other_words_gets_a_line_not_a_traceback() -> None:
     @config
     class Fails(Compared):
+        name = "fails"
+
         def answer(self, prompt: Sequence[str]) -> list[str]:
             if len(prompt) > 10:
                 raise RuntimeError("too long for me")
