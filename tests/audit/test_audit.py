@@ -200,8 +200,8 @@ def test_what_is_no_answer_is_counted_apart(fault: Fault, kind: str, tmp_path: P
     # Nothing is said about a model that was not heard; one that did not stop was.
     assert result["causes"]["says"].startswith("No answer at the shortest length counts")
     heard = kind in (UNSTOPPED, TRUNCATED)
-    assert bool(result["silence"]) != heard
-    assert heard or f"({result['requests']} {kind})" in result["silence"]
+    assert bool(result["no_response"]) != heard
+    assert heard or f"({result['requests']} {kind})" in result["no_response"]
 
 
 def test_failures_that_pass_are_tried_again(tmp_path: Path):
@@ -342,10 +342,10 @@ class Refusing(Stopping):
 
 def test_an_audit_without_any_answer_asks_again(tmp_path: Path):
     asker = Refusing(10**6)
-    assert "still loading" in run_audit(asker, SMALL, tmp_path)["silence"]
+    assert "still loading" in run_audit(asker, SMALL, tmp_path)["no_response"]
     asker.refuses = False
     result = run_audit(asker, SMALL, tmp_path)
-    assert result["silence"] == ""
+    assert result["no_response"] == ""
     assert totals(result)[REFUSED] == 0
 
 

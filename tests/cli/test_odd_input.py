@@ -100,7 +100,7 @@ def test_a_file_that_is_no_result_is_not_called_damaged(tmp_path: Path, terminal
     path.write_text('{"prompt": "a", "answer": "b"}')
     answer = terminal("report", path)
     assert answer.code == 2
-    assert f"{path} is no result file (.json)" in answer.err
+    assert f"{path} is not a result file (.json)" in answer.err
 
 
 @pytest.mark.parametrize("words", ["show {} --length 4", "check {}", "run {} --print-config"])

@@ -41,5 +41,5 @@ def test_numbers_of_numpy_are_the_numbers_that_they_are() -> None:
 
 @pytest.mark.parametrize("name", [1.5, None, True, ("a",), np.random.default_rng(0)])
 def test_names_whose_text_may_differ_are_refused(name: object) -> None:
-    with pytest.raises(TypeError, match="seeds and names of streams are whole numbers and texts"):
+    with pytest.raises(TypeError, match="seeds and names of streams are whole numbers and strings"):
         stream(0, name)  # type: ignore[arg-type]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,14 +106,9 @@ class Experiment(Tabular):
 
 
 def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    """The seeds as plain numbers; those of numpy are converted."""
-    try:
-        wanted = tuple(map(operator.index, range(seeds) if isinstance(seeds, int) else seeds))
-    except TypeError:
-        wanted = ()
-    if not wanted:
-        raise LengthwiseError(f"seeds must be a number from 1 or a list of whole numbers, got {seeds!r}")
-    return wanted
+    """The seeds as plain numbers; a number stands for so many from 0."""
+    wanted = seeds if isinstance(seeds, Iterable) else range(arguments.whole("seeds", seeds, 1))
+    return tuple(arguments.whole_numbers("seeds", wanted))
 
 
 def _name(configuration: RunConfig) -> str:

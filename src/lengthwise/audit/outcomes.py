@@ -13,10 +13,10 @@ UNSTOPPED, TRUNCATED, TOO_LONG = "did not stop", "truncated", "too long"
 REFUSED, TIMED_OUT, FAILED = "refused", "timed out", "failed"
 APART = (UNSTOPPED, TRUNCATED, TOO_LONG, REFUSED, TIMED_OUT, FAILED)
 """What is counted apart and is never a wrong answer."""
-UNHEARD = (TOO_LONG, REFUSED, TIMED_OUT, FAILED)
-"""Where the model said nothing at all."""
+NO_RESPONSE = (TOO_LONG, REFUSED, TIMED_OUT, FAILED)
+"""Requests to which the model gave no response."""
 AGAIN = (TIMED_OUT, FAILED, TOO_LONG)
-"""What is asked again when an audit is continued; everything in `UNHEARD` is, if nothing was answered."""
+"""Requests that a continued audit repeats; it repeats all of `NO_RESPONSE` if no request had a response."""
 
 LABELS = ("input:", "output:", "question:", "answer:", "->", "=>")
 QUOTES = "`\"'*"

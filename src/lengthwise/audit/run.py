@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.audit.asker import Asker
-from lengthwise.audit.outcomes import AGAIN, TOO_LONG, UNHEARD, RequestFailed, judged
+from lengthwise.audit.outcomes import AGAIN, NO_RESPONSE, TOO_LONG, RequestFailed, judged
 from lengthwise.audit.questions import AuditPlan, Question, natural_questions, number_grows, sweep_questions
 from lengthwise.audit.store import AnswerStore
 from lengthwise.audit.summary import Asked, best_form, causes, cells_of, with_truncation
@@ -33,7 +33,7 @@ def run_audit(
 
     Answers are kept in ``answers.jsonl`` as they come; a second call asks only what has none. Raises `LengthwiseError`
     if the model can't be reached, or another process is at work in the folder. Where no question was answered,
-    ``silence`` of the result says so, and nothing more is asked.
+    ``no_response`` of the result says why, and no further request is made.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -43,13 +43,13 @@ def run_audit(
         store = AnswerStore(folder)
         try:
             natural = with_truncation(_ask_all(asker, natural_questions(plan), store, progress))
-            silence = _silence(natural, [store.get(_key(asker, each.question)) or {} for each in natural])
+            nothing = _no_response(natural, [store.get(_key(asker, each.question)) or {} for each in natural])
             form = best_form(cells_of(natural), plan.forms)
-            more = [] if silence else sweep_questions(plan, form)
+            more = [] if nothing else sweep_questions(plan, form)
             varied = with_truncation(_ask_all(asker, more, store, progress))
         finally:
             store.close()
-        result = {**_result(asker, plan, form, natural, varied), "silence": silence}
+        result = {**_result(asker, plan, form, natural, varied), "no_response": nothing}
         write_json(folder / RESULT, result)
     return result
 
@@ -58,7 +58,7 @@ def _ask_all(asker: Asker, questions: Sequence[Question], store: AnswerStore, pr
     """What became of every question; equal prompts are asked once."""
     keys = [_key(asker, question) for question in questions]
     known = {key: record["outcome"] for key in keys if (record := store.get(key)) is not None}
-    again = AGAIN if any(outcome not in UNHEARD for outcome in known.values()) else UNHEARD
+    again = AGAIN if any(outcome not in NO_RESPONSE for outcome in known.values()) else NO_RESPONSE
     open_ = {key: question for key, question in zip(keys, questions, strict=True) if known.get(key, again[0]) in again}
     done = len(questions) - len(open_)
     progress(done, len(questions))
@@ -75,9 +75,9 @@ def _ask_all(asker: Asker, questions: Sequence[Question], store: AnswerStore, pr
     return [_asked(question, store.get(key) or {}) for key, question in zip(keys, questions, strict=True)]
 
 
-def _silence(answers: Sequence[Asked], records: Sequence[dict[str, Any]]) -> str:
+def _no_response(answers: Sequence[Asked], records: Sequence[dict[str, Any]]) -> str:
     """What to say if the model answered nothing, with the last reason; empty otherwise."""
-    if any(each.outcome not in UNHEARD for each in answers):
+    if any(each.outcome not in NO_RESPONSE for each in answers):
         return ""
     counts = Counter(each.outcome for each in answers)
     said = ", ".join(f"{n} {name}" for name, n in counts.most_common())

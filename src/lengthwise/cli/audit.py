@@ -76,7 +76,7 @@ def audit(given: AuditSettings) -> None:
         shown = bars.add_task("asking", total=None, note="")
         result = run_audit(asker, plan, folder, lambda done, total: bars.update(shown, completed=done, total=total))
     write_text(folder / "audit.html", audit_page(result))
-    require(not result["silence"], f"{result['silence']} ({folder / 'audit.html'} has the counts)")
+    require(not result["no_response"], f"{result['no_response']} ({folder / 'audit.html'} has the counts)")
     if given.as_json:
         emit_json({"file": str(folder / RESULT), **result})
         return

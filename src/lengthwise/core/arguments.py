@@ -49,7 +49,7 @@ def number(name: str, value: Any, above: float) -> float:
 def text(name: str, value: Any) -> str:
     """A string; raises `LengthwiseError` for anything else."""
     if not isinstance(value, str):
-        raise LengthwiseError(f"{name} must be a text, got {value!r}")
+        raise LengthwiseError(f"{name} must be a string, got {value!r}")
     return value
 
 

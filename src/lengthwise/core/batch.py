@@ -119,13 +119,12 @@ class Batch:
                     result[:, t, p] = position
                 except (ValueError, OverflowError) as error:
                     raise LengthwiseError(f"column {t} got parents or selectors that do not fit: {error}") from None
-        wrong = (result < -1) | (result >= np.arange(self.tokens)[:, None])
-        if wrong.any():
-            b, t, p = map(int, np.argwhere(wrong)[0])
-            raise LengthwiseError(
-                f"token {t} names token {result[b, t, p]} as a parent or selector; name tokens before it, "
-                f"0 to {t - 1}, or -1 in a row that has none"
-            )
+                # -1 stands for none in one row of several; for all rows it is left out instead.
+                lowest = 0 if type(position) is int else -1
+                wrong = (result[:, t, p] < lowest) | (result[:, t, p] >= t)
+                if wrong.any():
+                    named = result[wrong.argmax(), t, p]
+                    raise LengthwiseError(f"token {t} names token {named} as a parent or selector; name one before it")
         return result
 
     def text(self, row: int) -> list[str]:
@@ -190,11 +189,6 @@ class SequenceBuilder:
         if isinstance(ids, str):
             raise LengthwiseError(f"a column takes token ids, got the text {ids!r}; write seq.vocab[{ids!r}]")
         at = len(self)
-        for position in (*column.parents, *column.selectors):
-            if type(position) is int and not 0 <= position < at:
-                raise LengthwiseError(
-                    f"token {at} names token {position} as a parent or selector; name a token before it, from 0"
-                )
         self._written.append((at, ids, place))
         self._columns.append(column)
         return at

@@ -122,7 +122,7 @@ class Registry(Generic[T]):
         if "name" not in spec:
             raise LengthwiseError(f"a {self.kind} needs a name; write {{'name': ...}} with one of: {', '.join(self)}")
         if not isinstance(spec["name"], str):
-            raise LengthwiseError(f"the name of a {self.kind} must be a text, got {spec['name']!r}")
+            raise LengthwiseError(f"the name of a {self.kind} must be a string, got {spec['name']!r}")
         values = {**self.aliases.get(spec["name"], {}), **spec}
         del values["name"]
         return from_fields(self.get(spec["name"]), values, where=f"{self.kind} {spec['name']!r}")

@@ -24,5 +24,5 @@ def _written(name: int | str) -> str:
     if isinstance(name, np.integer):
         name = int(name)
     if type(name) is not int and type(name) is not str:
-        raise TypeError(f"seeds and names of streams are whole numbers and texts, got {name!r}")
+        raise TypeError(f"seeds and names of streams are whole numbers and strings, got {name!r}")
     return repr(name)

@@ -89,7 +89,7 @@ def roomy_scheme(task: Task, name: str, longest: int) -> PositionScheme:
     scheme = SCHEMES.build(name)
     if isinstance(scheme, Coupled):
         return dataclasses.replace(scheme, draw=draw_for(task), max_position=_room(_places(task, longest)))
-    if scheme.uses_places and scheme.one_id_per_place:
+    if scheme.equals_places:
         return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": _room(_places(task, longest))})
     room = _room(_tokens(task, longest))
     return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": room})

@@ -84,11 +84,10 @@ def structure(task: Structured, scheme: PositionScheme, length: int, rng: Rng, *
     several layouts the largest count and span are taken, and of several levels of positions the largest distance.
     """
     levels = [i for i, kind in enumerate(task.levels) if kind == "position"] if scheme.uses_places else [0]
-    blocks = scheme.uses_places and scheme.one_id_per_place
     found = []
     for layout in (None, *task.test_layouts(length)):
         batch = task.batch(length, size, rng, layout)
-        ids = batch.places if blocks else scheme.for_evaluation().assign(batch.places, task.levels, rng)
+        ids = batch.places if scheme.equals_places else scheme.for_evaluation().assign(batch.places, task.levels, rng)
         both = np.concatenate([batch.parents, batch.selectors], axis=-1)
         found.append([reach(batch, tokens, ids[:, :, levels]) for tokens in (batch.parents, batch.selectors, both)])
     largest = (Reach(max(r.count for r in each), max(r.span for r in each)) for each in zip(*found, strict=True))

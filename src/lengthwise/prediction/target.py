@@ -15,6 +15,7 @@ from lengthwise.languages.automata.regex import SPECIAL
 from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.base import EXPRESSION
 from lengthwise.tasks.language import Language
 
 SYNTAX = "regex:EXPRESSION, FILE.py:Class, FILE.crasp, FILE.jsonl (examples) or FILE.json (an automaton)"
@@ -65,8 +66,8 @@ def parse_target(text: str) -> Target:
     contains an operator, so that a mistyped name is never taken for a word. Raises `LengthwiseError` for an unknown
     name, with a suggestion, and for files that are missing or damaged.
     """
-    if text.startswith("regex:"):
-        return Expression(text.removeprefix("regex:"))
+    if text.startswith(EXPRESSION):
+        return Expression(text.removeprefix(EXPRESSION))
     path = Path(text)
     if text.endswith(".jsonl"):
         return ExamplesFile(path)

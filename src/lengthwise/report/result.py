@@ -64,7 +64,7 @@ def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -
         where = ", ".join(map(str, folders))
         raise LengthwiseError(f"no result.json in or under {where}; make some with `lengthwise run`")
     for path in files.values():
-        require(path.suffix == ".json", f"{path} is no result file (.json); give it, or a folder of results")
+        require(path.suffix == ".json", f"{path} is not a result file (.json); give it, or a folder of results")
     read = [(path, read_json(path, what="result file")) for path in files.values()]
     for path, values in read:
         check_seal(values, f"result file {path}")

@@ -111,8 +111,9 @@ def explained(prediction: Prediction, scheme: str, encoding: str) -> dict[str, A
 
 def structure_under(prediction: Prediction, task: Task, scheme: PositionScheme) -> dict[str, Any]:
     """The sparsity and span under the ids of a scheme; None without parents, and without room for ids."""
-    by_place = scheme.uses_places and scheme.one_id_per_place
-    same = "coupled" if by_place else "sequential" if isinstance(scheme.for_evaluation(), Sequential) else ""
+    same = (
+        "coupled" if scheme.equals_places else "sequential" if isinstance(scheme.for_evaluation(), Sequential) else ""
+    )
     row = next((row for row in prediction.structure if row.scheme == same), None)
     if row is None and prediction.structure:
         with suppress(LengthwiseError):

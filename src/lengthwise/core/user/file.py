@@ -1,6 +1,6 @@
 """Loads a class or a function from a user's file, ``path/to/file.py:Class``. No other input runs code.
 
-The user types such a name. Where a file that we read holds one, `no_new_code` lets it name only what is loaded already.
+The user types such a name. Where a file that we read holds one, `no_new_code` allows only files that the user gave.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FILES = "LENGTHWISE_CODE"
 
 @contextmanager
 def no_new_code() -> Iterator[None]:
-    """Within this context a name such as ``FILE.py:Class`` stands for what this process has loaded, or is an error."""
+    """Within this context a name such as ``FILE.py:Class`` is an error unless the user gave that file."""
     before = _REFUSES.set(True)
     try:
         yield
@@ -92,8 +92,8 @@ def code_of(component: object) -> str | None:
 def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
     """The class ``Class`` of ``path/to/file.py:Class``.
 
-    Raises `LengthwiseError` when the file is missing, fails to run, or holds no such subclass of ``base``, and for code
-    that is not loaded under `no_new_code`.
+    Raises `LengthwiseError` when the file is missing, fails to run, or holds no such subclass of ``base``, and under
+    `no_new_code` for a file that the user did not give.
     """
     path_text, _, name = target.rpartition(":")
     given = _NAMED.get((Path(path_text).resolve(), name))
@@ -120,7 +120,7 @@ def _check_complete(cls: type[Any], base: type[Any], target: str) -> None:
         does = (inspect.getdoc(getattr(base, name, None)) or "").partition("\n")[0]
         raise LengthwiseError(f"{target} lacks the method {name}; write `def {name}({arguments})`: {does}")
     if not isinstance(getattr(cls, "summary", ""), str):
-        raise LengthwiseError(f'{target} has a summary that is no text; write `summary = "…"`, one line on what it is')
+        raise LengthwiseError(f'{target} has a summary that is not a string; write `summary = "…"`, one line')
     given = {field.name for field in dataclasses.fields(cls)} | set(dir(cls))
     for name, kind in inspect.get_annotations(base).items():
         if name not in given and not str(kind).startswith("ClassVar"):

@@ -38,6 +38,11 @@ class PositionScheme(ABC):
         if self.max_position > MOST:
             raise ValueError(f"max_position must be at most {MOST:g}, got {self.max_position:g}")
 
+    @property
+    def equals_places(self) -> bool:
+        """Whether two tokens have equal ids exactly where they have equal places, so that spans are those of places."""
+        return self.uses_places and self.one_id_per_place
+
     @abstractmethod
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T L"]:
         """Position ids of a batch, from its places and their kinds of levels.

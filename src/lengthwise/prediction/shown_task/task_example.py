@@ -201,9 +201,8 @@ def structure_table(
     for name in SCHEMES:
         used = scheme if scheme is not None and scheme.name == name else SCHEMES.build(name)
         # All schemes that give each place one id have the spans of the places.
-        by_place = used.uses_places and used.one_id_per_place
-        spans = (by_place and of_places) or tuple(_spans(task, used, n, seed) for n in lengths)
-        of_places = spans if by_place else of_places
+        spans = (used.equals_places and of_places) or tuple(_spans(task, used, n, seed) for n in lengths)
+        of_places = spans if used.equals_places else of_places
         by_spans.setdefault(spans, []).append(name)
     by_kind = ((names, zip(*spans, strict=True)) for spans, names in by_spans.items())
     rows = (SpanRow(tuple(names), parents, both, selectors) for names, (parents, selectors, both) in by_kind)
