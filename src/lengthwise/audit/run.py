@@ -43,13 +43,13 @@ def run_audit(
         store = AnswerStore(folder)
         try:
             natural = with_truncation(_ask_all(asker, natural_questions(plan), store, progress))
-            nothing = _no_response(natural, [store.get(_key(asker, each.question)) or {} for each in natural])
+            no_response = _no_response(natural, [store.get(_key(asker, each.question)) or {} for each in natural])
             form = best_form(cells_of(natural), plan.forms)
-            more = [] if nothing else sweep_questions(plan, form)
+            more = [] if no_response else sweep_questions(plan, form)
             varied = with_truncation(_ask_all(asker, more, store, progress))
         finally:
             store.close()
-        result = {**_result(asker, plan, form, natural, varied), "no_response": nothing}
+        result = {**_result(asker, plan, form, natural, varied), "no_response": no_response}
         write_json(folder / RESULT, result)
     return result
 

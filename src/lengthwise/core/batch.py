@@ -120,7 +120,7 @@ class Batch:
                 except (ValueError, OverflowError) as error:
                     raise LengthwiseError(f"column {t} got parents or selectors that do not fit: {error}") from None
                 # -1 stands for none in one row of several; for all rows it is left out instead.
-                lowest = 0 if type(position) is int else -1
+                lowest = 0 if np.ndim(position) == 0 else -1
                 wrong = (result[:, t, p] < lowest) | (result[:, t, p] >= t)
                 if wrong.any():
                     named = result[wrong.argmax(), t, p]

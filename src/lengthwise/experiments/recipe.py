@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -102,7 +101,7 @@ class Job:
         """
         seeds = tuple(values["seeds"])
         if "study" in values:
-            with nullcontext() if load_code else no_new_code():
+            with no_new_code(allowed=load_code):
                 (job,) = RECIPES.make(values["study"]["name"], values["study"]["preset"]).jobs
             return dataclasses.replace(job, seeds=seeds)
         fallbacks = tuple(RunConfig.from_json(other, load_code=load_code) for other in values["fallbacks"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from contextlib import nullcontext
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer
@@ -57,7 +56,7 @@ class RunConfig:
 
         ``load_code`` says that the user typed the names: only then does ``FILE.py:Class`` run a file.
         """
-        with nullcontext() if load_code else no_new_code():
+        with no_new_code(allowed=load_code):
             return from_fields(cls, values, where="experiment")
 
     def edited(self, edits: list[str]) -> RunConfig:

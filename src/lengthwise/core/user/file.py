@@ -33,9 +33,9 @@ FILES = "LENGTHWISE_CODE"
 
 
 @contextmanager
-def no_new_code() -> Iterator[None]:
-    """Within this context a name such as ``FILE.py:Class`` is an error unless the user gave that file."""
-    before = _REFUSES.set(True)
+def no_new_code(*, allowed: bool = False) -> Iterator[None]:
+    """Unless ``allowed``, within this context a name such as ``FILE.py:Class`` is an error unless the user gave that file."""
+    before = _REFUSES.set(_REFUSES.get() or not allowed)
     try:
         yield
     finally:
