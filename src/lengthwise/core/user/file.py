@@ -34,7 +34,7 @@ FILES = "LENGTHWISE_CODE"
 
 @contextmanager
 def no_new_code(*, allowed: bool = False) -> Iterator[None]:
-    """Unless ``allowed``, within this context a name such as ``FILE.py:Class`` is an error unless the user gave that file."""
+    """Within this context ``FILE.py:Class`` is an error, unless the user gave that file or code is ``allowed``."""
     before = _REFUSES.set(_REFUSES.get() or not allowed)
     try:
         yield
