@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.defaults import draw_for
+from lengthwise.experiments.defaults import draw_for, folder_name
 from lengthwise.tasks import TASKS, Task
 
 FILE = Path(__file__).parents[2] / "examples" / "my_task.py"
@@ -48,3 +49,13 @@ def test_a_class_that_was_typed_in_says_what_to_do() -> None:
     Typed.name = None
     with pytest.raises(LengthwiseError, match="class Typed has no name; write @lw"):
         TASKS.describe(Typed())
+
+
+def test_two_tasks_never_share_a_folder() -> None:
+    assert all(folder_name(TASKS.build(name)) == name for name in ("addition", "multiplication", "language"))
+    assert folder_name(TASKS.build(f"{FILE}:EverySecond")) == "EverySecond"
+    own = [TASKS.build(f"regex:{each}") for each in ("(aa)*", "(ab)+", "ab")]
+    own += [*map(TASKS.build, TASKS), TASKS.build("regex:(ab)*", ask="member"), TASKS.build("addition", base=2)]
+    names = {folder_name(task) for task in own}
+    assert len(names) == len(set(map(repr, own)))
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in names)

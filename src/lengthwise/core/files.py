@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -21,6 +22,14 @@ LOCK = ".lock"
 
 LARGEST = 1 << 28
 """The most bytes of a text file that is read."""
+
+
+def slug(name: str) -> str:
+    """The name in letters that every file system takes; a digest keeps different names apart."""
+    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        return name
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:32]
+    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
 _GUARDS: list[Callable[[Path], None]] = []

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.files import slug
 from lengthwise.core.rng import stream
 from lengthwise.core.user.file import load_object
 from lengthwise.evaluation.config import EvaluationConfig
@@ -170,8 +171,14 @@ def default_recipe(task: Task, preset: str = "quick") -> Recipe:
 
 
 def folder_name(task: Task) -> str:
-    """The task's name as a folder: a task from a file goes by the name of its class."""
-    return "".join(c if c.isalnum() or c in "-_" else "-" for c in task.name.rpartition(":")[2])
+    """The task's name as a folder, with the fields that differ from their defaults, so that no two tasks share one.
+
+    A task from a file goes by the name of its class.
+    """
+    set_fields = {each.name: each for each in dataclasses.fields(task)}
+    values = {name: getattr(task, name) for name, each in set_fields.items()}
+    changed = [f"{name}={value}" for name, value in values.items() if value != set_fields[name].default]
+    return slug(" ".join([task.name.rpartition(":")[2], *changed]))
 
 
 def _room(needed: int) -> int:

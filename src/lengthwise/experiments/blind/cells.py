@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.files import locked, read_json, write_json
+from lengthwise.core.files import locked, read_json, slug, write_json
 from lengthwise.core.result_file import read_sealed, sealed
 from lengthwise.experiments.blind.study import BlindStudy
 
@@ -21,14 +20,6 @@ def cell_path(study: BlindStudy, table: str, name: str, encoding: str, rung: int
     """Where the result of one rung (from 1) of one cell is."""
     folder = "cells" if table == "languages" else table
     return study.folder / folder / f"{slug(name)}-{encoding}-rung{rung}.json"
-
-
-def slug(name: str) -> str:
-    """The name in letters that every file system takes; a digest keeps different names apart."""
-    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        return name
-    plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:32]
-    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
 def read_cell(study: BlindStudy, path: Path) -> dict[str, Any] | None:

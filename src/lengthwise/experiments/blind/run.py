@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import BusyError
-from lengthwise.core.files import locked
-from lengthwise.experiments.blind.cells import cell_path, list_cells, read_cell, slug, write_cell
+from lengthwise.core.files import locked, slug
+from lengthwise.experiments.blind.cells import cell_path, list_cells, read_cell, write_cell
 from lengthwise.experiments.blind.ladder import BINS, TRAINED, position_scheme
 from lengthwise.experiments.blind.measure import measure
 from lengthwise.experiments.blind.study import BlindStudy, StudyEntry

@@ -11,7 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lengthwise.experiments.blind.cells import cell_path, slug
+from lengthwise.core.files import slug
+from lengthwise.experiments.blind.cells import cell_path
 from lengthwise.experiments.blind.run import run_cell
 from lengthwise.experiments.blind.study import BlindStudy, read_study
 from lengthwise.experiments.cluster.lease import Lease
