@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fixed_tables import LADDER, cell_row_text
+from ladder_tables import LADDER, cell_row_text
 from table_parts import RESULTS, markdown
 
 from lengthwise.core.files import write_json

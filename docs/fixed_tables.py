@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from ladder_tables import COUNTS, LADDER, counts, ladder
 from table_parts import RESULTS, markdown
 
 from lengthwise.core.files import read_json
@@ -192,29 +193,6 @@ def unions() -> list[Sequence[str]]:
     return rows
 
 
-def ladder(folder: str) -> list[Sequence[str]]:
-    """Cells of a list of languages on the frozen ladder: each seed on 101–150 symbols."""
-    from lengthwise.experiments.blind.comparison.table import table
-    from lengthwise.experiments.blind.study import FILE, read_study
-
-    place = RESULTS / folder / "study"
-    if not (place / FILE).exists():
-        return []
-    return [cell_row_text(row) for row in table(read_study(place))["cells"] if row["status"] != "not run"]
-
-
-def cell_row_text(row: Mapping[str, Any]) -> Sequence[str]:
-    """One cell of a blind study as a row of `LADDER`."""
-    rates = [[words["rate"] for words in seed["sets"].get("101-150", {}).values()] for seed in row["seeds"]]
-    shown = " ".join(f"{min(found):.2f}" if found else "–" for found in rates)
-    agrees = {True: "yes", False: "**no**", None: "undecided"}[row["right"]]
-    # A name such as blind-01 says nothing of the language.
-    name = row["language"] if row["language"] == row["expression"] else f"{row['language']} {row['expression']}"
-    text = name.replace("*", "\\*").replace("|", "\\|")
-    fitted = f"{row['fitted']} of {len(row['seeds'])}"
-    return [text, row["encoding"], row["predicted"], str(row["rung"]), fitted, shown, agrees]
-
-
 def figure_4() -> list[Sequence[str]]:
     """What the block of 64 behind 64 recent tokens is worth, and the fraction that k tokens recover."""
     rows = []
@@ -251,7 +229,6 @@ def gain_while_training() -> list[Sequence[str]]:
 PROBED = ("16", "32", "64", "128", "192")
 LINES = ("16 lines", "32", "80", "160", "400", "1,000")
 BITS = ("50 bits", "100", "200", "500")
-LADDER = ("language", "positions", "theory", "rung", "fitted", "101–150, each seed", "as theory says")
 TABLES: dict[str, tuple[Callable[[], list[Sequence[str]]], tuple[str, ...]]] = {
     "depth": (depth, (*HEAD, "51–100", "101–150", "151–200", "201–300")),
     "figure 1, k = K_train": (figure_1, (*HEAD[:3], *BITS)),
@@ -268,6 +245,7 @@ TABLES: dict[str, tuple[Callable[[], list[Sequence[str]]], tuple[str, ...]]] = {
     "unions": (unions, ("relation", "width", "error at 150", "published", "answering 0", "extrapolates")),
     "ten expressions": (lambda: ladder("ten-expressions"), LADDER),
     "other positions": (lambda: ladder("variants"), LADDER),
+    "other positions, counts": (lambda: counts("variants"), COUNTS),
     "figure 4": (figure_4, ("seed", "text", "worth, nats", "chosen by", "k = 1", "k = 4", "k = 16")),
     "figure 4, while training": (
         gain_while_training,
