@@ -45,8 +45,8 @@ def published() -> Mapping[str, Any]:
     return table(study("blind"), "published")
 
 
-def counts(groups: Mapping[str, Iterable[Mapping[str, Any]]], head: str) -> str:
-    """Cells of each group: in all, decided, as predicted, not fitted, not run."""
+def counts(groups: Mapping[str, Iterable[Mapping[str, Any]]], head: str, right: str = "as predicted") -> str:
+    """Cells of each group: in all, decided, right ones under the name ``right``, not fitted, not run."""
     rows = []
     for name, cells in groups.items():
         found = list(cells)
@@ -57,20 +57,19 @@ def counts(groups: Mapping[str, Iterable[Mapping[str, Any]]], head: str) -> str:
             "not run": sum(cell["status"] == "not run" for cell in found),
         }
         rows.append((name, str(len(found)), *(str(number[state]) for state in STATES)))
-    return markdown((head, "cells", "decided", "as predicted", "not fitted", "not run"), rows)
+    return markdown((head, "cells", "decided", right, "not fitted", "not run"), rows)
 
 
-def by_verdict(found: Mapping[str, Any]) -> str:
+def by_verdict(found: Mapping[str, Any], right: str = "as predicted") -> str:
     """Cells of a table by position system and verdict."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for cell in found["cells"]:
         groups.setdefault(f"{cell['encoding']}, {cell['predicted']}", []).append(cell)
-    return counts({**groups, "all": found["cells"]}, "positions, verdict")
+    return counts({**groups, "all": found["cells"]}, "positions, verdict", right)
 
 
-def predictors(folder: str) -> str:
+def predictors(found: Mapping[str, Any]) -> str:
     """Our predictor and its rivals on the decided cells, the best first."""
-    found = values(folder)
     ours = found["ours"]
     rows = [(-(ours["balanced_accuracy"] or 0), ("**ours**", ours, None))]
     for name, rival in found["rival_details"].items():
@@ -183,16 +182,17 @@ def blind() -> dict[str, str]:
     """Every table of the page by title."""
     return {
         "cells by verdict": by_verdict(values("blind")),
-        "predictors": predictors("blind"),
+        "predictors": predictors(values("blind")),
         "no without positions": plain_no(),
         "yes with learned positions": learned_yes(),
         "cuts": cuts("blind"),
         "every cell": every_cell(values("blind")),
-        "published: cells by verdict": by_verdict(published()),
+        "published: cells by verdict": by_verdict(published(), "as theory says"),
+        "published: predictors": predictors(published()),
         "published: every cell": every_cell(published()),
         "second: cells by verdict": by_verdict(values("blind-next")),
         "second: cells by class": by_class(),
-        "second: predictors": predictors("blind-next"),
+        "second: predictors": predictors(values("blind-next")),
         "second: every cell": every_cell(values("blind-next")),
     }
 

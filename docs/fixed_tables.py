@@ -242,7 +242,7 @@ TABLES: dict[str, tuple[Callable[[], list[Sequence[str]]], tuple[str, ...]]] = {
     "ablations": (ablations, ("changed", *HEAD[2:], "4 chains", "one chain")),
     "induction, to 10 symbols": (lambda: look_back("quick"), (*HEAD, "10 symbols", "20", "30")),
     "induction, to 25 symbols": (lambda: look_back("standard"), (*HEAD, "25 symbols", "50", "75")),
-    "unions": (unions, ("relation", "width", "error at 150", "published", "answering 0", "extrapolates")),
+    "unions": (unions, ("relation", "width", "error at 150 [range]", "published", "answering 0", "extrapolates")),
     "ten expressions": (lambda: ladder("ten-expressions"), LADDER),
     "other positions": (lambda: ladder("variants"), LADDER),
     "other positions, counts": (lambda: counts("variants"), COUNTS),

@@ -13,6 +13,7 @@ from lengthwise.positions.schemes.own_rule import OwnRule
 from lengthwise.positions.structure import structure
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.shown_task.task_example import structure_table
+from lengthwise.prediction.task_structure import structure_row
 from lengthwise.tasks import TASKS
 from lengthwise.workflows.compare import structure_under
 
@@ -47,6 +48,16 @@ def test_reset_ids_tell_the_lines_of_a_chain_apart() -> None:
     table = structure_table(task, [5, 10, 20], 0).to_json()["span"]
     assert table["reset"] == spans
     assert table["reset"] != table["coupled"]
+
+
+@pytest.mark.parametrize("name", ["variable-assignment", "sort", "parity-scratchpad"])
+def test_what_is_shown_and_what_is_predicted_from_are_the_same(name: str) -> None:
+    task = TASKS.build(name)
+    row = structure_row(task, "sequential")
+    table = structure_table(task, row.lengths, 0)
+    (spans,) = [each for each in table.rows if "sequential" in each.schemes]
+    assert (table.sparsity, table.selectors, table.both) == (row.sparsity, row.selectors, row.both)
+    assert (spans.spans, spans.selectors, spans.both) == (row.span, row.selector_span, row.both_span)
 
 
 def test_a_rule_of_ones_own_has_the_spans_of_its_ids(tmp_path: Path) -> None:

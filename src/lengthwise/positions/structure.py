@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from lengthwise.core.batch import Batch, Layout
 from lengthwise.core.levels import LevelKind
-from lengthwise.core.rng import Rng
+from lengthwise.core.rng import Rng, stream
 from lengthwise.positions.schemes import PositionScheme
 
 
@@ -75,6 +75,11 @@ def reach(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T
     wanted = np.where(wanted < 0, predicting, wanted)
     span = np.abs(ids[rows, predicting] - ids[rows, wanted]).max(initial=0)
     return Reach(int(new.sum(axis=-1).max(initial=0)), int(span))
+
+
+def structure_at(task: Structured, scheme: PositionScheme, length: int, seed: int = 0) -> Structure:
+    """`structure` of the batch that `show` and `predict` share, so that both print the same numbers."""
+    return structure(task, scheme, length, stream(seed, "show", "structure", length))
 
 
 def structure(task: Structured, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64) -> Structure:

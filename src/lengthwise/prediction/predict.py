@@ -24,7 +24,6 @@ from lengthwise.prediction.systems import SYSTEMS, PositionSystem, position_syst
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
 from lengthwise.prediction.task_structure import (
     LENGTHS,
-    ROWS,
     arguments_from_locality,
     asks_for_sets,
     dependencies,
@@ -36,6 +35,8 @@ from lengthwise.prediction.verdict import Argument, Prediction, StructureRow, Ve
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 
+RULE_ROWS = 16
+"""Strings of a length from which the rule of predicted ids is found."""
 ON_LANGUAGES = "a scratchpad of the automaton's states, one per symbol, with coupled positions"
 """What helps where no position system has a *yes* for a language."""
 
@@ -173,7 +174,7 @@ def _on_condition(verdict: Verdict, task: Task) -> Verdict:
     if verdict.system != "predictive-coupling":
         return replace(verdict, condition="the ids are given")
     lengths = tuple(dict.fromkeys(nearest(task, length) for length in LENGTHS))
-    found = id_rules(task, lengths, size=ROWS // 2)
+    found = id_rules(task, lengths, size=RULE_ROWS)
     arguments = tuple(
         replace(a, certificate={**a.certificate, "id_rule": certificate(found)})
         if a.certificate.get("kind") == "structure"

@@ -8,7 +8,7 @@ from lengthwise.core.config import fields_of
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.structure import structure
+from lengthwise.positions.structure import structure_at
 from lengthwise.prediction.systems import PositionSystem
 from lengthwise.prediction.verdict import Argument, StructureRow
 from lengthwise.tasks import Task
@@ -17,7 +17,6 @@ LENGTHS = (5, 10, 20, 40)
 """The lengths at which sparsity and span are computed; what is equal at all of them counts as constant."""
 FEWEST, SPREAD = 3, 4
 """A constant span needs at least this many lengths, and this ratio of the largest to the smallest."""
-ROWS = 32
 
 
 def structure_row(task: Task, scheme: str | PositionScheme) -> StructureRow:
@@ -28,7 +27,7 @@ def structure_row(task: Task, scheme: str | PositionScheme) -> StructureRow:
     """
     built = SCHEMES.build(scheme, max_position=1 << 30) if isinstance(scheme, str) else scheme
     lengths = tuple(dict.fromkeys(nearest(task, length) for length in LENGTHS))
-    found = [structure(task, built, length, stream(0, "predict", length), size=ROWS) for length in lengths]
+    found = [structure_at(task, built, length) for length in lengths]
     columns = [(s.parents, s.selectors, s.both) for s in found]
     counts = [tuple(reach.count for reach in column) for column in zip(*columns, strict=True)]
     spans = [tuple(reach.span for reach in column) for column in zip(*columns, strict=True)]

@@ -13,7 +13,7 @@ from lengthwise.core.config import apply_edits, fields_of
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.structure import structure
+from lengthwise.positions.structure import structure_at
 from lengthwise.tasks import TASKS, Task
 
 STRUCTURE_LENGTHS = (5, 20, 100)
@@ -195,7 +195,7 @@ def structure_table(
     if lengths is None:
         lengths = [n for n in STRUCTURE_LENGTHS if task.lengths(n, n)] or task.lengths(1, max(STRUCTURE_LENGTHS))[-3:]
     plain = SCHEMES.build("sequential", max_position=1 << 30)
-    counted = [structure(task, plain, n, stream(seed, "show", "structure", n)) for n in lengths]
+    counted = [structure_at(task, plain, n, seed) for n in lengths]
     by_spans: dict[tuple[_Spans, ...], list[str]] = {}
     of_places: tuple[_Spans, ...] = ()
     for name in SCHEMES:
@@ -213,7 +213,7 @@ def structure_table(
 def _spans(task: Task, scheme: PositionScheme, length: int, seed: int) -> _Spans:
     """The span of the parents, of the selectors, and of both."""
     try:
-        found = structure(task, scheme, length, stream(seed, "show", "structure", length))
+        found = structure_at(task, scheme, length, seed)
     except LengthwiseError:
         return None, None, None
     return found.parents.span, found.selectors.span, found.both.span

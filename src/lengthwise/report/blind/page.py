@@ -48,7 +48,9 @@ def headline(values: Mapping[str, Any]) -> str:
     """Our balanced accuracy and the best rival's in one sentence."""
     ours, rivals = values["balanced_accuracy"], values["rivals"]
     decided = sum(row["status"] == "decided" for row in values["cells"])
-    text = f"{values['ours']['right']} of {values['ours']['cells']} decided cells as predicted ({decided} decided)"
+    # The ladder was chosen with results of the published tasks seen, so these are no predictions.
+    came_out = "as theory says" if values["table"] == "published" else "as predicted"
+    text = f"{values['ours']['right']} of {values['ours']['cells']} decided cells {came_out} ({decided} decided)"
     known = {name: value for name, value in rivals.items() if value is not None}
     if ours is None or not known:
         return text + "; no balanced accuracy yet: it needs cells that generalize and cells that do not."
