@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import fixed_tables
 import pytest
+from ladder_tables import cells
 
 from page_text import ROOT, assert_on
 
@@ -198,3 +199,21 @@ def test_unions() -> None:
     assert len(held) == 7
     (errors,) = [row[2] for row in rows if row[:2] == ["j = i-12 or i-j mod 5 = 0", "32"]]
     assert_on("fixed-beforehand", f"two of five seeds are below the limit of 4.0 (median {errors.split()[0]})")
+
+
+def test_regularizer_rope_and_alibi_so_far() -> None:
+    found = {(row["language"], row["encoding"]): row for row in cells("variants")}
+    plain = {name: row["right"] for (name, encoding), row in found.items() if encoding == "ape-no-qk-norm"}
+    regular = {name: row["right"] for (name, encoding), row in found.items() if encoding == "ape+reg"}
+    both = {name for name in plain.keys() & regular.keys() if None not in (plain[name], regular[name])}
+    assert len(both) >= 6
+    assert all(plain[name] == regular[name] for name in both)
+    learned = [row for (_, encoding), row in found.items() if encoding in {"ape-no-qk-norm", "ape+reg"}]
+    failed = [row["score"] for row in learned if row["predicted"] == "yes" and row["right"] is False]
+    assert_on("fixed-beforehand", f"their medians are at {max(failed):.2f} or less on 101–150 symbols.")
+    rope = [row for (_, encoding), row in found.items() if encoding == "rope"]
+    assert {row["rung"] for row in rope} == {1}
+    hoped = [row for row in rope if row["predicted"] == "yes"]
+    assert {row["right"] for row in hoped} == {False}
+    assert_on("fixed-beforehand", f"their medians are at {max(row['score'] for row in hoped):.2f} or less.")
+    assert {row["right"] for (_, encoding), row in found.items() if encoding == "alibi"} == {True, None}
