@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from lengthwise.core.config import changed_fields
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.files import slug
 from lengthwise.core.rng import stream
@@ -175,9 +176,7 @@ def folder_name(task: Task) -> str:
 
     A task from a file goes by the name of its class.
     """
-    set_fields = {each.name: each for each in dataclasses.fields(task)}
-    values = {name: getattr(task, name) for name, each in set_fields.items()}
-    changed = [f"{name}={value}" for name, value in values.items() if value != set_fields[name].default]
+    changed = [f"{name}={value}" for name, value in changed_fields(task).items()]
     return slug(" ".join([task.name.rpartition(":")[2], *changed]))
 
 
