@@ -51,7 +51,7 @@ def test_a_class_that_was_typed_in_says_what_to_do() -> None:
         TASKS.describe(Typed())
 
 
-def test_two_tasks_never_share_a_folder() -> None:
+def test_tasks_with_other_settings_have_other_folders() -> None:
     assert all(folder_name(TASKS.build(name)) == name for name in ("addition", "multiplication", "language"))
     assert folder_name(TASKS.build(f"{FILE}:EverySecond")) == "EverySecond"
     own = [TASKS.build(f"regex:{each}") for each in ("(aa)*", "(ab)+", "ab")]

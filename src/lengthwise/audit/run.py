@@ -12,7 +12,7 @@ from lengthwise.audit.asker import Asker
 from lengthwise.audit.outcomes import AGAIN, NO_RESPONSE, TOO_LONG, RequestFailed, judged
 from lengthwise.audit.questions import AuditPlan, Question, natural_questions, number_grows, sweep_questions
 from lengthwise.audit.store import AnswerStore
-from lengthwise.audit.summary import Asked, best_form, causes, cells_of, with_truncation
+from lengthwise.audit.summary import AskedQuestion, best_form, causes, cells_of, with_truncation
 from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import locked, write_json
@@ -54,7 +54,9 @@ def run_audit(
     return result
 
 
-def _ask_all(asker: Asker, questions: Sequence[Question], store: AnswerStore, progress: ReportDone) -> list[Asked]:
+def _ask_all(
+    asker: Asker, questions: Sequence[Question], store: AnswerStore, progress: ReportDone
+) -> list[AskedQuestion]:
     """What became of every question; equal prompts are asked once."""
     keys = [_key(asker, question) for question in questions]
     known = {key: record["outcome"] for key in keys if (record := store.get(key)) is not None}
@@ -75,7 +77,7 @@ def _ask_all(asker: Asker, questions: Sequence[Question], store: AnswerStore, pr
     return [_asked(question, store.get(key) or {}) for key, question in zip(keys, questions, strict=True)]
 
 
-def _no_response(answers: Sequence[Asked], records: Sequence[dict[str, Any]]) -> str:
+def _no_response(answers: Sequence[AskedQuestion], records: Sequence[dict[str, Any]]) -> str:
     """What to say if the model answered nothing, with the last reason; empty otherwise."""
     if any(each.outcome not in NO_RESPONSE for each in answers):
         return ""
@@ -116,8 +118,8 @@ def _key(asker: Asker, question: Question) -> str:
     return digest({"format": FORMAT, **asker.identity, "prompt": question.prompt, "expected": question.expected})
 
 
-def _asked(question: Question, record: dict[str, Any]) -> Asked:
-    return Asked(
+def _asked(question: Question, record: dict[str, Any]) -> AskedQuestion:
+    return AskedQuestion(
         question,
         record["outcome"],
         record.get("prompt_tokens"),
@@ -127,7 +129,7 @@ def _asked(question: Question, record: dict[str, Any]) -> Asked:
 
 
 def _result(
-    asker: Asker, plan: AuditPlan, form: str, natural: Sequence[Asked], varied: Sequence[Asked]
+    asker: Asker, plan: AuditPlan, form: str, natural: Sequence[AskedQuestion], varied: Sequence[AskedQuestion]
 ) -> dict[str, Any]:
     everything = {_key(asker, each.question): each for each in (*natural, *varied)}.values()
     cells = cells_of(natural) + cells_of(varied)

@@ -21,7 +21,7 @@ SHORTENED = 0.6
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """A question and what became of it."""
 
     question: Question
@@ -31,15 +31,15 @@ class Asked:
     retries: int
 
 
-def cells_of(answers: Sequence[Asked]) -> list[dict[str, Any]]:
+def cells_of(answers: Sequence[AskedQuestion]) -> list[dict[str, Any]]:
     """One row per sweep, form and level: counts of outcomes, rate of right answers with its 95 % interval."""
-    groups: dict[tuple[str, str, int], list[Asked]] = {}
+    groups: dict[tuple[str, str, int], list[AskedQuestion]] = {}
     for each in answers:
         groups.setdefault(each.question.cell, []).append(each)
     return [_cell(key, members) for key, members in groups.items()]
 
 
-def _cell(key: tuple[str, str, int], members: Sequence[Asked]) -> dict[str, Any]:
+def _cell(key: tuple[str, str, int], members: Sequence[AskedQuestion]) -> dict[str, Any]:
     counts = {name: sum(each.outcome == name for each in members) for name in (*ANSWERED, *APART)}
     answered = sum(counts[name] for name in ANSWERED)
     low, high = wilson(counts[RIGHT], answered) if answered else (None, None)
@@ -53,7 +53,7 @@ def _cell(key: tuple[str, str, int], members: Sequence[Asked]) -> dict[str, Any]
     }  # fmt: skip
 
 
-def with_truncation(answers: Sequence[Asked]) -> list[Asked]:
+def with_truncation(answers: Sequence[AskedQuestion]) -> list[AskedQuestion]:
     """The same, with answers to prompts that the server cut short counted apart: fewer tokens than characters say."""
     ratios = [each.prompt_tokens / len(each.question.prompt) for each in answers if each.prompt_tokens]
     if not ratios:
@@ -62,7 +62,7 @@ def with_truncation(answers: Sequence[Asked]) -> list[Asked]:
     short = sorted(answers, key=lambda each: len(each.question.prompt))[: max(1, len(answers) // 4)]
     usual = median([e.prompt_tokens / len(e.question.prompt) for e in short if e.prompt_tokens] or ratios)
     return [
-        Asked(each.question, TRUNCATED, each.prompt_tokens, each.completion_tokens, each.retries)
+        AskedQuestion(each.question, TRUNCATED, each.prompt_tokens, each.completion_tokens, each.retries)
         if each.prompt_tokens
         and each.outcome in ANSWERED
         and each.prompt_tokens < SHORTENED * usual * len(each.question.prompt)

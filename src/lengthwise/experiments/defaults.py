@@ -172,7 +172,7 @@ def default_recipe(task: Task, preset: str = "quick") -> Recipe:
 
 
 def folder_name(task: Task) -> str:
-    """The task's name as a folder, with the fields that differ from their defaults, so that no two tasks share one.
+    """The task's name as a folder, with the fields that differ from their defaults: two expressions share none.
 
     A task from a file goes by the name of its class.
     """
