@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from statistics import median
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ import fixed_tables
 import pytest
 from ladder_tables import cells
 
+from lengthwise.experiments.blind.comparison.table import table
+from lengthwise.experiments.blind.study import read_study
 from page_text import ROOT, assert_on
 
 
@@ -201,19 +204,88 @@ def test_unions() -> None:
     assert_on("fixed-beforehand", f"two of five seeds are below the limit of 4.0 (median {errors.split()[0]})")
 
 
-def test_regularizer_rope_and_alibi_so_far() -> None:
-    found = {(row["language"], row["encoding"]): row for row in cells("variants")}
-    plain = {name: row["right"] for (name, encoding), row in found.items() if encoding == "ape-no-qk-norm"}
-    regular = {name: row["right"] for (name, encoding), row in found.items() if encoding == "ape+reg"}
-    both = {name for name in plain.keys() & regular.keys() if None not in (plain[name], regular[name])}
-    assert len(both) >= 6
-    assert all(plain[name] == regular[name] for name in both)
-    learned = [row for (_, encoding), row in found.items() if encoding in {"ape-no-qk-norm", "ape+reg"}]
-    failed = [row["score"] for row in learned if row["predicted"] == "yes" and row["right"] is False]
+def outcomes(encoding: str, verdict: str) -> dict[str, bool | None]:
+    """For the languages that theory gives this verdict: whether the cell behaves so; None where it is undecided."""
+    found = [row for row in cells("variants") if row["encoding"] == encoding and row["predicted"] == verdict]
+    return {row["language"]: row["right"] for row in found}
+
+
+def medians(encoding: str, verdict: str, *, right: bool) -> list[float]:
+    """The medians on 101–150 symbols of the decided cells of this verdict that behave so, or do not."""
+    found = [row for row in cells("variants") if row["encoding"] == encoding and row["predicted"] == verdict]
+    return [row["score"] for row in found if row["right"] is right]
+
+
+PLAIN, REGULARIZED = "ape-no-qk-norm", "ape+reg"
+
+
+def test_the_regularizer_changes_no_outcome() -> None:
+    assert len(cells("variants")) == 48
+    both = []
+    for verdict in ("yes", "no"):
+        plain, regularized = outcomes(PLAIN, verdict), outcomes(REGULARIZED, verdict)
+        both += [(plain[name], regularized[name]) for name in plain if None not in {plain[name], regularized[name]}]
+    assert all(first == second for first, second in both)
+    assert_on(
+        "fixed-beforehand", f"In the {len(both)} languages that are decided both with it and without, the outcome"
+    )
+    failed = []
+    for encoding in (PLAIN, REGULARIZED):
+        assert len(outcomes(encoding, "yes")) == 6
+        assert list(outcomes(encoding, "yes").values()).count(True) == 2
+        assert False not in outcomes(encoding, "no").values()
+        failed += medians(encoding, "yes", right=False)
     assert_on("fixed-beforehand", f"their medians are at {max(failed):.2f} or less on 101–150 symbols.")
-    rope = [row for (_, encoding), row in found.items() if encoding == "rope"]
-    assert {row["rung"] for row in rope} == {1}
-    hoped = [row for row in rope if row["predicted"] == "yes"]
-    assert {row["right"] for row in hoped} == {False}
-    assert_on("fixed-beforehand", f"their medians are at {max(row['score'] for row in hoped):.2f} or less.")
-    assert {row["right"] for (_, encoding), row in found.items() if encoding == "alibi"} == {True, None}
+
+
+def test_rope_holds_in_no_language_that_needs_a_period() -> None:
+    hoped = outcomes("rope", "yes")
+    assert list(hoped.values()) == [False] * 3
+    assert None not in outcomes("rope", "no").values()
+    failed, surprising = medians("rope", "yes", right=False), medians("rope", "no", right=False)
+    assert_on("fixed-beforehand", f"the medians of these are at {max(failed):.2f} or less.")
+    assert_on("fixed-beforehand", f"One of its nine *no* holds ({surprising[0]:.2f}).")
+    assert (len(surprising), len(outcomes("rope", "no"))) == (1, 9)
+    for encoding in (PLAIN, REGULARIZED):
+        assert [outcomes(encoding, "yes")[name] for name in hoped].count(True) == 1
+
+
+def test_alibi_holds_in_every_language_that_needs_a_window() -> None:
+    hoped = outcomes("alibi", "yes")
+    assert list(hoped.values()) == [True] * 3
+    assert not set(hoped) & set(outcomes("rope", "yes"))
+    decided = [right for verdict in ("yes", "no") for right in outcomes("alibi", verdict).values() if right is not None]
+    assert all(decided)
+    assert_on("fixed-beforehand", f"**ALiBi behaves as theory says in all {len(decided)} decided cells.**")
+    for encoding in (PLAIN, REGULARIZED):
+        assert [outcomes(encoding, "yes")[name] for name in hoped].count(True) == 1
+
+
+def test_ten_expressions() -> None:
+    found = cells("ten-expressions")
+    decided = [row for row in found if row["right"] is not None]
+    assert (len(decided), len(found)) == (17, 20)
+    assert all(row["right"] and row["predicted"] == "yes" for row in decided)
+    assert {row["expression"]: row["encoding"] for row in found if row["predicted"] == "no"} == {
+        "(aa|b)*": "nope",
+        "((a|b)(a|b))*": "nope",
+    }
+    assert_on("fixed-beforehand", "17 of the 20 cells are decided, and all 17 behave as theory says.")
+
+
+def test_rivals_on_other_positions() -> None:
+    study = read_study(ROOT / "results/variants/study")
+    made = table(study, encodings=["rope", "alibi", PLAIN, REGULARIZED])
+    ours = made["ours"]
+    assert_on(
+        "fixed-beforehand", f"{ours['cells']} cells are decided, and {ours['right']} of them behave as theory says"
+    )
+    assert_on(
+        "fixed-beforehand", f"a balanced accuracy of {ours['balanced_accuracy']:.3f}. The best of the nine rivals"
+    )
+    assert len(made["rivals"]) == 9
+    assert_on("fixed-beforehand", f"rivals has {max(made['rivals'].values()):.3f}.")
+    never = ours["not_generalizing"]["cells"]
+    assert max(rival["right"] for rival in made["rival_details"].values()) == never
+    assert_on("fixed-beforehand", f"says *no* to all of them is right in {never}.")
+    assert json.loads((study.folder / "table.json").read_text(encoding="utf-8"))["ours"] == ours

@@ -20,7 +20,9 @@ WORDS = ("run", "--languages", "mine.txt", "--encoding", "nope", "--encoding", "
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a list of two expressions, and a frozen ladder of one small rung."""
-    study = write_study(tmp_path / "frozen", {"ladder": [RUNG.to_json()], "seeds": [0, 1, 2, 3, 4]})
+    study = write_study(
+        tmp_path / "frozen", {"ladder": [RUNG.to_json()], "seeds": [0, 1, 2, 3, 4], "encodings": ["nope", "ape"]}
+    )
     monkeypatch.setattr(frozen, "frozen_study", lambda: study)
     for name, value in (("FIT_WORDS", 12), ("PROBE_WORDS", 6), ("SIZE", 6)):
         monkeypatch.setattr(running, name, value)

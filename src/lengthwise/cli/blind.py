@@ -119,7 +119,6 @@ def _study(
     languages: Path | None, encodings: list[str] | None, folder: Path | None, *, start: bool = False
 ) -> BlindStudy:
     """The frozen study, or that of a user's list, which ``start`` begins where there is none."""
-    from lengthwise.core.errors import UnknownNameError
     from lengthwise.experiments.blind.frozen import frozen_study
     from lengthwise.experiments.blind.ladder import ENCODINGS
     from lengthwise.experiments.blind.study import FILE, read_study
@@ -127,18 +126,25 @@ def _study(
     from lengthwise.experiments.blind.variants import VARIANTS
     from lengthwise.tasks.language import Language
 
-    known = ENCODINGS if languages is None else tuple(VARIANTS)
-    for name in encodings or ():
-        if name not in known:
-            raise UnknownNameError("encoding of the study", name, known)
     if languages is None:
-        return read_study(folder or FOLDER)
+        study = read_study(folder or FOLDER)
+        _check_encodings(encodings, study.encodings)
+        return study
+    _check_encodings(encodings, list(VARIANTS))
     results = folder or Path("runs") / "blind" / languages.stem
     if not start and (results / FILE).exists():
         return read_study(results)
     tasks = {text: Language(language=text.removeprefix("regex:")) for text in read_languages(languages)}
     others = set(encodings or ()) - set(ENCODINGS)
     return user_study(results, frozen_study(), tasks, list(VARIANTS if others else ENCODINGS))
+
+
+def _check_encodings(names: list[str] | None, known: list[str]) -> None:
+    from lengthwise.core.errors import UnknownNameError
+
+    for name in names or ():
+        if name not in known:
+            raise UnknownNameError("encoding of the study", name, known)
 
 
 def _write_page(study: BlindStudy, values: dict[str, Any]) -> Path:
