@@ -211,7 +211,12 @@ def updated(text: str, tables: Mapping[str, str]) -> str:
 
 def measured_reliability() -> dict[str, Any]:
     """What the package ships: how often verdicts of each study held."""
-    return {"reliability": values("blind")["reliability"], "next_symbols": values("blind-next")["reliability"]}
+    others = table(read_study(RESULTS / "variants" / "study"), encodings=["rope", "alibi"])
+    return {
+        "reliability": values("blind")["reliability"],
+        "next_symbols": values("blind-next")["reliability"],
+        "other_positions": others["reliability"],
+    }
 
 
 if __name__ == "__main__":

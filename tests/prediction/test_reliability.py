@@ -11,10 +11,20 @@ from lengthwise.prediction.reliability import FILE, measured_reliability
 def test_lines_have_the_numbers_of_the_file() -> None:
     first = measured_reliability()["reliability"]
     assert first == json.loads(FILE.read_text(encoding="utf-8"))["reliability"]
-    nope, ape = predict("unique_copy").reliability
+    nope, ape = predict("unique_copy", ["nope", "ape"]).reliability
     for line, counts, kind in ((nope, first["nope"]["no"], "nope: no"), (ape, first["ape"]["yes"], "ape: yes")):
         share = f"{counts['right']} of {counts['decided']} decided cells ({counts['cells']} in all)"
         assert line == f"{kind} held in {share} of the blind study"
+
+
+def test_rope_and_alibi_have_lines_of_their_own() -> None:
+    others = measured_reliability()["other_positions"]
+    for system, target, answer in (("rope", "(aa)*", "yes"), ("rope", "(a|b)*abb", "no"), ("alibi", "(ab)*", "yes")):
+        (line,) = predict(target, [system]).reliability
+        counts = others[system][answer]
+        share = f"{counts['right']} of {counts['decided']} decided cells ({counts['cells']} in all)"
+        place = "twelve more languages"
+        assert line == f"{system}: {answer} held in {share} of {place}"
 
 
 def test_languages_have_the_verdict_on_next_symbols_too() -> None:
@@ -27,7 +37,7 @@ def test_languages_have_the_verdict_on_next_symbols_too() -> None:
 
 def test_verdicts_that_were_not_measured_get_the_whole_study() -> None:
     counts = [c for by_answer in measured_reliability()["reliability"].values() for c in by_answer.values()]
-    (line,) = predict("(ab)*", ["alibi"]).reliability
+    (line,) = predict("(ab)*", ["sinusoidal"]).reliability
     right, decided, cells = (sum(count[name] for count in counts) for name in ("right", "decided", "cells"))
     assert f"{right} of {decided} decided cells ({cells} in all)" in line
     assert predict("variable-assignment", ["coupled"]).reliability == (line,)

@@ -102,6 +102,7 @@ def test_the_reliability_is_that_of_the_verdict() -> None:
     measured = {
         "reliability": {"ape": {"yes": counts}, "nope": {"no": {**counts, "not run": 3}}},
         "next_symbols": {"nope": {"yes": second}},
+        "other_positions": {},
     }
     yes = "yes held in 25 of 26 decided cells (28 in all) of the blind study"
     no = "no held in 25 of 26 decided cells (28 in all and 3 not run) of the blind study"

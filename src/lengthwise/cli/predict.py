@@ -90,7 +90,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
             console.print(Text(f"  and {more} more {systems}: see --json and docs/results", style="dim"))
     if prediction.reliability:
         console.print()
-        console.print(Text("held on new languages, decided before any training (docs/results/blind.md)", style="bold"))
+        console.print(Text("held on new languages, decided before any training (docs/results)", style="bold"))
         for line in prediction.reliability:
             console.print(Text("  " + line))
     if certificates:

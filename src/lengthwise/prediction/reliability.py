@@ -1,4 +1,4 @@
-"""How often verdicts held on languages that were decided before any model was trained (docs/results/blind.md)."""
+"""How often verdicts held on languages that were decided before any model was trained (docs/results/blind.md and fixed-beforehand.md)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ def measured_reliability() -> Mapping[str, Any]:
     """By encoding and verdict: cells of a study, decided ones, and those that came out so.
 
     ``reliability`` is that of the blind study; ``next_symbols`` that of the second study, whose verdicts are on next
-    symbols.
+    symbols; ``other_positions`` that of RoPE and ALiBi on twelve more languages.
     """
     return read_json(FILE, what="measured reliability")
 
 
 def reliability_line(measured: Mapping[str, Any], encoding: str, answer: str, next_symbols: str | None = None) -> str:
-    """How often such a verdict held in the blind study; empty where the study has none.
+    """How often such a verdict held in the blind study, or on twelve more languages; empty where neither has one.
 
     ``next_symbols`` is the verdict on next symbols; how often it held comes from the second study, if that has the
     encoding.
     """
+    if other := measured["other_positions"].get(encoding, {}).get(answer):
+        return f"{answer} held in {_counted(other)} of twelve more languages"
     first = measured["reliability"].get(encoding, {}).get(answer)
     second = measured["next_symbols"].get(encoding, {}).get(next_symbols)
     line = f"{answer} held in {_counted(first)} of the blind study" if first else ""

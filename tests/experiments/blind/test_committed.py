@@ -48,9 +48,12 @@ def test_no_result_file_is_missing_and_the_table_is_made_from_them() -> None:
     assert len(values["cells"]) == 84
     assert json.loads((FOLDER / "table.json").read_text(encoding="utf-8")) == json.loads(json.dumps(values))
     second = table(read_study(ROOT / "results" / "blind-next"))
+    others = table(read_study(ROOT / "results" / "variants" / "study"), encodings=["rope", "alibi"])
     assert measured_reliability() == {
-        "reliability": values["reliability"], "next_symbols": second["reliability"],
-    }  # fmt: skip
+        "reliability": values["reliability"],
+        "next_symbols": second["reliability"],
+        "other_positions": others["reliability"],
+    }
 
 
 def test_no_result_file_that_a_commit_added_is_missing() -> None:
