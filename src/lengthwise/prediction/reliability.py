@@ -1,4 +1,4 @@
-"""How often verdicts held on languages that were decided before any model was trained (docs/results/blind.md and fixed-beforehand.md)."""
+"""How often verdicts held on languages decided before training (docs/results/blind.md and fixed-beforehand.md)."""
 
 from __future__ import annotations
 
