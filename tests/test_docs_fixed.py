@@ -242,6 +242,8 @@ def test_rope_holds_in_no_language_that_needs_a_period() -> None:
     hoped = outcomes("rope", "yes")
     assert list(hoped.values()) == [False] * 3
     assert None not in outcomes("rope", "no").values()
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert "it holds in none of its three *yes*, ALiBi in all three of its own" in readme
     failed, surprising = medians("rope", "yes", right=False), medians("rope", "no", right=False)
     assert_on("fixed-beforehand", f"the medians of these are at {max(failed):.2f} or less.")
     assert_on("fixed-beforehand", f"One of its nine *no* holds ({surprising[0]:.2f}).")
