@@ -9,9 +9,11 @@ from typing import NamedTuple
 import fixed_tables
 import pytest
 from ladder_tables import cells
+from table_parts import RESULTS
 
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.study import read_study
+from lengthwise.experiments.run_directory import finished, run_directory
 from page_text import ROOT, assert_on
 
 
@@ -121,6 +123,26 @@ def test_predictive_position_coupling_with_new_seeds() -> None:
     )
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert f"reach {_range(four)} at 400 lines in four chains, and {_range(one)} in a single chain" in readme
+
+
+def test_fitted_replacements_on_parity() -> None:
+    runs = {system.head[0]: system for system in fixed_tables.speaking("golowich-parity")}
+    shift = runs["scratchpad + absolute shift"]
+    assert (shift.head[1], shift.head[2]) == ("2", "3 of 5")
+    right, strings = 0, 0
+    for name in ("RoPE", "RoPE + PoSE", "absolute shift"):
+        for run in runs[f"scratchpad + {name}"].runs:
+            beyond = [score for score in run.scores if score.length >= 30 and run.fitted]
+            right += sum(score.correct["exact_match"] for score in beyond)
+            strings += sum(score.n for score in beyond if score.length == 30)
+    assert_on("fixed-beforehand", f"they and RoPE are right on {right} of {strings:,} traces of 30 bits")
+    job = shift.job
+    first = [
+        finished(run_directory(RESULTS, "golowich-parity", job.experiment, n), job.experiment, n) for n in job.seeds
+    ]
+    found = [run.in_distribution.rate() for run in first if run is not None]
+    assert len(found) == 5
+    assert_on("fixed-beforehand", f"no seed in its first configuration ({_range(found)} in distribution)")
 
 
 def test_a_thousand_lines() -> None:
