@@ -285,6 +285,15 @@ def test_alibi_holds_in_every_language_that_needs_a_window() -> None:
         assert [outcomes(encoding, "yes")[name] for name in hoped].count(True) == 1
 
 
+def test_the_page_of_verdicts_has_these_counts() -> None:
+    held = {name: list(outcomes(name, "yes").values()) for name in ("alibi", "rope")}
+    words = " ".join((ROOT / "docs/verdicts.md").read_text(encoding="utf-8").split())
+    counts = {name: f"{right.count(True)} of {len(right)}" for name, right in held.items()}
+    assert f"each *yes* for `alibi` held ({counts['alibi']}) and none for `rope` ({counts['rope']})" in words
+    hoped = [row for row in cells("variants") if row["encoding"] in held and row["predicted"] == "yes"]
+    assert {row["fitted"] for row in hoped} == {5}
+
+
 def test_ten_expressions() -> None:
     found = cells("ten-expressions")
     decided = [row for row in found if row["right"] is not None]
