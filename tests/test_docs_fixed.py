@@ -200,6 +200,24 @@ def test_without_slots() -> None:
     )
 
 
+def test_without_a_scratchpad_assignment_does_not_fit() -> None:
+    (row,) = [row for row in fixed_tables.figure_3(4) if row[0] == "RoPE + PoSE, no scratchpad"]
+    assert row[2] == "0 of 5"
+    inside, beyond = _seeds(row[3]), [rate for cell in row[4:9] for rate in _seeds(cell)]
+    assert len(beyond) == 25
+    assert_on(
+        "fixed-beforehand",
+        f"fits in no seed ({min(inside):.3f} to {max(inside):.3f} in distribution). From 16 lines on four chains are at {_range(beyond)}",
+    )
+
+
+def test_induction_to_25_symbols() -> None:
+    (row, *others) = fixed_tables.look_back("standard")
+    assert (row[0], row[2], others) == ("learned, t = 1", "5 of 5", [])
+    at_50, at_75 = _range(_seeds(row[-2])), _range(_seeds(row[-1]))
+    assert_on("fixed-beforehand", f"its seeds are at {at_50} on 50 symbols and at {at_75} on 75.")
+
+
 def test_induction_at_a_distance_falls_with_learned_positions_and_ends_without() -> None:
     found = {system: rates for system, *_, rates in [(row[0], row[3:]) for row in fixed_tables.look_back("quick")]}
     learned, without = (
