@@ -207,7 +207,8 @@ def test_without_a_scratchpad_assignment_does_not_fit() -> None:
     assert len(beyond) == 25
     assert_on(
         "fixed-beforehand",
-        f"fits in no seed ({min(inside):.3f} to {max(inside):.3f} in distribution). From 16 lines on four chains are at {_range(beyond)}",
+        f"fits in no seed ({min(inside):.3f} to {max(inside):.3f} in distribution). "
+        f"From 16 lines on four chains are at {_range(beyond)}",
     )
 
 
