@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ladder_tables import LADDER, cell_row_text
+from ladder_tables import LADDER, LISTS, cell_row_text, of_list
 from table_parts import RESULTS, markdown
 
 from lengthwise.core.files import write_json
@@ -223,6 +223,8 @@ if __name__ == "__main__":
     for folder in ("blind", "blind-next"):
         write_json(RESULTS / folder / "table.json", values(folder))
     write_json(RESULTS / "blind" / "published-table.json", published())
+    for folder in LISTS:
+        write_json(RESULTS / folder / "study" / "table.json", of_list(folder))
     write_json(FILE, measured_reliability())
     PAGE.write_text(updated(PAGE.read_text(encoding="utf-8"), blind()), encoding="utf-8")
     print(PAGE)

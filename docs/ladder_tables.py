@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from table_parts import RESULTS
 
 from lengthwise.experiments.blind.comparison.table import table
-from lengthwise.experiments.blind.study import FILE, read_study
+from lengthwise.experiments.blind.study import read_study
 
 LADDER = ("language", "positions", "theory", "rung", "fitted", "101–150, each seed", "as theory says")
+LISTS = {"ten-expressions": ("nope", "ape"), "variants": ("rope", "alibi", "ape-no-qk-norm", "ape+reg")}
+"""The lists of languages of the page, and the position systems that were trained on each."""
 COUNTS = ("positions", "cells", "decided", "*yes*, as theory says", "*no*, as theory says", "undecided *yes*, *no*")
 
 
+@cache
+def of_list(folder: str) -> Mapping[str, Any]:
+    """The table of ``results/FOLDER/study``, made from its files."""
+    return table(read_study(RESULTS / folder / "study"), encodings=LISTS[folder])
+
+
 def cells(folder: str) -> list[dict[str, Any]]:
-    """The cells of ``results/FOLDER/study`` that have run."""
-    place = RESULTS / folder / "study"
-    if not (place / FILE).exists():
-        return []
-    return [row for row in table(read_study(place))["cells"] if row["status"] != "not run"]
+    """The cells of ``results/FOLDER/study``."""
+    return of_list(folder)["cells"]
 
 
 def ladder(folder: str) -> list[Sequence[str]]:
