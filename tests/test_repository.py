@@ -1,0 +1,27 @@
+"""What the repository holds: no file over 1 MB, no weights."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MOST_BYTES = 1_000_000
+
+
+def tracked() -> list[Path]:
+    """Every file that git tracks and that is in the tree."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_no_tracked_file_is_over_one_megabyte():
+    assert [(str(path), path.stat().st_size) for path in tracked() if path.stat().st_size > MOST_BYTES] == []
+
+
+def test_no_weights_are_tracked():
+    assert [path for path in tracked() if path.suffix in {".safetensors", ".pt", ".ckpt", ".pth"}] == []
