@@ -39,7 +39,7 @@ def child(case: str, steps: int) -> None:
     from lengthwise.positions.schemes import SCHEMES
     from lengthwise.tasks import TASKS
     from lengthwise.training.config import TrainingConfig
-    from lengthwise.training.setup import TaskSetup
+    from lengthwise.training.data import TaskSetup
     from lengthwise.training.trainer import Trainer
 
     layers, heads = CASES[case]

@@ -211,9 +211,9 @@ def small_language_model(folder: Path) -> None:
     """Train a language model of the quick preset's size for a few steps: its speed counts, not what it says."""
     program = (
         "import sys; from pathlib import Path\n"
-        "from lengthwise.influence.lm.config import lm_config\n"
-        "from lengthwise.influence.lm.train import train_lm\n"
-        "from lengthwise.influence.text.corpus import load_corpus\n"
+        "from lengthwise.influence.lm import lm_config\n"
+        "from lengthwise.influence.lm import train_lm\n"
+        "from lengthwise.influence.corpus import load_corpus\n"
         "train_lm(lm_config('quick', steps=5), load_corpus(Path(sys.argv[1]), None), Path(sys.argv[2]))\n"
     )
     words = [sys.executable, "-c", program, str(ROOT / "src" / "lengthwise" / "influence"), str(folder)]

@@ -19,19 +19,17 @@ from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.blind.ladder import Rung, encoding_spec, model_config, position_scheme, training_config
 from lengthwise.experiments.defaults import recipe_for
 from lengthwise.influence import text
-from lengthwise.influence.lm.config import lm_config
-from lengthwise.influence.text.corpus import load_corpus
-from lengthwise.influence.text.text_task import TextTask
-from lengthwise.influence.text.tokenizer import Bytes
+from lengthwise.influence.corpus import TextTask, load_corpus
+from lengthwise.influence.lm import lm_config
+from lengthwise.influence.tokenizer import Bytes
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import ENCODINGS, LearnedSpec
+from lengthwise.positions.schemes import Sequential
+from lengthwise.tasks.counting import Majority
 from lengthwise.tasks.language import Language
-from lengthwise.tasks.majority import Majority
 from lengthwise.training.checkpoint import FILE
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training.data import TaskSetup
 from lengthwise.training.trainer import Trainer
 
 Made = tuple[TaskSetup, TrainingConfig, int]

@@ -87,7 +87,7 @@ def ask(worker: subprocess.Popen[str], case: str) -> float:
 
 def work() -> None:
     """Answer each line that names a case with the CPU seconds of one turn."""
-    from lengthwise.training.memory import keep_memory
+    from lengthwise.training.threads import keep_memory
 
     keep_memory()
     sides: dict[str, Callable[[], object]] = {}
@@ -136,14 +136,14 @@ def majority(model: Any, encoding: str, seeds: int, *, stacked: bool):
     """A training of the majority of two letters, lengths 1 to 50, by either version's trainer."""
     from lengthwise.positions.encodings import ENCODINGS
     from lengthwise.positions.schemes import SCHEMES
-    from lengthwise.tasks.majority import Majority
+    from lengthwise.tasks.counting import Majority
     from lengthwise.training.config import TrainingConfig
 
     config = TrainingConfig(max_length=50, batch_size=64, stacked=stacked)
     scheme = SCHEMES.build("sequential", max_position=153)
     system = Majority(letters=2), scheme, ENCODINGS.build(encoding), model
     try:
-        from lengthwise.training.setup import TaskSetup
+        from lengthwise.training.data import TaskSetup
         from lengthwise.training.trainer import Trainer
     except ImportError:
         # Versions before one class trained one seed and many.

@@ -17,7 +17,7 @@ import lengthwise as lw
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.accuracy import EvaluatedModel, score_layout
 from lengthwise.models.extension import extension_methods
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import Sequential
 
 MULTIPLES = (1, 2, 4, 8)
 STRINGS = 200

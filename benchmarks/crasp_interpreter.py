@@ -14,10 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lengthwise.crasp import library
-from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.run import reference
-from lengthwise.crasp.run.interpreter import evaluate_all, run
+from lengthwise.crasp import library, reference
+from lengthwise.crasp.interpreter import evaluate_all, run
+from lengthwise.crasp.program import Program
 
 WORDS, LENGTH, REPEATS = 1_000, 1_000, 7
 PROGRAMS = ("D-12", "a^n b^n c^n", "Tomita-4", "Tomita-7", "Shuffle-2", "Boolean-3", "(abab)*", "aa*bb*cc*dd*ee*")

@@ -12,12 +12,11 @@ import sys
 import time
 
 from lengthwise.core.rng import stream
-from lengthwise.crasp.decide.decision import decide
-from lengthwise.crasp.decide.extraction import program_of
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.named import LANGUAGES
-from lengthwise.languages.random_regex import random_languages
-from lengthwise.languages.words.sampling import UniformSampler
+from lengthwise.crasp.decide import decide
+from lengthwise.crasp.extraction import program_of
+from lengthwise.languages.automaton import language
+from lengthwise.languages.named import LANGUAGES, random_languages
+from lengthwise.languages.sampling import UniformSampler
 
 
 def milliseconds(function, *arguments, **options) -> float:
@@ -63,7 +62,7 @@ def main() -> None:
     theirs = [milliseconds(with_library, regex, alphabet) for regex, alphabet, _ in entries]
     print(f"automaton, own construction:  {statistics.median(ours):8.2f} ms median")
     print(f"automaton, automata-lib:      {statistics.median(theirs):8.2f} ms median")
-    own = import_time("lengthwise.languages.automata.construction")
+    own = import_time("lengthwise.languages.automaton")
     library = import_time("automata.fa.nfa")
     print(f"import, own construction:     {own:8.1f} ms")
     print(f"import, automata-lib:         {library:8.1f} ms")

@@ -18,14 +18,12 @@ import numpy as np
 import torch
 
 from lengthwise.core.rng import stream
-from lengthwise.influence.measure.scorer import Scorer
-from lengthwise.influence.measure.selection import SELECTION_RULES
-from lengthwise.influence.models.huggingface import HuggingFaceModel
-from lengthwise.influence.models.language_model import LanguageModel, OwnModel, nats, tensor
+from lengthwise.influence.huggingface import HuggingFaceModel
+from lengthwise.influence.measure import SELECTION_RULES, Scorer
+from lengthwise.influence.models import LanguageModel, OwnModel, nats, tensor
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings import EncodingShape
-from lengthwise.positions.encodings.rope import RoPESpec
+from lengthwise.positions.encodings import EncodingShape, RoPESpec
 
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Tokens [1, L̄], visible [1, L̄], target [1] to a loss [1]."""

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.schemes.sequential import Sequential
-from lengthwise.tasks.majority import Majority
+from lengthwise.positions.encodings import LearnedSpec
+from lengthwise.positions.schemes import Sequential
+from lengthwise.tasks.counting import Majority
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training.data import TaskSetup
 from lengthwise.training.trainer import Trainer
 from lengthwise.workflows.bench.measure import Effort
 

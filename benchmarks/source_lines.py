@@ -26,24 +26,24 @@ FEATURES = {
     "import lengthwise as lw, own components": """
         __init__.py::__getattr__ __init__.py::__dir__ __init__.py::_HOMES __init__.py::_MODULES
         __init__.py::__all__ api/ testing/ core/table.py
-        core/entry_points.py core/user/failures.py core/user/file.py::load_object tasks/base.py::solve
-        core/user/file.py::file_of core/user/file.py::code_of core/user/file.py::_CODE
-        core/user/file.py::_check_complete prediction/knowledge.py::_defines_the_same
-        prediction/knowledge.py::DEFINING experiments/recipe.py::GROUP
+        core/registry.py core/user_code.py core/user_code.py::load_object tasks/base.py::solve
+        core/user_code.py::file_of core/user_code.py::code_of core/user_code.py::_CODE
+        core/user_code.py::_check_complete prediction/suites.py::_defines_the_same
+        prediction/suites.py::DEFINING experiments/recipe.py::GROUP
         prediction/verdict.py::table cli/check.py core/registry.py::_installed
         core/registry.py::is_built_in core/registry.py::origin core/registry.py::alias core/registry.py::_name_by_file
         core/errors.py::OTHER_NAMES experiments/defaults.py cli/config_file.py experiments/run.py::_own_task
-        prediction/shown_task/stored_task.py report/figures/drawing.py report/pictures.py""",
+        prediction/example.py report/figures.py report/figures.py""",
     "language models: audit, export, Hugging Face": """
-        audit/ hf/ cli/audit.py cli/export.py report/audit_page.py report/figures/audit_figure.py
-        evaluation/prompt.py influence/models/language_model.py::Numbering
-        influence/models/language_model.py::ids_of_windows influence/models/language_model.py::window_ids
-        influence/models/language_model.py::WindowIds influence/models/language_model.py::_without_id_head
-        influence/models/loading.py::model_type influence/text/problems.py workflows/task_influence.py
+        audit/ hf/ cli/audit.py cli/export.py report/pages.py report/figures.py
+        evaluation/accuracy.py influence/models.py::Numbering
+        influence/models.py::ids_of_windows influence/models.py::window_ids
+        influence/models.py::WindowIds influence/models.py::_without_id_head
+        influence/models.py::model_type influence/corpus.py workflows/task_influence.py
         cli/influence.py::answer_token experiments/trained.py::load_exported""",
     "longer contexts": """
-        influence/lm/longer.py models/extension.py cli/lm.py::ExtendSettings cli/lm.py::extend
-        cli/lm.py::_extension_table training/further/fine_tune.py""",
+        influence/lm.py models/extension.py cli/lm.py::ExtendSettings cli/lm.py::extend
+        cli/lm.py::_extension_table training/further.py""",
     "blind study": """
         experiments/blind/ cli/blind.py cli/blind_view.py report/blind/ experiments/recipes/huang_review.py
         workflows/verify.py::reliability_line workflows/verify.py::_study""",
@@ -51,8 +51,8 @@ FEATURES = {
         experiments/recipes/alternation_depth.py experiments/recipes/fixed_beforehand.py
         experiments/recipes/golowich_assignment.py experiments/recipes/golowich_parity.py
         experiments/recipes/golowich_sparse_parity.py experiments/recipes/influence_far.py
-        experiments/recipes/positional_unions.py evaluation/parent_attention.py influence/lm/far_gain.py
-        influence/text/quoted.py experiments/run.py::_attention experiments/recipes/addition.py::local_job
+        experiments/recipes/positional_unions.py evaluation/parent_attention.py influence/lm.py
+        influence/corpus.py experiments/run.py::_attention experiments/recipes/addition.py::local_job
         experiments/recipes/addition.py::coupled_job experiments/recipes/addition.py::REPORTED_SEEDS
         experiments/recipes/addition.py::LOCAL_SEEDS experiments/recipes/addition_methods.py
         experiments/recipes/coupled_arithmetic.py experiments/recipes/method_matrix.py""",
@@ -66,18 +66,18 @@ FEATURES = {
         training/trainer.py::_share training/checkpoint.py::text_of training/checkpoint.py::progress_of
         core/files.py::guarded core/files.py::_check_guards core/files.py::remove_unfinished
         core/result_file.py::sealed core/result_file.py::check_seal core/result_file.py::_seal
-        core/result_file.py::_unsealed core/result_file.py::read_sealed influence/text/tokenizer.py::tokenizer_digest
-        influence/lm/files.py::TOKENIZER training/trainer.py::_add_up cli/run.py::SHARD cli/threads.py
+        core/result_file.py::_unsealed core/result_file.py::read_sealed influence/tokenizer.py::tokenizer_digest
+        influence/lm.py::TOKENIZER training/trainer.py::_add_up cli/run.py::SHARD cli/threads.py
         training/threads.py""",
-    "encodings as modules with arguments of their own (lengthwise.nn)": "nn/levels.py nn/__init__.py nn/coupled.py "
+    "encodings as modules with arguments of their own (lengthwise.nn)": "nn/base.py nn/__init__.py nn/absolute.py "
     + " ".join(
         f"nn/{name}.py::__init__ nn/{name}.py::(docstring)"
         for name in ("alibi", "fire", "t5", "learned", "sinusoidal", "rope", "added", "relative_bias", "slots", "nope")
     ),
     "more encodings, and those by content or by layer": """
-        nn/content.py nn/score_context.py nn/rope_scores.py nn/layer_encodings.py
-        models/transformer.py::weights_by_content models/kernels/context.py::attend_by_content
-        positions/encodings/base.py::EncodingRegistry positions/encodings/base.py::extends_rope
+        nn/content.py nn/base.py nn/rotary.py nn/layers.py
+        models/transformer.py::weights_by_content models/kernels.py::attend_by_content
+        positions/encodings.py::EncodingRegistry positions/encodings.py::extends_rope
         nn/base.py::has_scores nn/base.py::layer nn/base.py::rotates_keys_alike nn/base.py::rotate_keys """
     + " ".join(
         f"nn/{name}.py positions/encodings/{name}.py"
@@ -93,35 +93,35 @@ FEATURES = {
         for name in ("abacus", "id_multiplier", "own_rule", "randomized_float", "rare_jump", "reset")
     ),
     "looped layers, self-improvement, priming": """
-        models/looped.py models/config.py::Loops training/loss.py::progressive_loops training/loss.py::step_loss
-        training/further/self_improvement.py training/further/__init__.py
+        models/looped.py models/config.py::Loops training/trainer.py::progressive_loops training/trainer.py::step_loss
+        training/further.py training/further/__init__.py
         training/data.py::priming_lengths training/config.py::priming training/config.py::priming_length
         training/config.py::longest
         experiments/recipes/self_improvement.py experiments/recipes/looped_parity.py""",
-    "29 tasks": "tasks/arithmetic/ tasks/chomsky/ tasks/hinting.py tasks/recall/ tasks/strings/",
+    "29 tasks": "tasks/arithmetic/ tasks/chomsky/ tasks/recoupled.py tasks/recall/ tasks/strings/",
     "evidence on them, rules of predicted ids, search": """
-        prediction/predicted_ids/ prediction/search/places.py prediction/search/small_program.py
-        prediction/suites/known.py prediction/coupling/examples_coupling.py
+        prediction/predicted_ids/ prediction/search.py prediction/search.py
+        prediction/suites.py prediction/couple.py
         prediction/predict.py::predict_with_search prediction/predict.py::Found prediction/predict.py::_on_condition
         prediction/measured.py::conflict prediction/measured.py::_of prediction/measured.py::_contradicts
         prediction/verdict.py::shown prediction/verdict.py::reason
-        positions/structure.py::Reach evaluation/by_id.py""",
+        positions/structure.py::Reach evaluation/accuracy.py""",
     "couplings of answers of about n/2 symbols": """
-        prediction/coupling/task_coupling.py::_check_answer prediction/coupling/task_coupling.py::MORE
-        sparsity/coupling/coupling_search.py::MoreLengthsError sparsity/coupling/coupling_rule.py::_SizeFormula
-        sparsity/coupling/coupling_search.py::_size sparsity/coupling/coupling_search.py::_used_places
-        sparsity/coupling/coupling_search.py::DIVISORS sparsity/coupling/coupling_search.py::ENOUGH_FOR_DIVISORS""",
+        prediction/couple.py::_check_answer prediction/couple.py::MORE
+        sparsity/coupling.py::MoreLengthsError sparsity/coupling.py::_SizeFormula
+        sparsity/coupling.py::_size sparsity/coupling.py::_used_places
+        sparsity/coupling.py::DIVISORS sparsity/coupling.py::ENOUGH_FOR_DIVISORS""",
     "reports of studies, of tasks, of controls and of many tests": """
-        report/study_section.py report/task_section.py core/result_file.py::StudyResult
-        report/figures/accuracy_figure.py::_draw_small report/summary.py::unfitted_cells cli/run_view.py::_control
-        report/figures/accuracy_figure.py::MOST_NAMED prediction/shown_task/task_example.py::short_example
-        report/figures/accuracy_figure.py::_with_fitted report/figures/accuracy_figure.py::_not_drawn
-        prediction/shown_task/task_example.py::tested_structure""",
-    "dark mode": "report/figures/svg.py::themed report/figures/style.py::ROLES",
+        report/page.py report/page.py core/result_file.py::StudyResult
+        report/figures.py::_draw_small report/summary.py::unfitted_cells cli/run_view.py::_control
+        report/figures.py::MOST_NAMED prediction/example.py::short_example
+        report/figures.py::_with_fitted report/figures.py::_not_drawn
+        prediction/example.py::tested_structure""",
+    "dark mode": "report/figures.py::themed report/figures.py::ROLES",
     "limits of work, and processes that end without a traceback": """
-        crasp/decide/potential.py::Work crasp/decide/potential.py::TooMuchWorkError crasp/decide/decision.py::_tested
+        crasp/decide.py::Work crasp/decide.py::TooMuchWorkError crasp/decide.py::_tested
         experiments/workers.py::start_undisturbed experiments/workers.py::_last core/errors.py::one_line_warnings
-        report/influence/influence_page.py::too_small report/influence/influence_page.py::LEAST_GAIN""",
+        report/influence.py::too_small report/influence.py::LEAST_GAIN""",
 }  # fmt: skip
 
 

@@ -17,12 +17,12 @@ from ladder_tables import LADDER, LISTS, cell_row_text, of_list
 from table_parts import RESULTS, markdown
 
 from lengthwise.core.files import write_json
-from lengthwise.crasp.decide.decision import NEXT, decide
+from lengthwise.crasp.decide import NEXT, decide
 from lengthwise.experiments.blind.comparison import compare
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.study import BlindStudy, read_study
-from lengthwise.languages.automata.construction import language
-from lengthwise.prediction.reliability import FILE
+from lengthwise.languages.automaton import language
+from lengthwise.prediction.measured import FILE
 
 STATES = ("decided", "right", "not fitted", "not run")
 

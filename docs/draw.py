@@ -15,14 +15,13 @@ from matplotlib.patches import FancyBboxPatch
 from matrix_tables import method_matrix_picture
 from tables import right_by_digits, runs, score
 
-from lengthwise.crasp.decide.decision import decide
+from lengthwise.crasp.decide import decide
 from lengthwise.experiments.agreement import CUT
 from lengthwise.experiments.recipes.huang_review import seeds_at_the_end
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.prediction.shown_task.task_example import example
-from lengthwise.report.figures.style import COLOURS, INK, LINE, MARKERS, QUIET
-from lengthwise.report.figures.svg import new_figure, to_svg
-from lengthwise.report.result import SeedResult
+from lengthwise.prediction.example import example
+from lengthwise.report.figures import COLOURS, INK, LINE, MARKERS, QUIET, new_figure, to_svg
+from lengthwise.report.summary import SeedResult
 from lengthwise.tasks import TASKS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,9 +10,8 @@ from table_parts import markdown, results_of
 
 from lengthwise.experiments.comparison.ranking import rates_by_length, reach
 from lengthwise.experiments.recipes.method_matrix import LONGEST, method_matrix
-from lengthwise.report.figures.style import INK, QUIET
-from lengthwise.report.figures.svg import new_figure, to_svg
-from lengthwise.report.result import SeedResult
+from lengthwise.report.figures import INK, QUIET, new_figure, to_svg
+from lengthwise.report.summary import SeedResult
 
 Far = dict[tuple[str, str], list[int | None]]
 """By task and method: how far each seed goes; None for a seed that did not fit."""

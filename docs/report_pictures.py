@@ -10,13 +10,9 @@ from pathlib import Path
 
 from draw import IMAGES, RESULTS, as_file
 
-from lengthwise.report.figures.sparse_parity_figure import sparse_parity_figure
-from lengthwise.report.figures.study_figure import draw_study
-from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
-from lengthwise.report.influence.influence_result import InfluenceResult
-from lengthwise.report.influence.mask_figure import draw_masks
-from lengthwise.report.result import load
-from lengthwise.report.summary import summarize
+from lengthwise.report.influence import InfluenceResult, draw_masks, draw_recovered, draw_scatter
+from lengthwise.report.study_figures import draw_study, sparse_parity_figure
+from lengthwise.report.summary import load, summarize
 
 
 def pictures() -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from lengthwise.report.result import SeedResult, load
+from lengthwise.report.summary import SeedResult, load
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 

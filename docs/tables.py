@@ -22,7 +22,7 @@ from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Score, result_files
 from lengthwise.experiments.recipes.addition_methods import addition_methods as method_jobs
 from lengthwise.experiments.recipes.coupled_arithmetic import coupled_arithmetic as coupled_jobs
-from lengthwise.report.result import SeedResult
+from lengthwise.report.summary import SeedResult
 
 
 def runs(recipe: str, system: str, **wanted: object) -> list[SeedResult]:

@@ -1,6 +1,6 @@
 """Ask what theory says about a task and a regular language, and why."""
 
-from lengthwise.crasp.decide.decision import decide
+from lengthwise.crasp.decide import decide
 from lengthwise.prediction.predict import predict
 
 for verdict in predict("addition", ["ape", "coupled"]).verdicts:

@@ -3,8 +3,8 @@
 import torch
 
 import lengthwise as lw
-from lengthwise.nn.parameters import Scalars
-from lengthwise.nn.relative_bias import RelativeBias, distances
+from lengthwise.nn.base import Scalars
+from lengthwise.nn.bias import RelativeBias, distances
 from lengthwise.positions.encodings import EncodingSpec
 
 

@@ -8,8 +8,8 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.encodings import LearnedSpec
+from lengthwise.positions.schemes import Coupled
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
 

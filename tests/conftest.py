@@ -20,7 +20,7 @@ CHECKED_PACKAGES = ("nn", "tasks", "positions", "models", "training", "evaluatio
 CHECKED_MODULES = [
     "lengthwise.core.batch",
     *(f"lengthwise.influence.models.{name}" for name in ("exact_reader", "huggingface", "language_model")),
-    "lengthwise.influence.text.planted_text",
+    "lengthwise.influence.planted_text",
     *(f"lengthwise.influence.measure.{name}" for name in ("scorer", "selection", "summary", "surrogate")),
     *(
         ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)

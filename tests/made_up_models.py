@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy import ndarray
 
-from lengthwise.influence.text.windows import Windows
+from lengthwise.influence.corpus import Windows
 
 
 class WrittenDown:

@@ -11,11 +11,7 @@ from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.pose import PoSE
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import SCHEMES, Coupled, PoSE, PositionScheme, PredictiveCoupling, Sequential
 from lengthwise.tasks import Task
 
 

@@ -19,8 +19,8 @@ from lengthwise.experiments.blind.comparison.rivals import our_answers, rivals_o
 from lengthwise.experiments.blind.comparison.scoring import CUT, CUTS, DECIDING, cell_score, seed_score
 from lengthwise.experiments.blind.ladder import LADDER
 from lengthwise.experiments.blind.words import SIZE, spread
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.words.counting import count_words
+from lengthwise.languages.automaton import language
+from lengthwise.languages.sampling import count_words
 from page_text import ROOT, assert_on
 
 RANGES = {"51-100": (51, 100), DECIDING: (101, 150), "151-300": (151, 300)}

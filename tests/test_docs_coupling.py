@@ -13,11 +13,11 @@ import tables
 from lengthwise.core.rng import stream
 from lengthwise.experiments.recipes.automatic_coupling import TASKS_WITH_PLACES, recoupled
 from lengthwise.positions.structure import reach
-from lengthwise.prediction.coupling.task_coupling import couple
-from lengthwise.report.result import SeedResult, load
-from lengthwise.sparsity.coupling.coupling_check import same_places
+from lengthwise.prediction.couple import couple
+from lengthwise.report.summary import SeedResult, load
+from lengthwise.sparsity.coupling import same_places
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.parity_scratchpad import OffsetOneParityScratchpad, ParityScratchpad
+from lengthwise.tasks.parity import OffsetOneParityScratchpad, ParityScratchpad
 from page_text import assert_on
 
 PAGE = "automatic-coupling"

@@ -12,14 +12,10 @@ import tables
 
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.pose import PoSE
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import Coupled, PoSE, Sequential
 from lengthwise.positions.structure import structure
-from lengthwise.report.rank_correlation import rank_correlations
-from lengthwise.report.result import SeedResult
-from lengthwise.report.summary import summarize
-from lengthwise.tasks.parity_scratchpad import ParityScratchpad
+from lengthwise.report.summary import SeedResult, rank_correlations, summarize
+from lengthwise.tasks.parity import ParityScratchpad
 from lengthwise.tasks.variable_assignment import VariableAssignment
 from page_text import assert_on
 

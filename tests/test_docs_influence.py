@@ -10,7 +10,7 @@ import pytest
 import tables
 
 from lengthwise.core.files import read_json
-from lengthwise.report.influence.influence_result import InfluenceResult, RecoveredCell
+from lengthwise.report.influence import InfluenceResult, RecoveredCell
 from page_text import assert_on
 
 

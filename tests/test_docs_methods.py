@@ -15,7 +15,7 @@ from lengthwise.experiments.comparison.ranking import rates_by_length
 from lengthwise.experiments.recipes.method_matrix import TASKS_COMPARED, label
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import structure
-from lengthwise.report.result import SeedResult
+from lengthwise.report.summary import SeedResult
 from lengthwise.tasks import TASKS
 from page_text import assert_on
 

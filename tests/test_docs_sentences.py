@@ -13,7 +13,7 @@ from lengthwise.core.files import read_json
 from lengthwise.core.result_file import result_files
 from lengthwise.experiments.recipes.addition_methods import addition_methods
 from lengthwise.experiments.recipes.coupled_arithmetic import coupled_arithmetic
-from lengthwise.report.result import SeedResult
+from lengthwise.report.summary import SeedResult
 from page_text import assert_on
 
 

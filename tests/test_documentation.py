@@ -23,7 +23,7 @@ import lengthwise
 import lengthwise.hf
 import lengthwise.nn
 from lengthwise.cli.main import app, main
-from lengthwise.crasp.syntax.parser import parse
+from lengthwise.crasp.syntax import parse
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lengthwise.crasp.syntax.parser import load_program
+from lengthwise.crasp.syntax import load_program
 
 LONGEST, NOTEBOOKS = 40, {"huggingface_addition.py": 80}
 """Most lines of an example, and of those that show a whole experiment from training to its picture."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from lengthwise.languages.automata.components import strongly_connected
+from lengthwise.languages.automaton import strongly_connected
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "lengthwise"
@@ -21,14 +21,14 @@ MOST_LINES, MOST_PARAMETERS, MOST_FILES = 60, 8, 16
 
 LONG_FUNCTIONS: set[str] = set()
 FIRST_FILE = {
-    "loss": "training/loss.py",
+    "loss": "training/trainer.py",
     "run hash": "experiments/run_directory.py",
-    "stable local test": "crasp/decide/stable_local_test.py",
-    "certificate checker": "crasp/certificates/checker.py",
-    "compile local head": "models/compile/heads.py",
-    "planted correlations": "sparsity/planted/planted_correlations.py",
-    "coupling search": "sparsity/coupling/coupling_search.py",
-    "greedy selection": "influence/measure/selection.py",
+    "stable local test": "crasp/decide.py",
+    "certificate checker": "crasp/checker.py",
+    "compile local head": "models/compile.py",
+    "planted correlations": "sparsity/planted.py",
+    "coupling search": "sparsity/coupling.py",
+    "greedy selection": "influence/measure.py",
 }
 """Concepts and the file that a reader who knows file names and first docstring lines alone has to open first."""
 LISTS = {"tasks", "experiments/recipes", "cli", "positions/encodings", "nn"}
@@ -138,7 +138,7 @@ def test_no_import_cycle_deferred_imports_included():
 
 
 def test_the_cycle_test_sees_deferred_imports():
-    assert "lengthwise.crasp.syntax.parser" in import_graph()["lengthwise.crasp.library.entry"]
+    assert "lengthwise.crasp.syntax" in import_graph()["lengthwise.crasp.library"]
 
 
 def test_retired_phrases_are_gone():

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from lengthwise.core.result_file import SUPERSEDED, result_files
-from lengthwise.report.result import load
+from lengthwise.report.summary import load
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"

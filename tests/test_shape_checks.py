@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, TypeCheckError
 from torch import Tensor
 
-from lengthwise.models.kernels.layers import take
+from lengthwise.models.kernels import take
 from shape_checks import FIRST, ONE_IN, some_calls
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lengthwise.api.result import Result as Result
     from lengthwise.api.result import results as results
     from lengthwise.core.config import config as config
-    from lengthwise.core.user.file import load_code as load_code
+    from lengthwise.core.user_code import load_code as load_code
     from lengthwise.models.extension import extend as extend
     from lengthwise.tasks.base import Task as Task
 
@@ -43,7 +43,7 @@ _HOMES = {
     "decide": "lengthwise.api.explain",
     "extend": "lengthwise.models.extension",
     "load": "lengthwise.api.model",
-    "load_code": "lengthwise.core.user.file",
+    "load_code": "lengthwise.core.user_code",
     "predict": "lengthwise.api.explain",
     "register": "lengthwise.api.components",
     "results": "lengthwise.api.result",

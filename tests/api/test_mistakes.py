@@ -13,7 +13,7 @@ from lengthwise.core.config import config, one_line_errors
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import Table
 from lengthwise.models.extension import extension_spec
-from lengthwise.tasks.copy import Copy
+from lengthwise.tasks.copying import Copy
 
 
 @config

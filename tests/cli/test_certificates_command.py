@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from terminal import Terminal
 
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.dfa_file import dfa_to_json
+from lengthwise.languages.automaton import dfa_to_json, language
 
 EXPRESSIONS = ("(ab)*", "(aa)*", "{0,1,2}*02*", "(baa|ab|b)*")
 

@@ -39,7 +39,7 @@ def test_a_finite_transformer_is_verified_at_every_offset(capsys):
 
 
 def test_a_mismatch_is_exit_code_1_and_writes_nothing(tmp_path, capsys, monkeypatch):
-    from lengthwise.models.compile import verify as module
+    from lengthwise.models import compile as module
 
     real = module.verify
 

@@ -12,7 +12,7 @@ import pytest
 from terminal import Terminal
 
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.coupling.coupling_rule import CouplingRule
+from lengthwise.sparsity.coupling import CouplingRule
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.recoupled import Recoupled
 

@@ -10,10 +10,9 @@ import pytest
 from terminal import Terminal
 
 from lengthwise.crasp import library
-from lengthwise.crasp.run.interpreter import encode, run
-from lengthwise.crasp.syntax.parser import parse
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.dfa_file import dfa_to_json
+from lengthwise.crasp.interpreter import encode, run
+from lengthwise.crasp.syntax import parse
+from lengthwise.languages.automaton import dfa_to_json, language
 
 
 def test_one_json_object_per_expression(terminal: Terminal) -> None:

@@ -177,7 +177,7 @@ def test_memory_and_range_errors_are_one_line(terminal: Terminal, monkeypatch: p
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "not enough memory"),
         (OverflowError("int too big to convert"), "a number is too large (int too big to convert)"),
     ):
-        module = "lengthwise.prediction.shown_task.task_example"
+        module = "lengthwise.prediction.example"
         monkeypatch.setattr(f"{module}.example", lambda *_, error=error: (_ for _ in ()).throw(error))
         one_line(terminal("show", "addition"), says)
 
@@ -209,7 +209,7 @@ def test_weights_on_a_full_disk(terminal: Terminal, tmp_path: Path, monkeypatch:
     def full(*_: object, **__: object) -> None:
         raise SafetensorError("Error while serializing: No space left on device (os error 28)")
 
-    monkeypatch.setattr("lengthwise.models.theory.theory_files.save_file", full)
+    monkeypatch.setattr("lengthwise.models.limit.save_file", full)
     answer = terminal("crasp", "compile", "D-2", "--verify", 2, "-o", tmp_path / "w.safetensors")
     assert answer.code == 2
     assert "No space left on device" in answer.err

@@ -13,9 +13,8 @@ from terminal import Answer, Terminal, files_in
 from lengthwise.cli import influence_view
 from lengthwise.cli.main import main
 from lengthwise.experiments.influence import PASSAGES
-from lengthwise.influence.lm.config import LMConfig
-from lengthwise.influence.lm.files import load_lm, new_transformer, save_lm
-from lengthwise.influence.text.tokenizer import Bytes
+from lengthwise.influence.lm import LMConfig, load_lm, new_transformer, save_lm
+from lengthwise.influence.tokenizer import Bytes
 
 SMALL = ("--context", 12, "--recent", 4, "-k", "1,2", "--targets", 6, "--threads", 1)
 CONFIG = LMConfig(
@@ -155,7 +154,7 @@ def test_a_narrow_window_keeps_names_and_numbers(
 @pytest.mark.usefixtures("no_pages")
 def test_what_was_trained_on_is_not_measured_on(terminal: Terminal, text: Path, tmp_path: Path) -> None:
     """A model that names this very text as its training text is measured on the held-out part only."""
-    from lengthwise.influence.text.corpus import from_path
+    from lengthwise.influence.corpus import from_path
 
     corpus = from_path(text)
     own = make_model(tmp_path / "own", corpus.describe())
@@ -244,7 +243,7 @@ def test_a_damaged_model(terminal: Terminal, text: Path, tmp_path: Path) -> None
 
 
 def test_a_chooser_that_reads_other_tokens(terminal: Terminal, model: Path, text: Path, tmp_path: Path) -> None:
-    from lengthwise.influence.text.tokenizer import train_bpe
+    from lengthwise.influence.tokenizer import train_bpe
 
     tokenizer = train_bpe(["a rose is a rose"] * 50, 280)
     save_lm(tmp_path / "bpe", new_transformer(CONFIG, tokenizer.vocab_size), tokenizer, CONFIG, {"digest": "none"})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
-from lengthwise.influence.lm import config as lm_config
+from lengthwise.influence import lm as lm_config
 
 TINY = {
     "vocabulary": 280,

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from terminal import Terminal
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.dfa_file import dfa_to_json
-from lengthwise.languages.automata.regex import SPECIAL
-from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
+from lengthwise.languages.automaton import dfa_to_json, language
+from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
+from lengthwise.languages.regex import SPECIAL
 from lengthwise.prediction.target import parse_target
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language

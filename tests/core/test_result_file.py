@@ -14,8 +14,7 @@ from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import check_seal, checked, each_once, sealed
 from lengthwise.experiments.recipes.huang_table import build_table
 from lengthwise.report.page import findings
-from lengthwise.report.result import SeedResult
-from lengthwise.report.summary import summarize
+from lengthwise.report.summary import SeedResult, summarize
 
 ROOT = Path(__file__).parents[2]
 SOUND = next(

@@ -10,7 +10,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.tasks import TASKS
 from lengthwise.testing import check_task
-from lengthwise.testing.task_laws import LAWS
+from lengthwise.testing.laws import TASK_LAWS as LAWS
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "my_task.py"

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lengthwise.crasp.decide.next_symbols import allowed_after
-from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.crasp.decide import allowed_after
+from lengthwise.languages.automaton import Dfa
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,7 @@ import random
 from hypothesis import strategies as st
 
 from lengthwise.core.vocab import EOS
-from lengthwise.crasp.program.builder import ProgramBuilder
-from lengthwise.crasp.program.operations import RELATIONS, And, Conditional, Count, Max, Min, Not, Or
-from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.program import RELATIONS, And, Conditional, Count, Max, Min, Not, Or, Program, ProgramBuilder
 
 ALPHABETS = [("a",), ("a", "b"), ("0", "1"), ("a", "<sep>", "c d"), ('"', "\\", "and", "EOS"), ("i", "j", "_x", "σ")]
 NAMES = ["V", "bad", "x1", "Zähler", "_priv", "not_yet", "ifoo", "BOSS", "minimum"]

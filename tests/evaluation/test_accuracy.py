@@ -12,20 +12,16 @@ from lengthwise.core.batch import Batch
 from lengthwise.core.config import fields_of
 from lengthwise.core.rng import stream
 from lengthwise.evaluation import accuracy
-from lengthwise.evaluation.accuracy import EvaluatedModel, _answers, fit_lengths, score_batch, score_layout
+from lengthwise.evaluation.accuracy import EvaluatedModel, LengthScore, _answers, fit_lengths, score_batch, score_layout
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.evaluation.score import LengthScore
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import Coupled, PositionScheme, PredictiveCoupling, Sequential
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training.data import TaskSetup
 from lengthwise.training.trainer import Trainer
 from oracle import END, rough_model
 from small import Echo

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from lengthwise.core.rng import stream
-from lengthwise.evaluation.by_id import accuracy_by_id
-from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.evaluation.accuracy import accuracy_by_id
+from lengthwise.positions.schemes import Coupled
 from lengthwise.tasks import TASKS
 
 BAD = 37

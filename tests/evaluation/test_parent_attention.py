@@ -11,11 +11,11 @@ from lengthwise.evaluation.accuracy import EvaluatedModel
 from lengthwise.evaluation.parent_attention import parent_attention
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import NoPESpec
+from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
-from lengthwise.tasks.sparse_parity import SparseParity, SparseParityLayout
+from lengthwise.tasks.parity import SparseParity, SparseParityLayout
 from lengthwise.tasks.variable_assignment import VariableAssignment
 
 MODEL = ModelConfig(layers=2, heads=2, width=8)

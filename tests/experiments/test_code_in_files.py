@@ -20,16 +20,16 @@ from lengthwise.cli.main import main
 from lengthwise.core.config import changed_fields, config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.result_file import write_sealed
-from lengthwise.core.user.file import load_code
+from lengthwise.core.user_code import load_code
 from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.recipe import Job
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir
 from lengthwise.experiments.trained import load_exported
 from lengthwise.models.build import build_model
-from lengthwise.report.chance import known_task
+from lengthwise.report.summary import known_task
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.copy import Copy
+from lengthwise.tasks.copying import Copy
 from lengthwise.training import checkpoint
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "my_task.py"
@@ -215,7 +215,7 @@ def test_other_processes_know_the_files_that_the_user_gave(tmp_path: Path) -> No
 
 def test_a_subclass_of_a_task_goes_by_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "derived.py").write_text(
-        "from lengthwise.core.config import config\nfrom lengthwise.tasks.copy import Copy\n\n\n"
+        "from lengthwise.core.config import config\nfrom lengthwise.tasks.copying import Copy\n\n\n"
         "@config\nclass Mine(Copy):\n    pass\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -31,7 +31,7 @@ from lengthwise.experiments.comparison.systems import (
 )
 from lengthwise.experiments.run import check_ids
 from lengthwise.experiments.run_directory import run_directory
-from lengthwise.report.comparison.table import comparison_table
+from lengthwise.report.pages import comparison_table
 from lengthwise.tasks import TASKS
 from lengthwise.workflows.compare import compare
 from tiny_comparison import make_comparisons_tiny

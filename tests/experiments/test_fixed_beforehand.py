@@ -20,7 +20,7 @@ from lengthwise.experiments.recipes.alternation_depth import DEPTHS, alternation
 from lengthwise.experiments.recipes.fixed_beforehand import SEEDS
 from lengthwise.experiments.run import check_ids
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automaton import language
 from lengthwise.models.build import build_model
 
 ROOT = Path(__file__).parents[2]

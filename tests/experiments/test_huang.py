@@ -33,7 +33,7 @@ from lengthwise.experiments.recipes.huang_published import PUBLISHED
 from lengthwise.experiments.recipes.huang_table import build_table, predicted, summary
 from lengthwise.experiments.sweep import sweep
 from lengthwise.languages.named import LANGUAGES
-from lengthwise.report.agreement_page import agreement_page
+from lengthwise.report.pages import agreement_page
 
 # The paper's own table of which tasks have a program: with learned positions, without positions.
 THEORY = {

@@ -12,9 +12,9 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.result_file import SUPERSEDED, result_files
 from lengthwise.experiments.recipes.huang_review import ReviewTable, review, superseded_commits
-from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automaton import language
 from lengthwise.languages.named import LANGUAGES
-from lengthwise.languages.words.counting import count_words, lengths_with_words
+from lengthwise.languages.sampling import count_words, lengths_with_words
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results" / "huang"

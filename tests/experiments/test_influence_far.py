@@ -12,9 +12,9 @@ from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes import influence_far as recipe
 from lengthwise.experiments.study import run_study
-from lengthwise.influence.lm import train as train_lm
-from lengthwise.influence.text import corpus
-from lengthwise.influence.text.documents import Document
+from lengthwise.influence import corpus
+from lengthwise.influence import lm as train_lm
+from lengthwise.influence.corpus import Document
 
 TINY = {
     "tokenizer": "bytes", "layers": 1, "heads": 2, "width": 16, "steps": 4, "warmup": 1, "probe_every": 2,

@@ -17,12 +17,11 @@ from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes import influence as recipe
 from lengthwise.experiments.run_directory import run_directory
 from lengthwise.experiments.study import run_study
-from lengthwise.influence.lm import config as lm_config
-from lengthwise.influence.lm import train as train_lm
-from lengthwise.influence.text import corpus
-from lengthwise.influence.text.documents import Document
-from lengthwise.influence.text.tokenizer import Bytes
-from lengthwise.influence.text.windows import windows
+from lengthwise.influence import corpus
+from lengthwise.influence import lm as lm_config
+from lengthwise.influence import lm as train_lm
+from lengthwise.influence.corpus import Document, windows
+from lengthwise.influence.tokenizer import Bytes
 
 TINY = {
     "tokenizer": "bytes", "layers": 1, "heads": 2, "width": 16, "steps": 6, "batch_tokens": 96, "warmup": 1,

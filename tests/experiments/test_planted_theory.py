@@ -13,7 +13,7 @@ from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes import automatic_coupling, planted_theory
 from lengthwise.experiments.sweep import sweep
 from lengthwise.positions.structure import reach
-from lengthwise.report.figures.study_figure import draw_study
+from lengthwise.report.study_figures import draw_study
 
 
 @pytest.fixture(scope="module")

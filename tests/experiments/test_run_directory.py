@@ -17,7 +17,7 @@ from lengthwise.core.config import changed_fields, config, digest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import result_files, sealed
-from lengthwise.core.user.failures import MODULES
+from lengthwise.core.user_code import MODULES
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.defaults import default_experiment
 from lengthwise.experiments.events import Event
@@ -25,7 +25,7 @@ from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe, Study
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import finished, run_directory, run_name
 from lengthwise.experiments.sweep import sweep
-from lengthwise.report.result import contents
+from lengthwise.report.summary import contents
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
 

@@ -12,7 +12,7 @@ from lengthwise.experiments.events import silent
 from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes import self_improvement as recipe
 from lengthwise.experiments.study import run_study
-from lengthwise.training.further import self_improvement
+from lengthwise.training import further as self_improvement
 
 
 def test_rounds_and_control_are_measured_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

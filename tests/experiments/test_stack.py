@@ -21,8 +21,8 @@ from lengthwise.experiments.run_directory import run_directory
 from lengthwise.experiments.stack import train_seeds
 from lengthwise.experiments.sweep import sweep
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import NoPESpec
+from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
 
@@ -155,7 +155,7 @@ def test_seeds_without_a_common_schedule_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_seed_that_diverges_is_named_and_the_others_are_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lengthwise.training import loss as losses
+    from lengthwise.training import trainer as losses
 
     original = losses.run_losses
 

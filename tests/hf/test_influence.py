@@ -18,10 +18,9 @@ from lengthwise.cli.main import main
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.hf import CoupledPlaces, Interpolated, attach, detach, language_model, task_windows
-from lengthwise.influence.measure.config import MeasureConfig
-from lengthwise.influence.measure.measure import measure
-from lengthwise.influence.models.language_model import LanguageModel
-from lengthwise.influence.text.windows import Windows
+from lengthwise.influence.corpus import Windows
+from lengthwise.influence.measure import MeasureConfig, measure
+from lengthwise.influence.models import LanguageModel
 
 CONTEXT, RECENT = 10, 4
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray, int], float]

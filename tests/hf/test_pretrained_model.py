@@ -27,13 +27,13 @@ from lengthwise.hf import (
     save_with_card,
     to_run,
 )
-from lengthwise.hf.own.row_ids import most_tokens
+from lengthwise.hf.own import most_tokens
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.generate import generate
 from lengthwise.models.inputs import Inputs
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.training.loss import next_token_loss
+from lengthwise.training.trainer import next_token_loss
 
 TINY = ModelConfig(layers=2, heads=2, width=16, log_length=20)
 

@@ -14,7 +14,7 @@ from transformers import CONFIG_MAPPING, AutoModelForCausalLM, T5Config, T5ForCo
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.hf import Interpolated, attach, detach
-from lengthwise.hf.architectures import ROTARY, TABLES
+from lengthwise.hf.attach import ROTARY, TABLES
 
 TOKENS = torch.tensor([[5, 6, SEPARATOR, 7]])
 PLAIN = torch.arange(4)[None]

@@ -14,7 +14,7 @@ from tiny import PAD, SEPARATOR, SHAPES, restarting, slow_greedy, tiny
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.hf import Abacus, CoupledPlaces, IdRule, Interpolated, Restart, SchemeIds, attach
-from lengthwise.hf.rules.base import UserRule
+from lengthwise.hf.rules import UserRule
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.influence.text.corpus import from_dataset, from_path, load_corpus, standard_library
-from lengthwise.influence.text.documents import Corpus, Document, split
+from lengthwise.influence.corpus import Corpus, Document, from_dataset, from_path, load_corpus, split, standard_library
 
 
 def names(documents: tuple[Document, ...]) -> set[str]:

@@ -9,16 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lengthwise.core.rng import stream
-from lengthwise.influence.lm.far_gain import TARGETS, curve, far_gain, induction
-from lengthwise.influence.lm.held_out_loss import losses
-from lengthwise.influence.text.documents import Corpus, Document
-from lengthwise.influence.text.quoted import LONGEST, SHORTEST, passages, quoted, with_quotations
+from lengthwise.influence.corpus import LONGEST, SHORTEST, Corpus, Document, passages, quoted, with_quotations
+from lengthwise.influence.lm import TARGETS, curve, far_gain, induction, losses
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings.rope import RoPESpec
-from lengthwise.positions.schemes.sequential import Sequential
-from lengthwise.tasks.copy import Copy
+from lengthwise.positions.encodings import RoPESpec
+from lengthwise.positions.schemes import Sequential
+from lengthwise.tasks.copying import Copy
 
 TEXT = "".join(f"line {n} holds {n * n} and a few more words\n" for n in range(200))
 

@@ -12,12 +12,10 @@ import pytest
 import torch
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.influence.measure.config import MeasureConfig
-from lengthwise.influence.measure.measure import measure
-from lengthwise.influence.models.huggingface import HuggingFaceModel
-from lengthwise.influence.models.language_model import LanguageModel
-from lengthwise.influence.models.last_token import last_mlp, separable_mlp
-from lengthwise.influence.text.windows import Windows
+from lengthwise.influence.corpus import Windows
+from lengthwise.influence.huggingface import HuggingFaceModel
+from lengthwise.influence.measure import MeasureConfig, measure
+from lengthwise.influence.models import LanguageModel, last_mlp, separable_mlp
 
 transformers = pytest.importorskip("transformers")
 

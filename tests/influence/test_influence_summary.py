@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lengthwise.influence.measure.summary import (
+from lengthwise.influence.measure import (
     Resamples,
     by_k,
     extrapolation,

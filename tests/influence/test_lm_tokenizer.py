@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.influence.text.tokenizer import BPE, Bytes, OwnTokenizer, load_tokenizer, save_tokenizer, train_bpe
+from lengthwise.influence.tokenizer import BPE, Bytes, OwnTokenizer, load_tokenizer, save_tokenizer, train_bpe
 
 TEXTS = ("def add(a, b):\n    return a + b\n" * 20, "for element in elements:\n        yield element\n" * 20)
 
@@ -75,7 +75,7 @@ def test_a_file_gives_the_same_tokenizer(kind: str, tmp_path: Path) -> None:
 def test_training_gives_the_same_merges_in_another_process() -> None:
     code = (
         "import hashlib\n"
-        "from lengthwise.influence.text.tokenizer import train_bpe\n"
+        "from lengthwise.influence.tokenizer import train_bpe\n"
         f"print(hashlib.sha256(train_bpe({TEXTS!r}, 320).to_json().encode()).hexdigest())"
     )
     runs = {

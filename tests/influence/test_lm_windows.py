@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.influence.text.documents import Document
-from lengthwise.influence.text.tokenizer import Bytes
-from lengthwise.influence.text.windows import windows
+from lengthwise.influence.corpus import Document, windows
+from lengthwise.influence.tokenizer import Bytes
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=8), st.integers(1, 6), st.integers(1, 40), st.integers(0, 9))

@@ -10,11 +10,9 @@ import pytest
 
 from lengthwise.core.config import from_fields
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.influence.measure.config import MeasureConfig
-from lengthwise.influence.measure.measure import foreign, measure
-from lengthwise.influence.measure.passages import passage
-from lengthwise.influence.models.language_model import LanguageModel
-from lengthwise.influence.text.windows import Windows
+from lengthwise.influence.corpus import Windows
+from lengthwise.influence.measure import MeasureConfig, foreign, measure, passage
+from lengthwise.influence.models import LanguageModel
 from made_up_models import WrittenDown, additive, some_windows
 
 CONFIG = MeasureConfig(context=12, recent=4, ks=(1, 3), targets=6, bootstrap=200)
@@ -171,7 +169,7 @@ def test_progress_and_pieces():
 
 def test_chunks_don_t_matter(monkeypatch):
     whole = measured()
-    monkeypatch.setattr("lengthwise.influence.measure.measure.CHUNK", 1)
+    monkeypatch.setattr("lengthwise.influence.measure.CHUNK", 1)
     single = measured()
     assert whole["targets"] == single["targets"]
     assert whole["summary"] == single["summary"]

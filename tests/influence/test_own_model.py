@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.influence.models.language_model import LanguageModel, OwnModel, nats
+from lengthwise.influence.models import LanguageModel, OwnModel, nats
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import PredictiveCoupling, Sequential
 from oracle import SMALL, rough_model
 from small import Echo
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from lengthwise.core.config import from_fields
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.influence.measure.planted_check import check_planted
-from lengthwise.influence.models.exact_reader import ExactReader
-from lengthwise.influence.models.language_model import LanguageModel
-from lengthwise.influence.text.planted_text import NOISE, PlantedText, strangers
+from lengthwise.influence.models import ExactReader, LanguageModel
+from lengthwise.influence.planted_check import check_planted
+from lengthwise.influence.planted_text import NOISE, PlantedText, strangers
 
 LOSSES_ONLY = ("greedy", "one-shot", "surrogate", "random", "last-k")
 SMALL = {"context": 20, "recent": 6}

@@ -10,9 +10,9 @@ import pytest
 from lengthwise.core.rng import stream
 from lengthwise.experiments.events import silent
 from lengthwise.experiments.recipes import influence_planted as recipe
-from lengthwise.influence.measure.planted_check import PlantedTraining, train_planted
-from lengthwise.influence.measure.scorer import Scorer
-from lengthwise.influence.text.planted_text import PlantedText
+from lengthwise.influence.measure import Scorer
+from lengthwise.influence.planted_check import PlantedTraining, train_planted
+from lengthwise.influence.planted_text import PlantedText
 
 
 def losses(text: PlantedText, training: PlantedTraining) -> tuple[float, float]:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rng import stream
-from lengthwise.influence.measure.scorer import Scorer
-from lengthwise.influence.measure.selection import SELECTION_RULES
+from lengthwise.influence.measure import SELECTION_RULES, Scorer
 from made_up_models import WrittenDown, additive, some_windows
 
 CONTEXT, RECENT = 12, 4

@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from lengthwise.influence.measure.scorer import Scorer
-from lengthwise.influence.measure.selection import SELECTION_RULES
-from lengthwise.influence.models.language_model import OwnModel
-from lengthwise.influence.models.shared_layer import Workspace, rotations
-from lengthwise.influence.models.shared_pass import SharedWindow, covers
+from lengthwise.influence.measure import SELECTION_RULES, Scorer
+from lengthwise.influence.models import OwnModel, SharedWindow, Workspace, covers, rotations
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.nn import Rotary
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import Sequential
 from oracle import SMALL, rough_model
 
 CONTEXT, RECENT = 14, 4

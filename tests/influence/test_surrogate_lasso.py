@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lengthwise.influence.measure.surrogate import lasso
+from lengthwise.influence.measure import lasso
 
 
 def standardized(values: np.ndarray) -> np.ndarray:

@@ -9,12 +9,10 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.influence.text.documents import Document
-from lengthwise.influence.text.text_task import TextTask
-from lengthwise.influence.text.tokenizer import Bytes
+from lengthwise.influence.corpus import Document, TextTask
+from lengthwise.influence.tokenizer import Bytes
 from lengthwise.models.inputs import Inputs
-from lengthwise.positions.schemes.pose import PoSE
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import PoSE, Sequential
 from lengthwise.tasks import TASKS
 
 TEXTS = ("abcdefgh", "ij", "", "klmno", "pqr")

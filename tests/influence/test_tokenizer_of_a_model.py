@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.influence.lm.config import LMConfig
-from lengthwise.influence.lm.files import load_lm, new_transformer, save_lm
-from lengthwise.influence.text.tokenizer import FILE, load_tokenizer, train_bpe
+from lengthwise.influence.lm import LMConfig, load_lm, new_transformer, save_lm
+from lengthwise.influence.tokenizer import FILE, load_tokenizer, train_bpe
 
 TEXT = "the cat and the hat and the bat sat on that mat"
 CONFIG = LMConfig(context=8, vocabulary=280, layers=1, heads=2, width=16, steps=1)

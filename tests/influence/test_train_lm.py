@@ -14,13 +14,10 @@ from safetensors.torch import load_file
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rng import stream
-from lengthwise.influence.lm import held_out_loss
-from lengthwise.influence.lm.config import LMConfig, lm_config, pair
-from lengthwise.influence.lm.files import is_lm, load_lm, read_config, save_lm
-from lengthwise.influence.lm.train import train_lm
-from lengthwise.influence.text.documents import Corpus, Document
-from lengthwise.influence.text.text_task import TextTask
-from lengthwise.influence.text.tokenizer import Bytes
+from lengthwise.influence import lm as held_out_loss
+from lengthwise.influence.corpus import Corpus, Document, TextTask
+from lengthwise.influence.lm import LMConfig, is_lm, lm_config, load_lm, pair, read_config, save_lm, train_lm
+from lengthwise.influence.tokenizer import Bytes
 
 LINES = [f"def f{i}(x{i % 7}):\n    return x{i % 7} + {i % 5}\n" for i in range(200)]
 CORPUS = Corpus(

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from lengthwise.core.rng import Rng
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.regex import Concat, Empty, Epsilon, Literal, Regex, Repeat, Union
+from lengthwise.languages.automaton import Dfa
+from lengthwise.languages.regex import Concat, Empty, Epsilon, Literal, Regex, Repeat, Union
 
 
 def words_of(alphabet: str, longest: int, shortest: int = 0) -> Iterator[str]:

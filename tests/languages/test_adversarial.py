@@ -3,13 +3,11 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
+from lengthwise.languages.automaton import language
+from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.languages.hard_words import boundary_words, pumped_words, window_pairs
 from lengthwise.languages.named import LANGUAGES
-from lengthwise.languages.words.adversarial import window_pairs
-from lengthwise.languages.words.edge_words import boundary_words, pumped_words
-from lengthwise.languages.words.labels import allowed_next
-from lengthwise.languages.words.sampling import sample_words
+from lengthwise.languages.sampling import allowed_next, sample_words
 
 LAST_RELEVANT = LANGUAGES["{0,1,2}*02*"].dfa()
 

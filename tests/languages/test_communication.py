@@ -3,7 +3,7 @@ import itertools
 import pytest
 
 from lengthwise.languages.communication import FOOLING_SETS
-from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
+from lengthwise.languages.counter import COUNTER_LANGUAGES
 
 
 def distinguishable_prefixes(answer, alphabet, length):

@@ -5,10 +5,8 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.minimize import access_words, distinguishing_word, minimize
-from lengthwise.languages.random_regex import random_languages
+from lengthwise.languages.automaton import Dfa, access_words, distinguishing_word, language, minimize
+from lengthwise.languages.named import random_languages
 
 from .oracles import random_dfa, words_of
 

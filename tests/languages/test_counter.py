@@ -5,8 +5,8 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.languages.counter_languages import COUNTER_LANGUAGES, BooleanExpressions, EqualRuns
-from lengthwise.languages.words.counting import count_words
+from lengthwise.languages.counter import COUNTER_LANGUAGES, BooleanExpressions, EqualRuns
+from lengthwise.languages.sampling import count_words
 
 from .chi_square import p_value
 

@@ -3,8 +3,8 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.words.counting import all_words, count_words, lengths_with_words
+from lengthwise.languages.automaton import language
+from lengthwise.languages.sampling import all_words, count_words, lengths_with_words
 
 from .oracles import random_dfa, words_of
 

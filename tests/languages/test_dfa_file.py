@@ -4,9 +4,7 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.dfa_file import dfa_from_json, dfa_to_json, read_dfa
-from lengthwise.languages.automata.minimize import minimize
+from lengthwise.languages.automaton import dfa_from_json, dfa_to_json, language, minimize, read_dfa
 
 from .oracles import random_dfa
 

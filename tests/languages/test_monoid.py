@@ -3,9 +3,8 @@ import itertools
 import pytest
 
 from lengthwise.core.rng import stream
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.minimize import minimize
-from lengthwise.languages.automata.monoid import MonoidTooLargeError, is_group, is_r_trivial, transition_semigroup
+from lengthwise.languages.automaton import language, minimize
+from lengthwise.languages.monoid import MonoidTooLargeError, is_group, is_r_trivial, transition_semigroup
 
 from .oracles import random_dfa
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lengthwise.languages.named import LANGUAGES
-from lengthwise.languages.words.labels import allowed_next
+from lengthwise.languages.sampling import allowed_next
 
 from .oracles import all_arrays
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.regex import parse, render
+from lengthwise.languages.automaton import language
+from lengthwise.languages.regex import parse, render
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.regex import (
-    MAX_NESTING,
-    Empty,
-    Epsilon,
-    Literal,
-    RegexError,
-    literals,
-    nodes,
-    parse,
-    render,
-)
+from lengthwise.languages.automaton import language
+from lengthwise.languages.regex import MAX_NESTING, Empty, Epsilon, Literal, RegexError, literals, nodes, parse, render
 
 from .oracles import python_pattern, words_of
 

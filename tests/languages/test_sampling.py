@@ -3,10 +3,9 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automaton import language
 from lengthwise.languages.named import LANGUAGES
-from lengthwise.languages.words.counting import count_words
-from lengthwise.languages.words.sampling import UniformSampler, sample_words
+from lengthwise.languages.sampling import UniformSampler, count_words, sample_words
 
 from .chi_square import p_value
 

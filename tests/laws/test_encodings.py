@@ -10,17 +10,15 @@ import torch
 
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.accuracy import EvaluatedModel, score_layout
-from lengthwise.models.cache import Cache
+from lengthwise.models.attention_state import Cache
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.kernels.model import optimize
+from lengthwise.models.kernels import optimize
 from lengthwise.nn import PositionEncoding
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes import SCHEMES, Coupled, PredictiveCoupling
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training.data import TaskSetup
 from lengthwise.training.trainer import Trainer
 from oracle import SMALL, rough_model, slow_logits, some_inputs
 from small import ENCODING_NAMES, EXTENSIONS, SCHEME_VARIANTS, Echo, fitting_scheme

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from lengthwise.core.rng import stream
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
-from lengthwise.models.kernels.model import optimize
+from lengthwise.models.kernels import optimize
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer, TransformerOutput
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes import PredictiveCoupling
 from oracle import SMALL, rough_model
 from small import ENCODING_NAMES, EXTENSIONS, Echo
 

@@ -17,7 +17,7 @@ SOURCE = Path(lengthwise.__file__).parent
 
 NEW_ENCODING = """
 from lengthwise.core.config import config
-from lengthwise.positions.encodings.base import ENCODINGS, EncodingSpec
+from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 
 @ENCODINGS.register("brand-new")
 @config
@@ -29,8 +29,8 @@ class BrandNew(EncodingSpec):
 """
 NEW_SCHEME = """
 from lengthwise.core.config import config
-from lengthwise.positions.schemes.base import SCHEMES
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.schemes import Sequential
 
 @SCHEMES.register("brand-new")
 @config
@@ -41,7 +41,7 @@ class BrandNew(Sequential):
 
 NEW_TASK = """
 from lengthwise.tasks.base import TASKS
-from lengthwise.tasks.copy import Copy
+from lengthwise.tasks.copying import Copy
 
 @TASKS.register("brand-new")
 class BrandNew(Copy):

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes import SCHEMES, Coupled, PositionScheme
 from lengthwise.tasks import TASKS
 from small import SCHEME_VARIANTS
 

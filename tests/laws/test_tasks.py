@@ -17,9 +17,9 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.huang import HUANG
-from lengthwise.tasks.parity_scratchpad import ParityScratchpad
-from lengthwise.testing import task_laws as laws
+from lengthwise.tasks.language import HUANG
+from lengthwise.tasks.parity import ParityScratchpad
+from lengthwise.testing import laws
 
 # Small alphabets: in a large batch every case occurs, so grouping rows by their parents is a real test.
 SMALL: list[dict[str, Any]] = [
@@ -93,7 +93,7 @@ def label(spec: Any) -> str:
 
 
 @pytest.mark.parametrize("spec", ALL, ids=label)
-@pytest.mark.parametrize("law", laws.LAWS.values(), ids=lambda law: law.__name__)
+@pytest.mark.parametrize("law", laws.TASK_LAWS.values(), ids=lambda law: law.__name__)
 def test_law(law: Callable[[Task], None], spec: Any) -> None:
     law(TASKS.build(spec))
 

@@ -13,8 +13,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.data import priming_lengths, training_groups, training_lengths
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training.data import TaskSetup, priming_lengths, training_groups, training_lengths
 from lengthwise.training.trainer import Trainer
 from small import SCHEME_VARIANTS, Echo, fitting_scheme
 

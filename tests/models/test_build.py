@@ -10,8 +10,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes import Coupled, PredictiveCoupling
 from lengthwise.tasks import TASKS
 from small import Echo
 

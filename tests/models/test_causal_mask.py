@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from lengthwise.models.masks import causal_mask, keys_seen, mask_keys, visible_keys_seen
+from lengthwise.models.attention_state import causal_mask, keys_seen, mask_keys, visible_keys_seen
 from lengthwise.nn import NoPE
 
 

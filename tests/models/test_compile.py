@@ -8,13 +8,18 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp import library
-from lengthwise.crasp.program.builder import ProgramBuilder
-from lengthwise.crasp.program.operations import Operation
-from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.run.interpreter import evaluate_all
-from lengthwise.crasp.run.reference import evaluate
-from lengthwise.models.compile.pipeline import compile_program
-from lengthwise.models.compile.verify import CompilationCheck, compare, encode_for, random_words, short_words, verify
+from lengthwise.crasp.interpreter import evaluate_all
+from lengthwise.crasp.program import Operation, Program, ProgramBuilder
+from lengthwise.crasp.reference import evaluate
+from lengthwise.models.compile import (
+    CompilationCheck,
+    compare,
+    compile_program,
+    encode_for,
+    random_words,
+    short_words,
+    verify,
+)
 
 SMALL = [name for name in library.names() if len(library.get(name).alphabet) <= 5]
 KINDS = ("not", "and", "or", "periodic", "compare", "count", "local", "linear", "conditional", "min", "max")

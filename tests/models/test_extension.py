@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import lengthwise as lw
 from lengthwise import nn
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.models.cache import Cache
+from lengthwise.models.attention_state import Cache
 from lengthwise.models.extension import drop_positions, extend, extension_methods, extension_spec, smallest_group
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import Sequential
 from oracle import rough_model, some_inputs
 from small import Echo
 

@@ -11,13 +11,12 @@ from torch import Tensor, nn
 from lengthwise.core.rng import stream
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
-from lengthwise.models.kernels.attention import FlatAttention
-from lengthwise.models.kernels.model import optimize
+from lengthwise.models.kernels import FlatAttention, optimize
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes import Coupled
 from lengthwise.tasks import TASKS
-from lengthwise.training.loss import run_losses
+from lengthwise.training.trainer import run_losses
 from oracle import SMALL, rough_model
 from small import ENCODING_NAMES
 

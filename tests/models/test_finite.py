@@ -8,10 +8,8 @@ from safetensors.torch import load_file, save_file
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp import library
-from lengthwise.models.compile.pipeline import compile_program
-from lengthwise.models.compile.verify import compare, encode_for, random_words, verify_finite
-from lengthwise.models.theory.finite import finite_version
-from lengthwise.models.theory.theory_files import load_theory, save_theory
+from lengthwise.models.compile import compare, compile_program, encode_for, random_words, verify_finite
+from lengthwise.models.limit import finite_version, load_theory, save_theory
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,12 @@ from torch import Tensor
 from lengthwise.core.rng import stream
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
-from lengthwise.models.kernels.context import attention
-from lengthwise.models.kernels.model import optimize
+from lengthwise.models.kernels import attention, optimize
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes import Coupled, PositionScheme, PredictiveCoupling
 from lengthwise.tasks import TASKS, Task
-from lengthwise.training.loss import Loss, run_losses
+from lengthwise.training.trainer import Loss, run_losses
 from oracle import SMALL, attention_reference, rough_model
 from small import ENCODING_NAMES, Echo
 

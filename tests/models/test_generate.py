@@ -8,8 +8,7 @@ import torch
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.models.generate import generate
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes import Coupled, PredictiveCoupling
 from lengthwise.tasks import TASKS
 from oracle import END, rough_model, some_inputs
 from small import Echo

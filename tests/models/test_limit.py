@@ -8,9 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.models.theory.limit import LimitTransformer
-from lengthwise.models.theory.limit_attention import attend, attend_reference
-from lengthwise.models.theory.limit_parts import LimitHead, LimitLayer, LimitMlp, local_function, periodic_vectors
+from lengthwise.models.limit import (
+    LimitHead,
+    LimitLayer,
+    LimitMlp,
+    LimitTransformer,
+    attend,
+    attend_reference,
+    local_function,
+    periodic_vectors,
+)
 
 DTYPE = torch.float64
 

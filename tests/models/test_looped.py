@@ -8,20 +8,19 @@ import pytest
 import torch
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.models.cache import Cache
+from lengthwise.models.attention_state import Cache
 from lengthwise.models.config import Loops, ModelConfig
 from lengthwise.models.inputs import Inputs
-from lengthwise.models.kernels.model import optimize
+from lengthwise.models.kernels import optimize
 from lengthwise.models.looped import adaptive_loops, with_loops
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.loss import next_token_loss, progressive_loops, step_loss
-from lengthwise.training.setup import TaskSetup
-from lengthwise.training.trainer import Trainer
+from lengthwise.training.data import TaskSetup
+from lengthwise.training.trainer import Trainer, next_token_loss, progressive_loops, step_loss
 from oracle import SMALL, rough_model, slow_logits, some_inputs
 
 SCHEME = Sequential(max_position=40)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from lengthwise.models.kernels.norms import rms_norm
+from lengthwise.models.kernels import rms_norm
 
 
 def composite(x: torch.Tensor, weight: torch.Tensor | None, eps: float | None) -> torch.Tensor:

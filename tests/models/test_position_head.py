@@ -9,7 +9,7 @@ import torch
 
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.position_head import Classification, Pointer
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.schemes import PredictiveCoupling
 from oracle import SMALL, norm, rough_model, slow_hidden, some_inputs
 from small import Echo
 

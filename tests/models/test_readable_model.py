@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 import lengthwise.models.transformer
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes import Coupled
 from oracle import SMALL, rough_model, slow_logits, some_inputs
 
 FOLDER = Path(lengthwise.models.transformer.__file__).parent

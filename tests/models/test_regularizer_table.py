@@ -8,19 +8,14 @@ import torch
 
 from lengthwise.crasp import library
 from lengthwise.models.build import build_model
-from lengthwise.models.compile.pipeline import compile_program
-from lengthwise.models.compile.verify import compare, random_words
+from lengthwise.models.compile import compare, compile_program, random_words
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.regularizer.positional_products import positional_products
-from lengthwise.models.regularizer.table import regularizer_table
-from lengthwise.models.theory.finite import finite_version
-from lengthwise.models.theory.limit_parts import LimitHead
-from lengthwise.models.theory.parity_networks import parity_by_counting, parity_by_looking_back
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.models.limit import LimitHead, finite_version, parity_by_counting, parity_by_looking_back
+from lengthwise.models.regularizer import positional_products, regularizer_table
+from lengthwise.positions.encodings import LearnedSpec, NoPESpec
+from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks.addition import Addition
-from lengthwise.training.regularizer import positional_regularizer
+from lengthwise.training.trainer import positional_regularizer
 
 CONTEXTS = (16, 32, 64, 128, 256, 512)
 

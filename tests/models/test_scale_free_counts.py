@@ -8,8 +8,7 @@ from torch import Tensor
 
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings import EncodingShape
-from lengthwise.positions.encodings.nope import NoPESpec
+from lengthwise.positions.encodings import EncodingShape, NoPESpec
 
 WIDTH = 8
 BOS, A, B = range(3)

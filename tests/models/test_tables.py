@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lengthwise.nn.parameters import EmbeddingTable
+from lengthwise.nn.base import EmbeddingTable
 
 
 @pytest.mark.parametrize("shape", [(4,), (2, 3), (0,)])

@@ -7,9 +7,9 @@ import math
 import pytest
 import torch
 
-from lengthwise.models.cache import Cache
+from lengthwise.models.attention_state import Cache
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes import Coupled
 from oracle import SMALL, attention_reference, rough_model, slow_logits, some_inputs
 from small import Echo
 

@@ -6,11 +6,10 @@ import pytest
 import torch
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.models.cache import Cache
+from lengthwise.models.attention_state import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import PredictiveCoupling, Sequential
 from oracle import SMALL, rough_model
 from small import Echo
 

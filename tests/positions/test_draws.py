@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 
 from lengthwise.core.rng import stream
-from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.base import sorted_subsets
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.pose import PoSE
-from lengthwise.positions.schemes.randomized import Randomized
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import Coupled, PoSE, PositionScheme, Randomized, Sequential, sorted_subsets
 
 ROWS = 60_000
 

@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 
 from lengthwise import nn
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.nn.alibi import alibi_slopes
-from lengthwise.nn.t5 import log_bucket
-from lengthwise.positions.encodings import ENCODINGS, EncodingShape
-from lengthwise.positions.encodings.rope import RoPESpec
+from lengthwise.nn.bias import alibi_slopes, log_bucket
+from lengthwise.positions.encodings import ENCODINGS, EncodingShape, RoPESpec
 
 ONE_LEVEL = EncodingShape(width=16, heads=4, head_width=4, kinds=("position",), max_position=500)
 THREE_LEVELS = EncodingShape(width=24, heads=3, head_width=8, kinds=("position", "label", "position"), max_position=500)
@@ -172,7 +170,7 @@ def test_fire_without_gradients_works_in_pieces(monkeypatch):
     module = build("fire", ONE_LEVEL)
     queries, keys = some_ids(ONE_LEVEL), some_ids(ONE_LEVEL)
     whole = module.bias(queries, keys)
-    monkeypatch.setattr("lengthwise.nn.relative_bias.PAIRS", 40)
+    monkeypatch.setattr("lengthwise.nn.bias.PAIRS", 40)
     with torch.no_grad():
         pieces = module.bias(queries, keys)
     assert torch.allclose(whole, pieces, atol=1e-6)

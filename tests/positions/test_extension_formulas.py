@@ -188,7 +188,7 @@ def test_dynamic_ntk_works_in_pieces(monkeypatch: pytest.MonkeyPatch):
     module, context = build("dynamic-ntk", ONE_LEVEL, length=20), make_context(ONE_LEVEL, range(7))
     plain = context.q @ context.k.mT
     whole = module.scores(plain, context)
-    monkeypatch.setattr("lengthwise.nn.dynamic_ntk.CHUNK", 1)
+    monkeypatch.setattr("lengthwise.nn.context_extension.CHUNK", 1)
     assert torch.allclose(module.scores(plain, context), whole, atol=1e-6)
 
 

@@ -10,9 +10,8 @@ from test_encoding_formulas import THREE_LEVELS
 
 from lengthwise import nn
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.encodings.layers import LayersSpec, parse_pattern
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import ENCODINGS, LayersSpec, parse_pattern
+from lengthwise.positions.schemes import Sequential
 from oracle import rough_model, some_inputs
 
 SCHEME = Sequential(max_position=40)

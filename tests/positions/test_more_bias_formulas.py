@@ -11,7 +11,7 @@ from test_encoding_formulas import ONE_LEVEL, THREE_LEVELS, build, numbers, rope
 
 from lengthwise import nn
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.nn.alibi import alibi_slopes
+from lengthwise.nn.bias import alibi_slopes
 from lengthwise.positions.encodings import ENCODINGS, EncodingShape
 
 shapes = pytest.mark.parametrize("shape", [ONE_LEVEL, THREE_LEVELS], ids=["one", "three"])
@@ -160,7 +160,7 @@ def test_attention_counts_equal_tokens_with_a_sink_alone():
 def test_dynamic_bias_without_gradients_works_in_pieces(monkeypatch):
     module, ids = build("dynamic-bias", ONE_LEVEL), some_ids(ONE_LEVEL)
     whole = module.bias(ids, ids)
-    monkeypatch.setattr("lengthwise.nn.relative_bias.PAIRS", 40)
+    monkeypatch.setattr("lengthwise.nn.bias.PAIRS", 40)
     with torch.no_grad():
         assert torch.allclose(whole, module.bias(ids, ids), atol=1e-6)
 

@@ -9,13 +9,16 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.schemes.abacus import AbacusScheme
-from lengthwise.positions.schemes.id_multiplier import IdMultiplier
-from lengthwise.positions.schemes.own_rule import OwnRule
-from lengthwise.positions.schemes.randomized_float import RandomizedFloat
-from lengthwise.positions.schemes.rare_jump import RareJump
-from lengthwise.positions.schemes.reset import Reset
+from lengthwise.positions.schemes import (
+    SCHEMES,
+    AbacusScheme,
+    IdMultiplier,
+    OwnRule,
+    PositionScheme,
+    RandomizedFloat,
+    RareJump,
+    Reset,
+)
 from lengthwise.tasks import TASKS
 
 

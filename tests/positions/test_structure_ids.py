@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from lengthwise.core.rng import stream
-from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.schemes.own_rule import OwnRule
+from lengthwise.positions.schemes import SCHEMES, OwnRule
 from lengthwise.positions.structure import structure
-from lengthwise.prediction.predict import predict_task
-from lengthwise.prediction.shown_task.task_example import structure_table
-from lengthwise.prediction.task_structure import structure_row
+from lengthwise.prediction.example import structure_table
+from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.tasks import TASKS
 from lengthwise.workflows.compare import structure_under
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.synthesis.examples import labelled, read_examples
+from lengthwise.crasp.synthesis import labelled, read_examples
 from lengthwise.prediction.predict import predict
 
 

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import Vocab
-from lengthwise.crasp.run.interpreter import encode, next_tokens
-from lengthwise.crasp.syntax.parser import parse
+from lengthwise.crasp.interpreter import encode, next_tokens
+from lengthwise.crasp.syntax import parse
 from lengthwise.prediction.predict import predict
-from lengthwise.prediction.predicted_ids.program import id_rule_text
-from lengthwise.prediction.predicted_ids.rule import UNKNOWN, NextIdRule, id_rules
+from lengthwise.prediction.predicted_ids import UNKNOWN, NextIdRule, id_rule_text, id_rules
 from lengthwise.tasks import TASKS
 
 LENGTHS = (5, 10, 20)

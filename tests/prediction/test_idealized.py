@@ -5,12 +5,20 @@ import itertools
 import numpy as np
 import pytest
 
-from lengthwise.crasp import library
-from lengthwise.crasp.run import interpreter
-from lengthwise.crasp.run.interpreter import run
-from lengthwise.prediction.idealized import HypothesisClass, LearnedTransformer, _settled_from, learn, measure, renamed
-from lengthwise.prediction.idealized_targets import TARGETS, copy_says_a, nested_twice
-from lengthwise.prediction.memorizer import memorizer
+from lengthwise.crasp import interpreter, library
+from lengthwise.crasp.interpreter import run
+from lengthwise.prediction.idealized import (
+    TARGETS,
+    HypothesisClass,
+    LearnedTransformer,
+    _settled_from,
+    copy_says_a,
+    learn,
+    measure,
+    memorizer,
+    nested_twice,
+    renamed,
+)
 
 BY_NAME = {target.name: target for target in TARGETS}
 

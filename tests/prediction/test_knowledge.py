@@ -10,34 +10,20 @@ import pytest
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
 from lengthwise.crasp import library
-from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.run.generation import generate
-from lengthwise.crasp.run.interpreter import encode, next_tokens, run
-from lengthwise.crasp.syntax.parser import parse
-from lengthwise.languages.automata.construction import language
-from lengthwise.prediction.knowledge import NAMES, SYMBOLS, VALUES, evidence
-from lengthwise.prediction.suites.arguments import language_evidence, program_evidence
-from lengthwise.prediction.suites.known import OPEN
+from lengthwise.crasp.interpreter import encode, generate, next_tokens, run
+from lengthwise.crasp.program import Program
+from lengthwise.crasp.syntax import parse
+from lengthwise.languages.automaton import language
+from lengthwise.prediction.suites import NAMES, OPEN, SYMBOLS, VALUES, evidence, language_evidence, program_evidence
 from lengthwise.prediction.verdict import Argument
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.bin_majority_interleave import BinMajorityInterleave
-from lengthwise.tasks.chomsky.bucket_sort import BucketSort
-from lengthwise.tasks.copy import Copy
-from lengthwise.tasks.induction import Induction
+from lengthwise.tasks.copying import Copy, LookBack, Reverse, UniqueBigramCopy
+from lengthwise.tasks.counting import BinMajorityInterleave, Counting, Majority, Successor
 from lengthwise.tasks.language import Language
-from lengthwise.tasks.look_back import LookBack
-from lengthwise.tasks.majority import Majority
-from lengthwise.tasks.parity import Parity
+from lengthwise.tasks.parity import Parity, SparseParity
 from lengthwise.tasks.planted import PlantedTask
-from lengthwise.tasks.recall.mqar import MultiQueryRecall
-from lengthwise.tasks.recall.needle import Needle
-from lengthwise.tasks.retrieval import Retrieval
-from lengthwise.tasks.reverse import Reverse
-from lengthwise.tasks.sort import Sort
-from lengthwise.tasks.sparse_parity import SparseParity
-from lengthwise.tasks.strings.bigram_copy import UniqueBigramCopy
-from lengthwise.tasks.strings.counting import Counting
-from lengthwise.tasks.strings.successor import Successor
+from lengthwise.tasks.recall import Induction, MultiQueryRecall, Needle, Retrieval
+from lengthwise.tasks.sorting import BucketSort, Sort
 from lengthwise.tasks.variable_assignment import VariableAssignment
 
 

@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.prediction.predict import fragment_answer, predict
-from lengthwise.prediction.systems import SYSTEMS, contains
-from lengthwise.prediction.task_structure import arguments_from_locality
-from lengthwise.prediction.verdict import Prediction, StructureRow
+from lengthwise.prediction.predict import arguments_from_locality, fragment_answer, predict
+from lengthwise.prediction.verdict import SYSTEMS, Prediction, StructureRow, contains
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.huang import HUANG
+from lengthwise.tasks.language import HUANG
 
 # Key of the published results: does a program exist for learned positions (APE), without positions (NoPE)?
 FLAGS = {

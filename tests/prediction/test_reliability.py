@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from lengthwise.prediction.measured import FILE, measured_reliability
 from lengthwise.prediction.predict import predict
-from lengthwise.prediction.reliability import FILE, measured_reliability
 
 
 def test_lines_have_the_numbers_of_the_file() -> None:

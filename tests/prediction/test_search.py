@@ -12,10 +12,10 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import Vocab
-from lengthwise.crasp.run.interpreter import encode, run
-from lengthwise.crasp.syntax.parser import parse
+from lengthwise.crasp.interpreter import encode, run
+from lengthwise.crasp.syntax import parse
+from lengthwise.prediction import search as places_search
 from lengthwise.prediction.predict import predict_task, predict_with_search
-from lengthwise.prediction.search import places as places_search
 from lengthwise.tasks import TASKS, Task
 
 

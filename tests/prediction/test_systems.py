@@ -7,9 +7,9 @@ import itertools
 import pytest
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.crasp.program.fragment import FRAGMENTS
+from lengthwise.crasp.program import FRAGMENTS
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.prediction.systems import SYSTEMS, contains, position_systems
+from lengthwise.prediction.verdict import SYSTEMS, contains, position_systems
 
 
 def test_names_are_unique_and_schemes_exist() -> None:

@@ -12,10 +12,10 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, Vocab
-from lengthwise.prediction.knowledge import evidence
 from lengthwise.prediction.predict import predict, predict_task
+from lengthwise.prediction.suites import evidence
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.majority import Majority
+from lengthwise.tasks.counting import Majority
 
 
 @config

@@ -20,7 +20,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import StudyResult, sealed, write_sealed
 from lengthwise.crasp import library
-from lengthwise.crasp.decide.decision import decide
+from lengthwise.crasp.decide import decide
 from lengthwise.experiments.blind.cells import read_cell, write_cell
 from lengthwise.experiments.blind.study import read_study, write_study
 from lengthwise.experiments.comparison.plan import Plan, read_plan
@@ -29,14 +29,11 @@ from lengthwise.experiments.comparison.systems import chosen_systems
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir, finished
-from lengthwise.influence.lm.config import LMConfig
-from lengthwise.influence.lm.files import load_lm, read_config
-from lengthwise.influence.lm.train import train_lm
-from lengthwise.influence.text.documents import Corpus, Document
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.dfa_file import dfa_to_json, read_dfa
-from lengthwise.models.compile.pipeline import compile_program
-from lengthwise.models.theory.theory_files import load_theory, save_theory
+from lengthwise.influence.corpus import Corpus, Document
+from lengthwise.influence.lm import LMConfig, load_lm, read_config, train_lm
+from lengthwise.languages.automaton import dfa_to_json, language, read_dfa
+from lengthwise.models.compile import compile_program
+from lengthwise.models.limit import load_theory, save_theory
 from lengthwise.tasks import TASKS
 from lengthwise.training import checkpoint
 from lengthwise.workflows.certificates import certified, check_certificates, write_certificates

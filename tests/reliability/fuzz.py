@@ -20,12 +20,11 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import RunResult
 from lengthwise.crasp import library
-from lengthwise.crasp.decide.analysis import Bounds
-from lengthwise.crasp.decide.decision import decide
-from lengthwise.crasp.syntax.parser import parse
+from lengthwise.crasp.decide import Bounds, decide
+from lengthwise.crasp.syntax import parse
 from lengthwise.experiments.defaults import recipe_for
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.languages.automata.dfa_file import read_dfa
+from lengthwise.languages.automaton import read_dfa
 
 SECONDS, MEMORY = 10, 2 * 2**30
 ODD = [

@@ -30,9 +30,8 @@ from lengthwise.experiments.provenance import commit
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.sweep import sweep
-from lengthwise.influence.lm.config import LMConfig
-from lengthwise.influence.lm.train import train_lm
-from lengthwise.influence.text.corpus import load_corpus
+from lengthwise.influence.corpus import load_corpus
+from lengthwise.influence.lm import LMConfig, train_lm
 from lengthwise.tasks.language import Language
 from lengthwise.workflows.influence import Request, run_influence
 

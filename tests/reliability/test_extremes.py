@@ -10,12 +10,10 @@ import pytest
 
 import lengthwise
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp import library
-from lengthwise.crasp.run import interpreter
-from lengthwise.crasp.syntax.parser import parse
-from lengthwise.languages.automata.construction import language
-from lengthwise.models.compile.pipeline import compile_program
-from lengthwise.models.compile.verify import verify
+from lengthwise.crasp import interpreter, library
+from lengthwise.crasp.syntax import parse
+from lengthwise.languages.automaton import language
+from lengthwise.models.compile import compile_program, verify
 
 SOURCE = Path(lengthwise.__file__).parent
 WALL_CLOCK = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "utcnow"), ("date", "today")}

@@ -15,16 +15,11 @@ from lengthwise.audit.asker import Asker, ModelFacts
 from lengthwise.audit.outcomes import Reply
 from lengthwise.audit.questions import AuditPlan
 from lengthwise.audit.run import run_audit
-from lengthwise.prediction.shown_task.stored_task import to_store
-from lengthwise.report.agreement_page import agreement_page
-from lengthwise.report.audit_page import audit_page
-from lengthwise.report.blind.page import blind_page
-from lengthwise.report.blind.verification_page import verification_page
-from lengthwise.report.comparison.page import comparison_page
-from lengthwise.report.influence.influence_result import InfluenceResult
-from lengthwise.report.influence.token_view import token_view
+from lengthwise.prediction.example import to_store
+from lengthwise.report.influence import InfluenceResult, token_view
 from lengthwise.report.page import read_report, render
-from lengthwise.report.result import SeedResult
+from lengthwise.report.pages import agreement_page, audit_page, blind_page, comparison_page, verification_page
+from lengthwise.report.summary import SeedResult
 from lengthwise.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,7 @@ from test_figures import LEAST
 from test_page import Checker
 from text_boxes import problems
 
-from lengthwise.report.comparison.figure import draw_comparison
-from lengthwise.report.figures.style import NARROW, WIDE
+from lengthwise.report.figures import NARROW, WIDE, draw_comparison
 
 WIDTHS = (1280, 390)
 LEAST_PIXELS = 9

@@ -15,23 +15,24 @@ from matplotlib.colors import to_rgba
 from text_boxes import problems
 
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.prediction.shown_task.task_example import example
-from lengthwise.report import task_section
-from lengthwise.report.agreement_page import agreement_page
-from lengthwise.report.figures.accuracy_figure import draw_accuracy
-from lengthwise.report.figures.agreement_figure import draw_agreement
-from lengthwise.report.figures.dependency_figure import draw_dependencies
-from lengthwise.report.figures.drawing import Drawing
-from lengthwise.report.figures.style import COLOURS, NARROW, WIDE
-from lengthwise.report.figures.svg import new_figure
-from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
-from lengthwise.report.influence.influence_result import InfluenceResult
-from lengthwise.report.influence.mask_figure import draw_masks, draw_spans
+from lengthwise.prediction.example import example
+from lengthwise.report import page as task_section
+from lengthwise.report.figures import (
+    COLOURS,
+    NARROW,
+    WIDE,
+    Drawing,
+    Picture,
+    draw_accuracy,
+    draw_dependencies,
+    new_figure,
+    write_pictures,
+)
+from lengthwise.report.influence import InfluenceResult, draw_masks, draw_recovered, draw_scatter, draw_spans
 from lengthwise.report.page import ResultsPage, read_report, render
-from lengthwise.report.panels import panels
-from lengthwise.report.pictures import Picture, write_pictures
-from lengthwise.report.result import SeedResult
-from lengthwise.report.summary import summarize
+from lengthwise.report.pages import agreement_page
+from lengthwise.report.study_figures import draw_agreement
+from lengthwise.report.summary import SeedResult, panels, summarize
 from lengthwise.tasks import TASKS
 
 RESULTS = Path(__file__).parents[2] / "results"

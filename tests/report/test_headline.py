@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from lengthwise.prediction.measured import measured as lines
-from lengthwise.report.headline import headline_numbers
+from lengthwise.report.summary import headline_numbers
 
 RESULTS = Path(__file__).parents[2] / "results"
 

@@ -18,14 +18,20 @@ from matplotlib.patches import StepPatch
 from test_page import Checker
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.report.figures.drawing import Drawing
-from lengthwise.report.influence.influence_figure import draw_recovered, draw_scatter
-from lengthwise.report.influence.influence_page import findings
-from lengthwise.report.influence.influence_result import InfluenceResult
-from lengthwise.report.influence.mask_figure import draw_masks, draw_spans
-from lengthwise.report.influence.token_view import LEAST_SCALE, colour_scale, token_view
+from lengthwise.report.figures import Drawing
+from lengthwise.report.influence import (
+    LEAST_SCALE,
+    InfluenceResult,
+    colour_scale,
+    draw_masks,
+    draw_recovered,
+    draw_scatter,
+    draw_spans,
+    findings,
+    token_view,
+)
 from lengthwise.report.page import render, write_report
-from lengthwise.report.result import load
+from lengthwise.report.summary import load
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lengthwise.core.files import read_json
-from lengthwise.report.influence.influence_result import InfluenceResult
+from lengthwise.report.influence import InfluenceResult
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/results/influence.md"

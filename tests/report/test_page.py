@@ -15,10 +15,8 @@ import pytest
 from made_up import experiment, result, score
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.report.findings import findings
 from lengthwise.report.page import read_report, render, write_report
-from lengthwise.report.result import SeedResult
-from lengthwise.report.summary import summarize
+from lengthwise.report.summary import SeedResult, findings, summarize
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 

@@ -9,7 +9,7 @@ from browser import BROWSER, measure
 from made_up_influence import influence_result
 from test_figures import mixed_results
 
-from lengthwise.report.influence.influence_result import InfluenceResult
+from lengthwise.report.influence import InfluenceResult
 from lengthwise.report.page import render
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium")

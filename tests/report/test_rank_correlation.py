@@ -11,11 +11,9 @@ import pytest
 from made_up import experiment, result, score
 
 from lengthwise.report.page import render
-from lengthwise.report.rank_correlation import interval, main, rank_correlations
-from lengthwise.report.result import SeedResult
-from lengthwise.report.summary import summarize
+from lengthwise.report.summary import SeedResult, interval, main, rank_correlations, summarize
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.sparse_parity import SparseParity
+from lengthwise.tasks.parity import SparseParity
 
 
 def test_the_interval_holds_a_clear_effect_and_stays_around_none() -> None:

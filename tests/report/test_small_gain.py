@@ -9,8 +9,7 @@ from made_up_influence import influence_result
 from rich.console import Console
 
 from lengthwise.cli.influence_view import draw_influence
-from lengthwise.report.influence.influence_page import findings, too_small
-from lengthwise.report.influence.influence_result import InfluenceResult
+from lengthwise.report.influence import InfluenceResult, findings, too_small
 
 
 def drawn(values: dict[str, Any]) -> str:

@@ -10,11 +10,10 @@ from made_up import experiment, result, score
 from text_boxes import problems
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.report.figures.sparse_parity_figure import sparse_parity_figure
-from lengthwise.report.result import SeedResult
-from lengthwise.report.summary import SystemSummary, summarize
+from lengthwise.report.study_figures import sparse_parity_figure
+from lengthwise.report.summary import SeedResult, SystemSummary, summarize
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.sparse_parity import SparseParity
+from lengthwise.tasks.parity import SparseParity
 
 
 def made_up(k_max: int, span: int | None, fitted: bool, balanced: bool = True, **parts: str) -> list[SeedResult]:

@@ -8,7 +8,7 @@ import pytest
 from text_boxes import problems
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.report.figures.study_figure import draw_study
+from lengthwise.report.study_figures import draw_study
 
 RESULTS = Path(__file__).parents[2] / "results"
 

@@ -10,8 +10,7 @@ import pytest
 from made_up import experiment, result, score
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.report.result import SeedResult, load
-from lengthwise.report.summary import differing_settings, panel_axes, summarize
+from lengthwise.report.summary import SeedResult, differing_settings, load, panel_axes, summarize
 
 
 def test_medians_are_over_fitted_seeds_only() -> None:

@@ -12,8 +12,7 @@ import pytest
 from browser import BROWSER
 from made_up_influence import influence_result
 
-from lengthwise.report.influence.influence_result import InfluenceResult
-from lengthwise.report.influence.token_view import token_view
+from lengthwise.report.influence import InfluenceResult, token_view
 
 ACT = """
 <script>

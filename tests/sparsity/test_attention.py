@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.sparsity.heads.attention import (
+from lengthwise.sparsity.heads import (
     LocalHead,
     NonLocalHead,
     Output,

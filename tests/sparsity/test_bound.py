@@ -3,11 +3,17 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.heads.attention import LocalHead
-from lengthwise.sparsity.heads.bound import Margins, heuristic_error, measure_margins, number_of_tuples, theorem_b
-from lengthwise.sparsity.heads.theorem import Setting, admissible
-from lengthwise.sparsity.planted.placements import offset_patterns
-from lengthwise.sparsity.planted.planted_correlations import Planted
+from lengthwise.sparsity.heads import (
+    LocalHead,
+    Margins,
+    Setting,
+    admissible,
+    heuristic_error,
+    measure_margins,
+    number_of_tuples,
+    theorem_b,
+)
+from lengthwise.sparsity.planted import Planted, offset_patterns
 
 
 def noisy_head(setting, rng):

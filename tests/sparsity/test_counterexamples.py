@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
 
-from lengthwise.sparsity.heads.attention import attention_reference
-from lengthwise.sparsity.heads.counterexamples import SEARCHES, counterexamples
-from lengthwise.sparsity.heads.theorem import admissible
+from lengthwise.sparsity.heads import SEARCHES, admissible, attention_reference, counterexamples
 
 
 @pytest.fixture(scope="module")

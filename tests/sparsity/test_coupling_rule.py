@@ -6,10 +6,15 @@ import toys
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.coupling.coupling_check import check_coupling, same_places
-from lengthwise.sparsity.coupling.coupling_rule import PlaceFormula, linear
-from lengthwise.sparsity.coupling.coupling_search import NoCouplingError, propose_coupling
-from lengthwise.sparsity.coupling.dependence import Dependencies, estimate_dependencies
+from lengthwise.sparsity.coupling import (
+    NoCouplingError,
+    PlaceFormula,
+    check_coupling,
+    linear,
+    propose_coupling,
+    same_places,
+)
+from lengthwise.sparsity.dependence import Dependencies, estimate_dependencies
 from lengthwise.tasks import TASKS
 
 

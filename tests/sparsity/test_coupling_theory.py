@@ -10,7 +10,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import Vocab
 from lengthwise.positions.structure import reach
-from lengthwise.sparsity.coupling.coupling_theory import (
+from lengthwise.sparsity.coupling import (
     check_local_coupling,
     dependency_spans,
     pose_coverage,
@@ -18,10 +18,8 @@ from lengthwise.sparsity.coupling.coupling_theory import (
     pose_ids,
     super_tokens,
 )
-from lengthwise.sparsity.heads.attention import TupleTypes
-from lengthwise.sparsity.heads.learner import VersionSpace
-from lengthwise.sparsity.planted.placements import Strided, offset_patterns
-from lengthwise.sparsity.planted.planted_correlations import Planted
+from lengthwise.sparsity.heads import TupleTypes, VersionSpace
+from lengthwise.sparsity.planted import Planted, Strided, offset_patterns
 
 
 def copy_structure(n):

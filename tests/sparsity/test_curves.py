@@ -3,11 +3,9 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.curves.curves import LEARNERS, _Posed, error_against_k, error_against_length
-from lengthwise.sparsity.curves.growth import error_growth
-from lengthwise.sparsity.heads.attention import TupleTypes
-from lengthwise.sparsity.planted.placements import offset_patterns
-from lengthwise.sparsity.planted.planted_correlations import Planted
+from lengthwise.sparsity.curves import LEARNERS, _Posed, error_against_k, error_against_length, error_growth
+from lengthwise.sparsity.heads import TupleTypes
+from lengthwise.sparsity.planted import Planted, offset_patterns
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.coupling.dependence import estimate_dependencies
-from lengthwise.sparsity.coupling.hitting import smallest_hitting_set
+from lengthwise.sparsity.dependence import estimate_dependencies, smallest_hitting_set
 
 
 @settings(max_examples=60, deadline=None)

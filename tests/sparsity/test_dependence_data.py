@@ -4,10 +4,8 @@ import toys
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.coupling.coupling_check import check_coupling
-from lengthwise.sparsity.coupling.coupling_search import NoCouplingError, propose_coupling
-from lengthwise.sparsity.coupling.dependence import estimate_dependencies
-from lengthwise.sparsity.coupling.dependence_data import _information, dependencies_from_data
+from lengthwise.sparsity.coupling import NoCouplingError, check_coupling, propose_coupling
+from lengthwise.sparsity.dependence import _information, dependencies_from_data, estimate_dependencies
 
 
 def examples(oracle, sampler, length, number, seed=0):

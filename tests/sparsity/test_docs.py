@@ -2,8 +2,8 @@ import doctest
 from pathlib import Path
 
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.coupling.coupling_theory import pose_coverage
-from lengthwise.sparsity.heads.counterexamples import counterexamples
+from lengthwise.sparsity.coupling import pose_coverage
+from lengthwise.sparsity.heads import counterexamples
 
 PAGE = Path(__file__).parents[2] / "docs" / "sparsity.md"
 

@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.heads.attention import TupleTypes
-from lengthwise.sparsity.heads.gradient import ExpHead, train
-from lengthwise.sparsity.planted.planted_correlations import Planted
+from lengthwise.sparsity.heads import ExpHead, TupleTypes, train
+from lengthwise.sparsity.planted import Planted
 
 
 @settings(max_examples=15, deadline=None)

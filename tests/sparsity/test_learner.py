@@ -5,10 +5,17 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.heads.attention import TupleTypes
-from lengthwise.sparsity.heads.learner import HeadClass, VersionSpace, empirical_risk, exact_learner
-from lengthwise.sparsity.heads.theorem import Setting, Strings, admissible
-from lengthwise.sparsity.planted.planted_correlations import Planted
+from lengthwise.sparsity.heads import (
+    HeadClass,
+    Setting,
+    Strings,
+    TupleTypes,
+    VersionSpace,
+    admissible,
+    empirical_risk,
+    exact_learner,
+)
+from lengthwise.sparsity.planted import Planted
 
 
 def all_tables(types, classes=2):

@@ -9,16 +9,20 @@ from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.planted.labels import LABELS, Lookup, MajorityLabel, SumMod
-from lengthwise.sparsity.planted.placements import (
+from lengthwise.sparsity.planted import (
+    LABELS,
     PLACEMENTS,
     FixedOffsets,
     Local,
+    Lookup,
+    MajorityLabel,
+    Planted,
+    SumMod,
     Uniform,
     UserPlacement,
+    WordDistribution,
     offset_patterns,
 )
-from lengthwise.sparsity.planted.planted_correlations import Planted, WordDistribution
 
 
 @settings(max_examples=30, deadline=None)

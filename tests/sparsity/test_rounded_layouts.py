@@ -10,11 +10,16 @@ import pytest
 
 from lengthwise.core.config import fields_of
 from lengthwise.core.rng import Rng, stream
-from lengthwise.prediction.coupling.task_coupling import search
-from lengthwise.sparsity.coupling.coupling_check import check_coupling
-from lengthwise.sparsity.coupling.coupling_rule import ColumnRange, PlaceFormula
-from lengthwise.sparsity.coupling.coupling_search import NoCouplingError, find_segments, propose_coupling
-from lengthwise.sparsity.coupling.dependence import Dependencies, estimate_dependencies
+from lengthwise.prediction.couple import search
+from lengthwise.sparsity.coupling import (
+    ColumnRange,
+    NoCouplingError,
+    PlaceFormula,
+    check_coupling,
+    find_segments,
+    propose_coupling,
+)
+from lengthwise.sparsity.dependence import Dependencies, estimate_dependencies
 from lengthwise.tasks.recoupled import COPY_RULE
 
 

@@ -6,11 +6,8 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.heads.attention import LocalHead
-from lengthwise.sparsity.heads.theorem import Exactness, Setting, admissible, check_theorem_a, random_heads
-from lengthwise.sparsity.planted.labels import Lookup, MajorityLabel, ParityLabel, SumMod
-from lengthwise.sparsity.planted.placements import FixedOffsets
-from lengthwise.sparsity.planted.planted_correlations import Planted
+from lengthwise.sparsity.heads import Exactness, LocalHead, Setting, admissible, check_theorem_a, random_heads
+from lengthwise.sparsity.planted import FixedOffsets, Lookup, MajorityLabel, ParityLabel, Planted, SumMod
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sparsity.md").read_text(encoding="utf-8")
 AND, FIRST = Lookup(m=2, table=(0, 0, 0, 1)), Lookup(m=2, table=(0, 0, 1, 1))

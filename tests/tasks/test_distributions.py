@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.binary_addition import BinaryAddition, Operands, extra_digit_chance
-from lengthwise.tasks.sampling import bits_with_ones, distinct, inverse, shuffles
-from lengthwise.tasks.sparse_parity import SparseParity, SparseParityLayout
+from lengthwise.tasks.addition import BinaryAddition, Operands, extra_digit_chance
+from lengthwise.tasks.base import bits_with_ones, distinct, inverse, shuffles
+from lengthwise.tasks.parity import SparseParity, SparseParityLayout
 from lengthwise.tasks.variable_assignment import Chains, VariableAssignment
 
 

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
+from lengthwise.languages.hard_words import hard_words
 from lengthwise.languages.named import LANGUAGES
-from lengthwise.languages.words.hard_words import hard_words
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.huang import HUANG
-from lengthwise.tasks.language import Language
-from lengthwise.tasks.string_set import shares
+from lengthwise.tasks.base import shares
+from lengthwise.tasks.language import HUANG, Language
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=60, unique=True), st.integers(0, 500))

@@ -9,7 +9,7 @@ import lengthwise as lw
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.hinting import HintingLayout, TaskHinting
+from lengthwise.tasks.recoupled import HintingLayout, TaskHinting
 
 SPEC = {"name": "task-hinting", "task": {"name": "sort", "letters": 9}, "hint": {"name": "successor", "letters": 9}}
 

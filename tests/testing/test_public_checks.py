@@ -14,8 +14,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.nn import ALiBi
 from lengthwise.nn.base import PositionEncoding
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
-from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import SCHEMES, PositionScheme, Sequential
 from lengthwise.testing import LawError, check_encoding, check_scheme, check_task, checks, laws_of
 
 

@@ -15,16 +15,16 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
+from lengthwise.models.build import digest_of
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.tensor_digest import digest_of
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.schemes import Coupled
 from lengthwise.tasks import TASKS
 from lengthwise.training import checkpoint
 from lengthwise.training.checkpoint import FILE, PREVIOUS, CheckpointWarning
 from lengthwise.training.config import TrainingConfig
+from lengthwise.training.data import TaskSetup
 from lengthwise.training.runs import Progress, Run, StackProgress
-from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 from oracle import SMALL
 

@@ -16,13 +16,12 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import PositionScheme, Sequential
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.device import READ_EVERY, reads_loss
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training.data import TaskSetup
+from lengthwise.training.threads import READ_EVERY, reads_loss
 from lengthwise.training.trainer import Trainer
 from small import ENCODING_NAMES, SCHEME_VARIANTS, Echo, fitting_scheme
 

@@ -15,9 +15,9 @@ from torchrun_processes import ended, losses, torchrun
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.training.distributed import ranks as ranks_module
-from lengthwise.training.distributed.ranks import Ranks
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training import ranks as ranks_module
+from lengthwise.training.data import TaskSetup
+from lengthwise.training.ranks import Ranks
 from lengthwise.training.trainer import Trainer
 
 EXPERIMENT = RunConfig.from_json(

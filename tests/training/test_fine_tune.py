@@ -10,11 +10,11 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.nn import NoPE
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.further.fine_tune import fine_tune, recalibrate
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training.data import TaskSetup
+from lengthwise.training.further import fine_tune, recalibrate
 from oracle import some_inputs
 
 TASK, SCHEME = TASKS.build("reverse"), Sequential(max_position=40)

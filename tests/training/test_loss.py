@@ -10,8 +10,8 @@ import torch
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.position_head import Classification
 from lengthwise.models.transformer import TransformerOutput
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
-from lengthwise.training.loss import FIRST_SCORED_ID, next_token_loss
+from lengthwise.positions.schemes import PredictiveCoupling
+from lengthwise.training.trainer import FIRST_SCORED_ID, next_token_loss
 from oracle import rough_model, slow_logits, some_inputs
 from small import Echo
 

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from lengthwise.training.memory import keep_memory
+from lengthwise.training.threads import keep_memory
 
 BLOCKS = """
 import resource
 import torch
-from lengthwise.training.memory import keep_memory
+from lengthwise.training.threads import keep_memory
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -8,16 +8,14 @@ import pytest
 import torch
 
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.fire import FIRESpec
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
+from lengthwise.positions.encodings import FIRESpec, LearnedSpec
+from lengthwise.positions.schemes import PredictiveCoupling
 from lengthwise.tasks.addition import Addition
-from lengthwise.training import parts as part_models
+from lengthwise.training import trainer as part_models
 from lengthwise.training import trainer as training_loop
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.parts import StackParts, runs_at_once
-from lengthwise.training.setup import TaskSetup
-from lengthwise.training.trainer import Trainer
+from lengthwise.training.data import TaskSetup
+from lengthwise.training.trainer import StackParts, Trainer, runs_at_once
 
 CONFIG = TrainingConfig(max_length=4, steps=4, batch_size=8, groups=2, warmup=2, probe_every=2, stacked=True)
 

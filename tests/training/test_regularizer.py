@@ -8,8 +8,8 @@ import torch
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes.sequential import Sequential
-from lengthwise.training.regularizer import positional_regularizer
+from lengthwise.positions.schemes import Sequential
+from lengthwise.training.trainer import positional_regularizer
 from oracle import SMALL, rough_model
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.schedule import learning_rate
+from lengthwise.training.trainer import learning_rate
 
 BASE = {"steps": 111, "warmup": 10, "lr": 1.0, "final_lr": 0.2}
 

@@ -18,11 +18,11 @@ from lengthwise.models.generate import END, Generated
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks.base import Task
-from lengthwise.tasks.copy import Copy
+from lengthwise.tasks.copying import Copy
+from lengthwise.training import further as self_improvement
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.further import self_improvement
-from lengthwise.training.further.self_improvement import OwnLabels, Rounds, SelfLabelled, improve, self_labelled
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training.data import TaskSetup
+from lengthwise.training.further import OwnLabels, Rounds, SelfLabelled, improve, self_labelled
 
 FIRST = 2
 ROUNDS = Rounds(FIRST, 4, TrainingConfig(max_length=FIRST, steps=4, warmup=1, batch_size=8), steps=3, prompts=20)

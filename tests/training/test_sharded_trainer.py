@@ -20,9 +20,9 @@ from lengthwise.cli.main import main
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.training import checkpoint
-from lengthwise.training.distributed.ranks import Ranks
-from lengthwise.training.distributed.sharded_trainer import ShardedTrainer
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training.data import TaskSetup
+from lengthwise.training.distributed import ShardedTrainer
+from lengthwise.training.ranks import Ranks
 from lengthwise.training.trainer import Trainer
 
 EXPERIMENT = RunConfig.from_json(

@@ -13,24 +13,22 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.alibi import ALiBiSpec
-from lengthwise.positions.encodings.fire import FIRESpec
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.encodings.rope import RoPESpec
-from lengthwise.positions.encodings.sinusoidal import SinusoidalSpec
-from lengthwise.positions.encodings.t5 import T5Spec
-from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import (
+    ALiBiSpec,
+    EncodingSpec,
+    FIRESpec,
+    LearnedSpec,
+    NoPESpec,
+    RoPESpec,
+    SinusoidalSpec,
+    T5Spec,
+)
+from lengthwise.positions.schemes import Coupled, PositionScheme, PredictiveCoupling, Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training import trainer as training_loop
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.data import stacked_groups, training_groups
+from lengthwise.training.data import TaskSetup, stacked_groups, training_groups
 from lengthwise.training.runs import Run
-from lengthwise.training.setup import TaskSetup
 from lengthwise.training.trainer import Trainer
 
 TASK = Addition()

@@ -16,7 +16,7 @@ from lengthwise.cli.main import app
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.generate import generate
 from lengthwise.models.inputs import Inputs
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.workflows.bench import data, train
 from lengthwise.workflows.bench.baseline_process import BaselineProcess

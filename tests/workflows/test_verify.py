@@ -13,7 +13,7 @@ from lengthwise.cli.verify import read_budget
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.study import write_study
-from lengthwise.prediction.reliability import reliability_line
+from lengthwise.prediction.measured import reliability_line
 from lengthwise.tasks.language import Language
 from lengthwise.workflows import verify as module
 from lengthwise.workflows.agreement import rebuild

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.components import task as build_task
-from lengthwise.core import arguments
+from lengthwise.core import config as arguments
 from lengthwise.core.table import Table, Tabular
-from lengthwise.report.comparison.table import comparison_table
+from lengthwise.report.pages import comparison_table
 from lengthwise.tasks import Task
 
 if TYPE_CHECKING:
-    from lengthwise.report.figures.drawing import Drawing
+    from lengthwise.report.figures import Drawing
 
 
 class Comparison(Tabular):
@@ -29,7 +29,7 @@ class Comparison(Tabular):
     def plot(self) -> Drawing:
         """The picture of the ranking; raises `LengthwiseError` if no seed was finished."""
         from lengthwise.core.errors import LengthwiseError
-        from lengthwise.report.comparison.figure import draw_comparison
+        from lengthwise.report.figures import draw_comparison
 
         figure = draw_comparison(self.values)
         if figure is None:

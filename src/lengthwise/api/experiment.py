@@ -11,7 +11,7 @@ from lengthwise.api.components import fields_into
 from lengthwise.api.components import scheme as build_scheme
 from lengthwise.api.components import task as build_task
 from lengthwise.api.result import Result
-from lengthwise.core import arguments
+from lengthwise.core import config as arguments
 from lengthwise.core.config import one_line_errors
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import Table, Tabular

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.components import scheme as build_scheme
 from lengthwise.api.components import task as build_task
-from lengthwise.core import arguments
+from lengthwise.core import config as arguments
 from lengthwise.core.table import Table, Tabular
-from lengthwise.crasp.decide.decision import Decision
+from lengthwise.crasp.decide import Decision
 from lengthwise.positions.schemes import PositionScheme
-from lengthwise.prediction.shown_task.task_example import Example, structure_table
+from lengthwise.prediction.example import Example, structure_table
 from lengthwise.tasks import Task
 
 if TYPE_CHECKING:
     from lengthwise.prediction.verdict import Prediction
-    from lengthwise.report.figures.drawing import Drawing
+    from lengthwise.report.figures import Drawing
 
 FRAGMENT_OF = {"nope": "none", "alibi": "local", "rope": "periodic", "sinusoidal": "periodic"}
 """The fragment of C-RASP that stands for an encoding, where their names differ."""
@@ -37,7 +37,7 @@ def predict(target: str | Task, systems: Sequence[str] | None = None) -> Predict
     """
     from lengthwise.prediction.predict import predict as predict_text
     from lengthwise.prediction.predict import predict_with_search
-    from lengthwise.prediction.systems import position_systems
+    from lengthwise.prediction.verdict import position_systems
 
     names = arguments.names("systems", () if systems is None else systems)
     return (
@@ -86,9 +86,8 @@ class Decided(Tabular):
         Raises `LengthwiseError` where the answer is *unknown*.
         """
         from lengthwise.core.errors import LengthwiseError
-        from lengthwise.crasp.certificates.certificate import certificate
-        from lengthwise.crasp.certificates.checker import check
-        from lengthwise.crasp.certificates.explanation import explain
+        from lengthwise.crasp.certificates import certificate, explain
+        from lengthwise.crasp.checker import check
 
         fragment = FRAGMENT_OF.get(system, system)
         values = certificate(self.decision, fragment, end)
@@ -99,8 +98,8 @@ class Decided(Tabular):
 
     def program(self, system: str = "ape", end: str = "visible") -> str:
         """The text of a C-RASP program behind a *yes*; raises `LengthwiseError` for any other answer."""
-        from lengthwise.crasp.decide.extraction import program_of
-        from lengthwise.crasp.syntax.printer import to_text
+        from lengthwise.crasp.extraction import program_of
+        from lengthwise.crasp.syntax import to_text
 
         return to_text(program_of(self.decision, FRAGMENT_OF.get(system, system), end))
 
@@ -112,7 +111,7 @@ def decide(target: str, alphabet: str | None = None) -> Decided:
     language such as Tomita-4, or an automaton in ``FILE.json``. Raises `LengthwiseError` for other targets, and for an
     expression that can't be read.
     """
-    from lengthwise.crasp.decide.decision import decide as decide_language
+    from lengthwise.crasp.decide import decide as decide_language
     from lengthwise.prediction.target import regular_language
 
     source, own_alphabet = regular_language(arguments.text("target", target))
@@ -201,7 +200,7 @@ class Shown(Tabular):
 
     def plot(self) -> Drawing:
         """The arcs from parents to tokens under plain and under coupled ids, as a matplotlib figure."""
-        from lengthwise.report.figures.dependency_figure import draw_dependencies
+        from lengthwise.report.figures import draw_dependencies
 
         return draw_dependencies(self.example)
 
@@ -216,7 +215,7 @@ def show(
 
     Raises `LengthwiseError` if the length has no instances or the scheme too few ids.
     """
-    from lengthwise.prediction.shown_task.task_example import example
+    from lengthwise.prediction.example import example
 
     length, seed = arguments.whole("length", length), arguments.whole("seed", seed)
     return Shown(example(build_task(task), build_scheme(scheme), length, seed))

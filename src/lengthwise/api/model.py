@@ -7,10 +7,10 @@ from pathlib import Path
 import torch
 
 from lengthwise.api.result import Result
-from lengthwise.core import arguments
+from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.vocab import EOS
-from lengthwise.evaluation.prompt import read_prompt
+from lengthwise.evaluation.accuracy import read_prompt
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.trained import load_trained
 from lengthwise.models.generate import generate

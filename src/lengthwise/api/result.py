@@ -6,15 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.core import arguments
+from lengthwise.core import config as arguments
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import Table, Tabular
-from lengthwise.report.result import SeedResult, contents, kind_of, runs
-from lengthwise.report.summary import INTERVAL, SystemSummary, axes_text, summarize
+from lengthwise.report.summary import INTERVAL, SeedResult, SystemSummary, axes_text, contents, kind_of, runs, summarize
 
 if TYPE_CHECKING:
-    from lengthwise.report.figures.drawing import Drawing
+    from lengthwise.report.figures import Drawing
 
 OVER = "medians: in distribution over all seeds, at the longest test over the fitted ones"
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
@@ -57,7 +56,7 @@ class Accuracy(Tabular):
 
         Raises `LengthwiseError` if no seed of any system fitted: there is nothing to draw then.
         """
-        from lengthwise.report.figures.accuracy_figure import draw_accuracy
+        from lengthwise.report.figures import draw_accuracy
 
         figure = draw_accuracy(self.systems)
         if figure is None:

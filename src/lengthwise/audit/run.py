@@ -17,7 +17,7 @@ from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import locked, write_json
 from lengthwise.prediction.predict import predict_task
-from lengthwise.prediction.systems import position_systems
+from lengthwise.prediction.verdict import position_systems
 from lengthwise.tasks import TASKS
 
 FORMAT = 1

@@ -57,7 +57,7 @@ def audit(given: AuditSettings) -> None:
     from lengthwise.audit.run import RESULT, run_audit
     from lengthwise.core.errors import require
     from lengthwise.core.files import write_text
-    from lengthwise.report.audit_page import audit_page
+    from lengthwise.report.pages import audit_page
     from lengthwise.tasks import TASKS
 
     task = TASKS.build(given.task)

@@ -149,7 +149,7 @@ def _check_encodings(names: list[str] | None, known: list[str]) -> None:
 
 def _write_page(study: BlindStudy, values: dict[str, Any]) -> Path:
     from lengthwise.core.files import write_json, write_text
-    from lengthwise.report.blind.page import blind_page
+    from lengthwise.report.pages import blind_page
 
     name = "" if values["table"] == "languages" else "published-"
     write_json(study.folder / f"{name}table.json", values)

@@ -18,7 +18,7 @@ OUTCOME = {True: Text("right", style="green"), False: Text("wrong", style="red")
 
 def draw_table(console: Console, values: Mapping[str, Any]) -> None:
     """One line per cell, then our predictor beside its rivals, then the headline."""
-    from lengthwise.report.blind.page import headline, predictors
+    from lengthwise.report.pages import headline, predictors
 
     draw_cells(console, values["cells"])
     _, lines = predictors(values)
@@ -34,7 +34,7 @@ def draw_cells(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
 
     A bin shows the lowest and the highest of the fitted seeds, or of all where the cell is not fitted.
     """
-    from lengthwise.report.blind.page import BINS
+    from lengthwise.report.pages import BINS
 
     heads = ("language", "ids", "predicted", "rung", "fitted", *BINS, "prediction")
     widest = max(console.width - OTHERS, 8)

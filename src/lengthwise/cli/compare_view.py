@@ -39,7 +39,7 @@ def draw(console: Console, comparison: ComparisonRun) -> None:
     """The table of `comparison_table`, notes below it, and where the picture is."""
     from rich.text import Text
 
-    from lengthwise.report.comparison.table import command_of, comparison_table, notes_of
+    from lengthwise.report.pages import command_of, comparison_table, notes_of
 
     values = comparison.values
     table = comparison_table(values)

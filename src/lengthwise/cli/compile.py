@@ -16,8 +16,7 @@ from lengthwise.core.errors import require
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
-    from lengthwise.models.compile.pipeline import Compilation
-    from lengthwise.models.compile.verify import CompilationCheck
+    from lengthwise.models.compile import Compilation, CompilationCheck
 
 MOST_WORDS, MOST_BITS = 100_000, 1000
 MISMATCH = 1
@@ -45,12 +44,10 @@ def compile_(
     require(0 <= verify <= MOST_WORDS, f"--verify must be in 0..{MOST_WORDS}, got {verify}")
     fine = precision is None or 1 <= precision <= MOST_BITS
     require(fine, f"--precision must be in 1..{MOST_BITS} bits, got {precision}")
-    from lengthwise.crasp.syntax.printer import to_text
-    from lengthwise.models.compile.pipeline import compile_program
-    from lengthwise.models.compile.verify import verify as checked
-    from lengthwise.models.compile.verify import verify_finite
-    from lengthwise.models.theory.finite import finite_version
-    from lengthwise.models.theory.theory_files import save_theory
+    from lengthwise.crasp.syntax import to_text
+    from lengthwise.models.compile import compile_program, verify_finite
+    from lengthwise.models.compile import verify as checked
+    from lengthwise.models.limit import finite_version, save_theory
 
     program = read_program(file)
     compilation = compile_program(program, precision=precision)

@@ -15,7 +15,7 @@ from lengthwise.training.threads import use_threads
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lengthwise.prediction.coupling.task_coupling import CouplingFinding
+    from lengthwise.prediction.couple import CouplingFinding
 
 
 MOST_EXAMPLES, LONGEST = 1_000_000, 10_000
@@ -36,9 +36,9 @@ def couple(
 ) -> None:
     """Find places that keep every dependency within one step, at every length; give the reason where there are none."""
     use_threads(threads)
-    from lengthwise.prediction.coupling.examples_coupling import couple_examples
-    from lengthwise.prediction.coupling.task_coupling import couple as find
-    from lengthwise.prediction.shown_task.task_example import configured
+    from lengthwise.prediction.couple import couple as find
+    from lengthwise.prediction.couple import couple_examples
+    from lengthwise.prediction.example import configured
     from lengthwise.prediction.target import ExamplesFile, parse_target, unsuitable
     from lengthwise.tasks import Task
 

@@ -11,7 +11,7 @@ from lengthwise.cli.console import emit_json, out
 from lengthwise.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from lengthwise.crasp.program.program import Program
+    from lengthwise.crasp.program import Program
 
 crasp = typer.Typer(help="Run, check, list, print and learn C-RASP programs.", no_args_is_help=True)
 FILE = Annotated[str, typer.Argument(metavar="FILE", help="A program file, or the name of a library program.")]
@@ -26,8 +26,8 @@ def run(
 ) -> None:
     """Run a program on one word: accepted or rejected, or which symbols may come next."""
     from lengthwise.core.vocab import EOS
-    from lengthwise.crasp.run import interpreter
-    from lengthwise.crasp.run.trace import trace as traced
+    from lengthwise.crasp import interpreter
+    from lengthwise.crasp.interpreter import trace as traced
 
     program = read_program(file)
     symbols = interpreter.read_word(program, word)
@@ -111,9 +111,9 @@ def learn(
     as_json: AsJson = False,
 ) -> None:
     """Find the smallest program that agrees with a task or with labelled examples."""
-    from lengthwise.crasp.syntax.printer import to_text
-    from lengthwise.crasp.synthesis.synthesize import synthesize
-    from lengthwise.prediction.search.labelled_words import labelled_words
+    from lengthwise.crasp.syntax import to_text
+    from lengthwise.crasp.synthesis import synthesize
+    from lengthwise.prediction.search import labelled_words
 
     words = labelled_words(target, answer)
     found = synthesize(
@@ -149,7 +149,7 @@ def learn(
 def read_program(file: str) -> Program:
     """A program file, or a library program where no such file exists."""
     from lengthwise.crasp import library
-    from lengthwise.crasp.syntax.parser import load_program
+    from lengthwise.crasp.syntax import load_program
 
     looks_like_a_name = "/" not in file and "." not in file
     return library.get(file) if looks_like_a_name and not Path(file).exists() else load_program(file)

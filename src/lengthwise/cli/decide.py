@@ -13,7 +13,7 @@ from lengthwise.cli.console import emit_json, err, out
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, shortened
 
 if TYPE_CHECKING:
-    from lengthwise.crasp.decide.decision import Decision
+    from lengthwise.crasp.decide import Decision
 
 ENDS = {"both": ("visible", "eos"), "visible": ("visible",), "eos": ("eos",), "next": ("next",)}
 
@@ -41,9 +41,8 @@ def decide(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per expression and line.")] = False,
 ) -> None:
     """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
-    from lengthwise.crasp.decide.analysis import Bounds
-    from lengthwise.crasp.decide.decision import decide as decide_language
-    from lengthwise.crasp.decide.decision import of_membership
+    from lengthwise.crasp.decide import Bounds, of_membership
+    from lengthwise.crasp.decide import decide as decide_language
     from lengthwise.prediction.target import regular_language
     from lengthwise.workflows.certificates import certified as certified_decision
 
@@ -96,7 +95,7 @@ def _report_failure(text: str, message: str, as_json: bool) -> None:
 
 def _emit(decision: Decision, text: str, programs: dict[str, Any] | None) -> None:
     """Print one decision as a line of JSON, with programs unless they are None."""
-    from lengthwise.prediction.next_symbols import answers_by_fragment
+    from lengthwise.prediction.verdict import answers_by_fragment
 
     values = {**decision.to_json(), "regex": text, "next_symbols": answers_by_fragment(decision)}
     emit_json(values if programs is None else {**values, "programs": programs}, indent=None)
@@ -114,8 +113,8 @@ def _write_certificates(path: Path, languages: list[dict[str, Any]]) -> None:
 
 def _programs(decision: Decision) -> dict[str, Any]:
     """For each end convention, a program of the smallest fragment that has one."""
-    from lengthwise.crasp.decide.extraction import program_of
-    from lengthwise.crasp.syntax.printer import to_text
+    from lengthwise.crasp.extraction import program_of
+    from lengthwise.crasp.syntax import to_text
 
     found: dict[str, Any] = {}
     for end in decision.ends:

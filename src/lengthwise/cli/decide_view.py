@@ -8,10 +8,9 @@ from rich.console import Console
 from rich.text import Text
 
 from lengthwise.cli.console import plain_table
-from lengthwise.crasp.certificates.explanation import explanation
-from lengthwise.crasp.decide.decision import Decision, FragmentVerdict
-from lengthwise.prediction.next_symbols import answers_by_fragment, next_symbol_note
-from lengthwise.prediction.systems import SYSTEMS
+from lengthwise.crasp.certificates import explanation
+from lengthwise.crasp.decide import Decision, FragmentVerdict
+from lengthwise.prediction.verdict import SYSTEMS, answers_by_fragment, next_symbol_note
 
 _FRAGMENTS = {
     "none": ("C-RASP", "NoPE"),

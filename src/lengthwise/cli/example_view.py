@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lengthwise.cli.console import plain_table
-from lengthwise.prediction.shown_task.task_example import Example, StructureTable, Token
+from lengthwise.prediction.example import Example, StructureTable, Token
 
 # Eight hues of middle lightness, legible on dark and on light terminals.
 _HUES = ("#4e9bd6", "#e0862a", "#3fa66b", "#d16ba5", "#9b7fd4", "#2aa7a0", "#e0605e", "#a09a2e")

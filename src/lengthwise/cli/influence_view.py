@@ -13,8 +13,7 @@ from rich.text import Text
 
 from lengthwise.cli.console import plain_table
 from lengthwise.experiments.events import Report
-from lengthwise.report.influence.influence_page import findings, too_small
-from lengthwise.report.influence.influence_result import InfluenceResult, RecoveredCell
+from lengthwise.report.influence import InfluenceResult, RecoveredCell, findings, too_small
 
 NAME_WIDTH, CELL_WIDTH = 21, 17
 """Columns of a row of the table with intervals."""

@@ -17,8 +17,8 @@ from lengthwise.training.threads import use_threads
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lengthwise.influence.lm.config import LMConfig
-    from lengthwise.influence.text.corpus import Corpus
+    from lengthwise.influence.corpus import Corpus
+    from lengthwise.influence.lm import LMConfig
 
 lm = typer.Typer(help="Train a small language model; measure its loss beyond its context.", no_args_is_help=True)
 
@@ -57,8 +57,8 @@ def train(given: TrainSettings) -> None:
     A finished model is reused and an interrupted one goes on from its last checkpoint, so the same command can always
     be given again.
     """
-    from lengthwise.influence.lm.config import lm_config
-    from lengthwise.influence.text.corpus import load_corpus
+    from lengthwise.influence.corpus import load_corpus
+    from lengthwise.influence.lm import lm_config
 
     use_threads(given.threads)
     config = lm_config(
@@ -85,7 +85,7 @@ def train_with_progress(config: LMConfig, corpus: Corpus, folder: Path, console:
     from rich.text import Text
 
     from lengthwise.experiments.provenance import provenance
-    from lengthwise.influence.lm.train import train_lm
+    from lengthwise.influence.lm import train_lm
 
     for name in corpus.skipped:
         console.print(Text(f"skipped, not UTF-8 text: {name}"), style="dim")
@@ -153,8 +153,8 @@ def extend(given: ExtendSettings) -> None:
     """Measure a trained model's loss beyond its context, under each way to extend it."""
     from rich.text import Text
 
-    from lengthwise.influence.lm.longer import LongerContexts, measure_longer
-    from lengthwise.influence.text.corpus import load_corpus
+    from lengthwise.influence.corpus import load_corpus
+    from lengthwise.influence.lm import LongerContexts, measure_longer
 
     use_threads(given.threads)
     settings = LongerContexts(

@@ -15,10 +15,8 @@ from typer.exceptions import TyperException
 
 from lengthwise import __version__
 from lengthwise.core.errors import LengthwiseError, one_line_warnings
-from lengthwise.core.user.failures import DEBUG, failure_in_user_code
-from lengthwise.core.user.file import load_code
-from lengthwise.training.memory import keep_memory
-from lengthwise.training.threads import own_process
+from lengthwise.core.user_code import DEBUG, failure_in_user_code, load_code
+from lengthwise.training.threads import keep_memory, own_process
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 RESUMABLE = ("run", "compare", "demo", "verify", "influence", "lm", "blind", "audit")

@@ -50,8 +50,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
     """One screen: dependencies, structure, verdicts, reasons, measurements, caveats, and the command that trains."""
     from rich.text import Text
 
-    from lengthwise.prediction.systems import CITED_LINK
-    from lengthwise.prediction.verdict import CAVEATS
+    from lengthwise.prediction.verdict import CAVEATS, CITED_LINK
 
     console.print(Text.assemble((prediction.target, "bold"), ("   " + prediction.summary, "dim")))
     if prediction.depends:

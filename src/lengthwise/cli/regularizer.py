@@ -30,7 +30,7 @@ def regularizer(
 ) -> None:
     """Print the regularizer of Huang et al. 2025: every term, its value, and where it is largest."""
     use_threads(threads)
-    from lengthwise.models.regularizer.table import regularizer_table
+    from lengthwise.models.regularizer import regularizer_table
 
     table = regularizer_table(_load(model, context))
     if as_json:
@@ -52,12 +52,12 @@ def _load(name: str, context: int | None) -> Any:
 
         return load_trained(path)[1]
     if path.suffix == ".safetensors":
-        from lengthwise.models.theory.theory_files import load_theory
+        from lengthwise.models.limit import load_theory
 
         return load_theory(path)
     from lengthwise.cli.crasp import read_program
-    from lengthwise.models.compile.pipeline import compile_program
-    from lengthwise.models.theory.finite import finite_version
+    from lengthwise.models.compile import compile_program
+    from lengthwise.models.limit import finite_version
 
     limit = compile_program(read_program(name)).required()
     return limit if context is None else finite_version(limit, context)

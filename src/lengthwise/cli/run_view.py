@@ -14,10 +14,16 @@ from lengthwise.cli.training_clock import TrainingClock
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Recipe
 from lengthwise.experiments.sweep import Sweep
-from lengthwise.report.chance import common_chance
-from lengthwise.report.result import SeedResult
-from lengthwise.report.statistics import Estimate
-from lengthwise.report.summary import INTERVAL, SystemSummary, axes_text, panel_axes, panel_of
+from lengthwise.report.summary import (
+    INTERVAL,
+    Estimate,
+    SeedResult,
+    SystemSummary,
+    axes_text,
+    common_chance,
+    panel_axes,
+    panel_of,
+)
 
 QUIET_SECONDS = 15.0
 """Without a terminal, the longest time between two lines."""

@@ -25,7 +25,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one example: tokens, places, ids, and which tokens each predicted one depends on."""
-    from lengthwise.prediction.shown_task.task_example import configured, example, structure_table
+    from lengthwise.prediction.example import configured, example, structure_table
 
     built_task, built_scheme = configured(task, scheme, edits or [])
     shown = example(built_task, built_scheme, length, seed)

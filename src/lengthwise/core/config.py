@@ -1,19 +1,101 @@
-"""Configuration classes: frozen pydantic dataclasses with strict types that round-trip through JSON."""
+"""Components and settings as strict frozen dataclasses, their JSON form and digest, and checks of arguments."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterator
+import math
+import operator
+import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, TypeVar, dataclass_transform
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
 import pydantic
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+
+EXACT_IN_JSON = 2**53
+"""Whole numbers below it are exact in every reader of JSON; result files hold no larger ones."""
+MOST = 2 * 10**9
+"""No setting needs a larger whole number, and sizes beyond it can't be computed with."""
+AtLeast0 = Annotated[int, Field(ge=0, le=MOST)]
+AtLeast1 = Annotated[int, Field(ge=1, le=MOST)]
+AtLeast2 = Annotated[int, Field(ge=2, le=MOST)]
+MOST_SYMBOLS = 10**6
+"""A vocabulary of more symbols of one kind is a mistake, and takes long to build."""
+Alphabet1 = Annotated[int, Field(ge=1, le=MOST_SYMBOLS)]
+Alphabet2 = Annotated[int, Field(ge=2, le=MOST_SYMBOLS)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+AboveZero = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+"""From 0 to 1, both included."""
+ShareBelow1 = Annotated[float, Field(ge=0, lt=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
+Extension = Annotated[float, Field(ge=1, allow_inf_nan=False)]
+"""By which factor a context grows."""
+DigitBase = Annotated[int, Field(ge=2, le=36)]
+"""A base whose digits are 0 to 9 and a to z."""
+
+
+def whole(name: str, value: Any, least: int | None = None) -> int:
+    """A whole number, of NumPy too; raises `LengthwiseError` for anything else, and below ``least``."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        found = operator.index(value)
+    except TypeError:
+        raise LengthwiseError(f"{name} must be a whole number, got {value!r}") from None
+    if least is not None and found < least:
+        raise LengthwiseError(f"{name} must be at least {least}, got {found}")
+    return found
+
+
+def whole_numbers(name: str, values: Any, least: int | None = None) -> list[int]:
+    """At least one whole number; raises `LengthwiseError` for anything else, and for a number below ``least``."""
+    if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
+        raise LengthwiseError(f"{name} must be a list of whole numbers, such as [5, 10], got {values!r}")
+    found = [whole(name, value, least) for value in values]
+    if not found:
+        raise LengthwiseError(f"{name} is empty; give at least one number")
+    return found
+
+
+def number(name: str, value: Any, above: float) -> float:
+    """A finite number above ``above``; raises `LengthwiseError` for anything else."""
+    try:
+        found = math.nan if isinstance(value, str | bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not (math.isfinite(found) and found > above):
+        raise LengthwiseError(f"{name} must be a number above {above:g}, got {value!r}")
+    return found
+
+
+def text(name: str, value: Any) -> str:
+    """A string; raises `LengthwiseError` for anything else."""
+    if not isinstance(value, str):
+        raise LengthwiseError(f"{name} must be a string, got {value!r}")
+    return value
+
+
+def names(name: str, values: Any) -> list[str]:
+    """A list of strings; raises `LengthwiseError` for anything else, a single string included."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise LengthwiseError(f"{name} must be a list of names, such as ['nope', 'rope'], got {values!r}")
+    return [text(f"each of {name}", value) for value in values]
+
+
+def path(name: str, value: Any) -> Path:
+    """A path; raises `LengthwiseError` for anything else."""
+    if not isinstance(value, str | os.PathLike):
+        raise LengthwiseError(f"{name} must be a path, got {value!r}")
+    return Path(value)
+
 
 T = TypeVar("T")
 RANGES = {

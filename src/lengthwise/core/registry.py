@@ -1,15 +1,41 @@
-"""Registries map names to components. A component is a frozen dataclass whose fields are its configuration."""
+"""Registries map names to components: built in, of installed packages, and of the user's own files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, dataclass_transform
 
 from lengthwise.core.config import config, fields_of, from_fields
-from lengthwise.core.entry_points import installed, load_installed
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.core.user.file import file_of, load_class, load_given, remember
+from lengthwise.core.user_code import file_of, load_class, load_given, remember
+
+
+@lru_cache
+def installed(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group by name; nothing is imported yet."""
+    return {point.name: point for point in entry_points(group=group)}
+
+
+def load_installed(point: EntryPoint, base: type[Any] | None, *, kind: str) -> Any:
+    """Import what an entry point names; raises `LengthwiseError` if that fails, or it is no subclass of ``base``."""
+    package = point.dist.name if point.dist is not None else point.value
+    try:
+        found = point.load()
+    except (Exception, SystemExit) as error:
+        raise LengthwiseError(
+            f"package {package} offers the {kind} {point.name!r}, but {point.value} does not load: "
+            f"{type(error).__name__}: {error}; update or remove that package"
+        ) from error
+    if base is not None and not (isinstance(found, type) and issubclass(found, base)):
+        raise LengthwiseError(
+            f"package {package} offers the {kind} {point.name!r}, but {point.value} is no {base.__name__}; "
+            f"derive it from {base.__module__}.{base.__name__}"
+        )
+    return found
+
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)

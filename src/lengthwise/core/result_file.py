@@ -13,8 +13,7 @@ from typing import Annotated, Any, Self
 import pydantic
 from pydantic import Field
 
-from lengthwise.core.bounds import EXACT_IN_JSON
-from lengthwise.core.config import canonical_json
+from lengthwise.core.config import EXACT_IN_JSON, canonical_json
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json, write_json
 

@@ -1,28 +1,99 @@
-"""Accuracy at one length, from one teacher-forced pass and free-running generation where the two can differ.
-
-Greedy decoding feeds back the argmax. A string is therefore right free-running if and only if every token and
-predicted id is right teacher-forced. Only strings with right tokens and a wrong id, and answers after a wrong trace,
-need generation. A test checks this equality.
-"""
+"""Accuracy against length, as counts: bins, free-running scores, prompts, and accuracy by id."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Int
+from numpy import ndarray
 from torch import Tensor
 
 from lengthwise.core.batch import Batch, Layout
-from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import EOS
-from lengthwise.evaluation.score import LengthScore
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import Rng, stream
+from lengthwise.core.vocab import BOS, EOS, SEP, SPECIALS
 from lengthwise.models.generate import END, generate
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.tasks import Task
+
+
+@dataclass
+class LengthScore:
+    """How many of ``n`` strings were right, by metric.
+
+    Metrics: ``exact_match`` (all generated tokens and ``<eos>``, free-running), ``exact_match_ids`` (and all ids),
+    ``oracle_ids`` (tokens, with the right ids given: the ceiling), ``answer`` (the answer without the trace: the last
+    tokens before ``<eos>`` where there is a trace, otherwise the answer's own columns). ``tokens``
+    counts scored tokens that are right after a right prefix, of ``tokens_total``. ``first_error`` counts strings by
+    what goes wrong first: ``token``, ``id``, ``both``, ``eos`` (stopping too early or too late).
+    """
+
+    length: int
+    axes: dict[str, int] = field(default_factory=dict)
+    n: int = 0
+    correct: Counter[str] = field(default_factory=Counter)
+    tokens: int = 0
+    tokens_total: int = 0
+    first_error: Counter[str] = field(default_factory=Counter)
+    first_error_at: list[int] = field(default_factory=list)
+    """Generated tokens before the first error, for each string that has one."""
+    test_set: str = ""
+    """Which strings a bin was measured on: uniform, enumerated or adversarial; empty for a single length."""
+
+    def rate(self, metric: str = "exact_match") -> float:
+        """Share of strings that are right."""
+        return self.correct[metric] / self.n
+
+    def __add__(self, other: LengthScore) -> LengthScore:
+        return LengthScore(
+            max(self.length, other.length),
+            self.axes if self.axes == other.axes else {},
+            self.n + other.n,
+            _sum(self.correct, other.correct),
+            self.tokens + other.tokens,
+            self.tokens_total + other.tokens_total,
+            _sum(self.first_error, other.first_error),
+            self.first_error_at + other.first_error_at,
+            self.test_set if self.test_set == other.test_set else "",
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts, with the rate of exact matches beside them for people."""
+        return {
+            "length": self.length,
+            "axes": self.axes,
+            "n": self.n,
+            "exact_match": self.rate(),
+            "correct": dict(self.correct),
+            "tokens": self.tokens,
+            "tokens_total": self.tokens_total,
+            "first_error": dict(self.first_error),
+            "first_error_at": sorted(self.first_error_at),
+            **({"test_set": self.test_set} if self.test_set else {}),
+        }
+
+
+def _sum(first: Counter[str], second: Counter[str]) -> Counter[str]:
+    """Counts added; unlike ``+``, it keeps a metric whose count is 0: "none right" is a result, not a gap."""
+    result = Counter(first)
+    result.update(second)
+    return result
+
+
+def total(scores: Iterable[LengthScore]) -> LengthScore:
+    """The sum of several scores; an empty score for none."""
+    result = LengthScore(0)
+    for index, score in enumerate(scores):
+        result = score if index == 0 else result + score
+    return result
+
 
 CHUNK_TOKENS = 1 << 15
 """Most tokens of one forward pass, which bounds the memory."""
@@ -187,3 +258,142 @@ def evaluation_layouts(task: Task, lengths: tuple[int, ...]) -> Iterator[tuple[i
     for length in lengths:
         layouts = task.test_layouts(length)
         yield from ((length, layout) for layout in layouts) if layouts else ((length, None),)
+
+
+def score_bin(
+    evaluated: EvaluatedModel,
+    lengths: tuple[int, int],
+    samples: int,
+    rng: Rng,
+    *,
+    adversarial: bool = False,
+    as_trained: bool = False,
+) -> LengthScore:
+    """Measure ``samples`` strings of lengths low to high under the scheme's ids of evaluation (or of training).
+
+    The score's axes are ``low`` and ``high`` (and ``adversarial``), and its ``test_set`` names the kind of strings.
+    Raises `LengthwiseError` if these lengths have no instances, or the task has no adversarial strings.
+    """
+    low, high = lengths
+    strings = evaluated.task.test_strings(low, high, samples, rng, adversarial=adversarial)
+    used = evaluated if as_trained else evaluated.for_evaluation()
+    score = total(score_batch(used, batch, rng, answers=False) for batch in strings.batches)
+    score.length, score.test_set = high, strings.name
+    score.axes = {"low": low, "high": high, **({"adversarial": 1} if adversarial else {})}
+    return score
+
+
+ROWS = 200
+"""Strings of a batch."""
+
+
+@dataclass(frozen=True)
+class IdAccuracy:
+    """How many predicted tokens had each id on the first level, and how many of them were wrong."""
+
+    seen: Counter[int]
+    wrong: Counter[int]
+
+    def worst(self, count: int = 5) -> list[tuple[int, float]]:
+        """The ids with the largest share of wrong tokens, and these shares."""
+        shares = {position_id: self.wrong[position_id] / number for position_id, number in self.seen.items()}
+        return sorted(shares.items(), key=lambda item: (-item[1], item[0]))[:count]
+
+
+@torch.no_grad()
+def accuracy_by_id(
+    model: Callable[..., Any], task: Task, scheme: PositionScheme, length: int, samples: int, rng: Rng
+) -> IdAccuracy:
+    """Predict each token of ``samples`` strings of one length from the right tokens before it, under training ids.
+
+    ``scheme`` gives the ids as in training, so that blocks start anywhere. Raises `LengthwiseError` if the task has no
+    instances of this length.
+    """
+    seen, wrong = Counter[int](), Counter[int]()
+    for start in range(0, samples, ROWS):
+        batch = task.batch(length, min(ROWS, samples - start), rng)
+        inputs = Inputs.of(batch, scheme, task.levels, rng)
+        predicted = model(inputs.input_ids, inputs.position_ids).logits.argmax(dim=-1).cpu().numpy()
+        ids = inputs.position_ids[:, :, 0].numpy()
+        for t in np.flatnonzero(batch.scored):
+            seen.update(ids[:, t].tolist())
+            wrong.update(ids[predicted[:, t - 1] != batch.input_ids[:, t], t].tolist())
+    return IdAccuracy(seen, wrong)
+
+
+PROMPT_ROWS = 128
+"""Strings of a layout that tell which tokens a column may hold."""
+LAYOUTS = 64
+"""Layouts drawn of each length."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Token ids of a prompt with the position ids of all its tokens and, where the layout fixes them, of the answer."""
+
+    input_ids: Int[ndarray, "1 P"]
+    position_ids: Int[ndarray, "1 P L"]
+    next_ids: Int[ndarray, "1 S L"] | None
+    """None where the places of the answer depend on the content: then the model has to predict them."""
+    steps: int
+    """The most tokens that an answer can have, ``<eos>`` included."""
+
+
+def read_prompt(task: Task, scheme: PositionScheme, text: str, *, seed: int = 0) -> Prompt:
+    """Read ``text`` (tokens separated by spaces, ``<bos>`` may be left out) as a prompt of ``task``.
+
+    The layout is found by comparing the prompt with sampled strings of each length, column by column. Raises
+    `LengthwiseError` for an unknown token, or a text that fits no layout of the task.
+    """
+    tokens = text.split()
+    if not tokens or tokens[0] != BOS:
+        tokens = [BOS, *tokens]
+    known = task.vocab.tokens[SPECIALS.index(SEP) :]
+    for token in tokens[1:]:
+        if token not in known:
+            words = " ".join(known)
+            raise LengthwiseError(
+                f"task {task.name!r} has no token {token!r}; separate tokens by spaces, from: {words}"
+            )
+    ids = np.array([[task.vocab[token] for token in tokens]])
+    batch = _matching(task, ids, seed)
+    if batch is None:
+        example = " ".join(task.batch(_first_length(task), 1, stream(seed, "prompt", "example")).text(0))
+        raise LengthwiseError(f"{text!r} is no prompt of task {task.name!r}; a whole example reads: {example}")
+    places = batch.places[:1].copy()
+    assigned = scheme.for_evaluation().assign(places, task.levels, stream(seed, "prompt", "ids"))
+    prompt = len(tokens)
+    after = batch.places[:, prompt:]
+    fixed = not scheme.uses_places or bool((after == after[:1]).all())
+    return Prompt(ids, assigned[:, :prompt], assigned[:, prompt:] if fixed else None, batch.tokens - prompt)
+
+
+def _matching(task: Task, ids: Int[ndarray, "1 P"], seed: int) -> Batch | None:
+    """Strings of the layout with the longest answer whose prompt columns can all hold these tokens."""
+    prompt = ids.shape[1]
+    best: Batch | None = None
+    for length in task.lengths(1, prompt):
+        seen: set[Layout] = set()
+        for draw in range(LAYOUTS):
+            rng = stream(seed, "prompt", length, draw)
+            layout = task.layout(length, rng)
+            if layout in seen:
+                continue
+            seen.add(layout)
+            batch = task.batch(length, PROMPT_ROWS, rng, layout)
+            if batch.prompt_length == prompt and _fits(batch, ids) and (best is None or batch.tokens > best.tokens):
+                best = batch
+    return best
+
+
+def _fits(batch: Batch, ids: Int[ndarray, "1 P"]) -> bool:
+    """Whether every column of the prompt holds a token that some string of the layout has there."""
+    prompt = ids.shape[1]
+    places = batch.places[:, :prompt]
+    seen = (batch.input_ids[:, :prompt] == ids).any(axis=0)
+    varied = np.ptp(batch.input_ids[:, :prompt], axis=0) > PROMPT_ROWS // 4
+    return bool((seen | varied).all() and (places == places[:1]).all())
+
+
+def _first_length(task: Task) -> int:
+    return task.lengths(1, 50)[min(2, len(task.lengths(1, 50)) - 1)]

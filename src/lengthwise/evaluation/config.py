@@ -7,8 +7,7 @@ from typing import Any
 
 import pydantic
 
-from lengthwise.core.bounds import AtLeast0, AtLeast1, PositiveShare
-from lengthwise.core.config import config
+from lengthwise.core.config import AtLeast0, AtLeast1, PositiveShare, config
 
 LEFT_OUT = {"bins": False, "adversarial": False, "attention": False, "answers": True}
 """The truth value with which a field is not written."""

@@ -9,16 +9,13 @@ from lengthwise.core.config import changed_fields
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.files import slug
 from lengthwise.core.rng import stream
-from lengthwise.core.user.file import load_object
+from lengthwise.core.user_code import load_object
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
-from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled, Draw
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import SCHEMES, Coupled, Draw, PositionScheme, PredictiveCoupling, Sequential
 from lengthwise.positions.structure import structure
 from lengthwise.positions.system import RANDOM_START, System
 from lengthwise.tasks import TASKS, Task

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lengthwise.experiments.run_config import RunConfig
 
 if TYPE_CHECKING:
-    from lengthwise.training.distributed.ranks import Ranks
+    from lengthwise.training.ranks import Ranks
     from lengthwise.training.trainer import Trainer
 
 
@@ -22,7 +22,7 @@ def follows() -> bool:
 
 def announce(experiment: RunConfig, seeds: Sequence[int]) -> None:
     """Tell the other ranks, if there are any, which training begins."""
-    from lengthwise.training.distributed.ranks import ranks
+    from lengthwise.training.ranks import ranks
 
     others = ranks()
     if others is not None:
@@ -32,7 +32,7 @@ def announce(experiment: RunConfig, seeds: Sequence[int]) -> None:
 @contextmanager
 def leading() -> Iterator[None]:
     """Let the other ranks go at the end of the block; an error ends them too, by torchrun."""
-    from lengthwise.training.distributed.ranks import ranks
+    from lengthwise.training.ranks import ranks
 
     others = ranks()
     yield
@@ -47,7 +47,7 @@ def trainer_for(others: Ranks | None) -> type[Trainer]:
     if others is None or not others.shards:
         return Trainer
     # Its part of torch takes long to load.
-    from lengthwise.training.distributed.sharded_trainer import ShardedTrainer
+    from lengthwise.training.distributed import ShardedTrainer
 
     return ShardedTrainer
 
@@ -56,8 +56,8 @@ def follow() -> None:
     """Take part in every training that rank 0 announces, until there are no more."""
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.models.device import chosen_device
-    from lengthwise.training.distributed.ranks import ranks
-    from lengthwise.training.setup import TaskSetup
+    from lengthwise.training.data import TaskSetup
+    from lengthwise.training.ranks import ranks
 
     others = ranks()
     assert others is not None

@@ -15,11 +15,10 @@ from lengthwise.experiments.events import Report
 from lengthwise.experiments.provenance import provenance
 
 if TYPE_CHECKING:
-    from lengthwise.influence.measure.config import MeasureConfig
-    from lengthwise.influence.models.language_model import LanguageModel
-    from lengthwise.influence.text.documents import Corpus, Document
-    from lengthwise.influence.text.tokenizer import Tokenizer
-    from lengthwise.influence.text.windows import Windows
+    from lengthwise.influence.corpus import Corpus, Document, Windows
+    from lengthwise.influence.measure import MeasureConfig
+    from lengthwise.influence.models import LanguageModel
+    from lengthwise.influence.tokenizer import Tokenizer
 
 KIND = "influence"
 PASSAGES, PASSAGE_TARGETS = 2, 64
@@ -45,9 +44,7 @@ def trained_pair(size: str, seed: int, corpus: Corpus, folder: Path, report: Rep
 
     Raises `LengthwiseError` where these folders hold models of another configuration or text.
     """
-    from lengthwise.influence.lm.config import pair
-    from lengthwise.influence.lm.files import load_lm
-    from lengthwise.influence.lm.train import train_lm
+    from lengthwise.influence.lm import load_lm, pair, train_lm
 
     loaded, about = [], {}
     for name, config in zip(("long", "short"), pair(size, seed), strict=True):
@@ -78,9 +75,8 @@ def observe(
     Raises `LengthwiseError` for text that is too short, a model that can't be given the context, and losses that are
     not finite.
     """
-    from lengthwise.influence.measure.measure import measure
-    from lengthwise.influence.measure.passages import passage
-    from lengthwise.influence.text.windows import windows
+    from lengthwise.influence.corpus import windows
+    from lengthwise.influence.measure import measure, passage
 
     model, tokenizer = models.model, models.tokenizer
     require(
@@ -108,7 +104,7 @@ def passage_windows(
 
     They are there to be looked at: examples where there is something to see, not a sample.
     """
-    from lengthwise.influence.text.windows import Windows
+    from lengthwise.influence.corpus import Windows
 
     context = drawn.tokens.shape[1] - 1
     gains = np.array([target["short"] - target["long"] for target in measured])

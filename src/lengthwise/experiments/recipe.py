@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lengthwise.core.bounds import EXACT_IN_JSON
-from lengthwise.core.config import digest
-from lengthwise.core.entry_points import installed, load_installed
+from lengthwise.core.config import EXACT_IN_JSON, digest
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.core.user.file import load_object, no_new_code
+from lengthwise.core.registry import installed, load_installed
+from lengthwise.core.user_code import load_object, no_new_code
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 
 Preset = Literal["quick", "standard", "full"]

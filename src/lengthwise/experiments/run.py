@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from lengthwise.core.files import locked, write_json
 from lengthwise.core.result_file import RunResult, sealed
 from lengthwise.core.rng import stream
-from lengthwise.evaluation.score import LengthScore, total
+from lengthwise.evaluation.accuracy import LengthScore, total
 from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.followers import announce, trainer_for
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished
-from lengthwise.prediction.shown_task.stored_task import is_built_in, to_store
+from lengthwise.prediction.example import is_built_in, to_store
 
 if TYPE_CHECKING:
     from lengthwise.core.batch import Layout
@@ -52,8 +52,8 @@ def train(
     """Train the seeds as one stack with its checkpoint in ``folder``; each run folder gets a checkpoint of its own."""
     # Torch is loaded only when something has to be trained.
     from lengthwise.models.device import chosen_device
-    from lengthwise.training.distributed.ranks import ranks
-    from lengthwise.training.setup import TaskSetup
+    from lengthwise.training.data import TaskSetup
+    from lengthwise.training.ranks import ranks
 
     for seed in seeds:
         check_ids(experiment, seed)
@@ -136,8 +136,7 @@ def _own_task(experiment: RunConfig) -> dict[str, Any]:
 
 def score_bins(experiment: RunConfig, model: Transformer, seed: int, report: Report = silent) -> list[LengthScore]:
     """Accuracy on each bin, each set of test strings from a stream of its own."""
-    from lengthwise.evaluation.accuracy import EvaluatedModel
-    from lengthwise.evaluation.bins import score_bin
+    from lengthwise.evaluation.accuracy import EvaluatedModel, score_bin
 
     evaluation = experiment.evaluation
     evaluated = EvaluatedModel(model, experiment.task, experiment.scheme)
@@ -176,7 +175,7 @@ def in_distribution_score(
     Where the evaluation has bins, the training lengths are one more bin, under the ids of training.
     """
     from lengthwise.evaluation import accuracy
-    from lengthwise.evaluation.bins import score_bin
+    from lengthwise.evaluation.accuracy import score_bin
 
     task, training = experiment.task, experiment.training
     evaluated = accuracy.EvaluatedModel(model, task, experiment.scheme)

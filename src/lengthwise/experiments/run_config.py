@@ -11,7 +11,7 @@ from lengthwise.core.config import apply_edits, changed_fields, config, digest, 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.registry import Registry
 from lengthwise.core.result_file import FORMAT
-from lengthwise.core.user.file import code_of, no_new_code
+from lengthwise.core.user_code import code_of, no_new_code
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec

@@ -17,8 +17,7 @@ from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, one_l
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Job, Recipe, Study
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.training.memory import keep_memory
-from lengthwise.training.threads import use_one_thread_per_job
+from lengthwise.training.threads import keep_memory, use_one_thread_per_job
 
 Tell = Callable[[Event], None]
 

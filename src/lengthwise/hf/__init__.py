@@ -11,52 +11,52 @@ from typing import TYPE_CHECKING, Any
 from lengthwise.core.errors import LengthwiseError
 
 if TYPE_CHECKING:
-    from lengthwise.hf.attachment import attach as attach
-    from lengthwise.hf.attachment import detach as detach
+    from lengthwise.hf.attach import attach as attach
+    from lengthwise.hf.attach import detach as detach
     from lengthwise.hf.data import collate as collate
     from lengthwise.hf.data import dataset as dataset
     from lengthwise.hf.data import text_dataset as text_dataset
     from lengthwise.hf.influence import language_model as language_model
     from lengthwise.hf.influence import task_windows as task_windows
-    from lengthwise.hf.own.card import model_card as model_card
-    from lengthwise.hf.own.card import save_with_card as save_with_card
-    from lengthwise.hf.own.configuration import LengthwiseConfig as LengthwiseConfig
-    from lengthwise.hf.own.convert import decode as decode
-    from lengthwise.hf.own.convert import encode_prompt as encode_prompt
-    from lengthwise.hf.own.convert import from_run as from_run
-    from lengthwise.hf.own.convert import to_run as to_run
-    from lengthwise.hf.own.modeling import LengthwiseForCausalLM as LengthwiseForCausalLM
-    from lengthwise.hf.rules.base import IdRule as IdRule
-    from lengthwise.hf.rules.counting import Abacus as Abacus
-    from lengthwise.hf.rules.counting import Interpolated as Interpolated
-    from lengthwise.hf.rules.counting import Restart as Restart
-    from lengthwise.hf.rules.from_scheme import SchemeIds as SchemeIds
-    from lengthwise.hf.rules.places import CoupledPlaces as CoupledPlaces
+    from lengthwise.hf.own import LengthwiseConfig as LengthwiseConfig
+    from lengthwise.hf.own import LengthwiseForCausalLM as LengthwiseForCausalLM
+    from lengthwise.hf.own import decode as decode
+    from lengthwise.hf.own import encode_prompt as encode_prompt
+    from lengthwise.hf.own import from_run as from_run
+    from lengthwise.hf.own import model_card as model_card
+    from lengthwise.hf.own import save_with_card as save_with_card
+    from lengthwise.hf.own import to_run as to_run
+    from lengthwise.hf.rules import Abacus as Abacus
+    from lengthwise.hf.rules import CoupledPlaces as CoupledPlaces
+    from lengthwise.hf.rules import IdRule as IdRule
+    from lengthwise.hf.rules import Interpolated as Interpolated
+    from lengthwise.hf.rules import Restart as Restart
+    from lengthwise.hf.rules import SchemeIds as SchemeIds
     from lengthwise.hf.score import right_answers as right_answers
 
 _HOMES = {
-    "Abacus": "lengthwise.hf.rules.counting",
-    "CoupledPlaces": "lengthwise.hf.rules.places",
-    "IdRule": "lengthwise.hf.rules.base",
-    "Interpolated": "lengthwise.hf.rules.counting",
-    "Restart": "lengthwise.hf.rules.counting",
-    "SchemeIds": "lengthwise.hf.rules.from_scheme",
-    "LengthwiseConfig": "lengthwise.hf.own.configuration",
-    "LengthwiseForCausalLM": "lengthwise.hf.own.modeling",
-    "from_run": "lengthwise.hf.own.convert",
-    "to_run": "lengthwise.hf.own.convert",
-    "encode_prompt": "lengthwise.hf.own.convert",
-    "decode": "lengthwise.hf.own.convert",
-    "model_card": "lengthwise.hf.own.card",
-    "save_with_card": "lengthwise.hf.own.card",
+    "Abacus": "lengthwise.hf.rules",
+    "CoupledPlaces": "lengthwise.hf.rules",
+    "IdRule": "lengthwise.hf.rules",
+    "Interpolated": "lengthwise.hf.rules",
+    "Restart": "lengthwise.hf.rules",
+    "SchemeIds": "lengthwise.hf.rules",
+    "LengthwiseConfig": "lengthwise.hf.own",
+    "LengthwiseForCausalLM": "lengthwise.hf.own",
+    "from_run": "lengthwise.hf.own",
+    "to_run": "lengthwise.hf.own",
+    "encode_prompt": "lengthwise.hf.own",
+    "decode": "lengthwise.hf.own",
+    "model_card": "lengthwise.hf.own",
+    "save_with_card": "lengthwise.hf.own",
     "collate": "lengthwise.hf.data",
     "dataset": "lengthwise.hf.data",
     "text_dataset": "lengthwise.hf.data",
     "language_model": "lengthwise.hf.influence",
     "task_windows": "lengthwise.hf.influence",
     "right_answers": "lengthwise.hf.score",
-    "attach": "lengthwise.hf.attachment",
-    "detach": "lengthwise.hf.attachment",
+    "attach": "lengthwise.hf.attach",
+    "detach": "lengthwise.hf.attach",
 }
 """The module of each public name."""
 _EXTRA = {"transformers", "tokenizers", "datasets", "accelerate", "peft"}

@@ -15,7 +15,7 @@ from datasets import IterableDataset
 from torch import Tensor
 
 from lengthwise.audit.wording import text_of
-from lengthwise.core import arguments
+from lengthwise.core import config as arguments
 from lengthwise.core.batch import NOT_SCORED, Batch
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme

@@ -20,14 +20,12 @@ from torch import Tensor
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
-from lengthwise.evaluation.prompt import read_prompt
-from lengthwise.hf.attachment import STATE, Attachment, stock
-from lengthwise.hf.own.modeling import LengthwiseForCausalLM
-from lengthwise.hf.padding import rule_ids
-from lengthwise.influence.models.huggingface import HuggingFaceModel
-from lengthwise.influence.models.language_model import LanguageModel, OwnModel
-from lengthwise.influence.text.problems import problem_windows
-from lengthwise.influence.text.windows import Windows
+from lengthwise.evaluation.accuracy import read_prompt
+from lengthwise.hf.attach import STATE, Attachment, rule_ids, stock
+from lengthwise.hf.own import LengthwiseForCausalLM
+from lengthwise.influence.corpus import Windows, problem_windows
+from lengthwise.influence.huggingface import HuggingFaceModel
+from lengthwise.influence.models import LanguageModel, OwnModel
 from lengthwise.tasks import TASKS, Task
 
 WindowIdsOf = Callable[[Tensor], Tensor]
@@ -37,7 +35,7 @@ WindowIdsOf = Callable[[Tensor], Tensor]
 def language_model(
     model: Any, *, name: str | None = None, max_length: int | None = None, ids: WindowIdsOf | None = None
 ) -> LanguageModel:
-    """``model`` for ``lengthwise.influence.measure.measure.measure``: attached, stock, or a `LengthwiseForCausalLM`.
+    """``model`` for ``lengthwise.influence.measure.measure``: attached, stock, or a `LengthwiseForCausalLM`.
 
     The model is put into float32 and evaluation mode. ``max_length`` is the longest window in tokens, by default what
     the configuration says. ``ids`` are the position ids of an own model's windows; by default they follow from tokens,

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.core import arguments
+from lengthwise.core import config as arguments
 from lengthwise.core.batch import Batch
 from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
-from lengthwise.hf.attachment import stock
-from lengthwise.hf.own.modeling import LengthwiseForCausalLM
+from lengthwise.hf.attach import stock
+from lengthwise.hf.own import LengthwiseForCausalLM
 from lengthwise.tasks import TASKS, Task
 
 NO_TOKEN = -1

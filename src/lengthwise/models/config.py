@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from lengthwise.core.bounds import AtLeast1, AtLeast2, NotNegative, ShareBelow1
-from lengthwise.core.config import config
+from lengthwise.core.config import AtLeast1, AtLeast2, NotNegative, ShareBelow1, config
 
 
 class Loops(NamedTuple):

@@ -8,7 +8,7 @@ import itertools
 import math
 from typing import Any, TypeVar
 
-from lengthwise.core import arguments
+from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.models.transformer import Transformer
 from lengthwise.nn import LayerEncodings, NoPE, Rotary

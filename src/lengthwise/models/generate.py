@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.vocab import EOS, SPECIALS
-from lengthwise.models.cache import Cache
+from lengthwise.models.attention_state import Cache
 from lengthwise.models.transformer import Transformer
 
 END = SPECIALS.index(EOS)

@@ -1,6 +1,6 @@
 """The heads of predictive position coupling (PPC), which predict position ids: over a table, or by pointing.
 
-`models/kernels/position_head.py` computes the same for flat batches and changes with it.
+`models/kernels.py` computes the same for flat batches and changes with it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.core.levels import LABEL_IDS
-from lengthwise.models.cache import Cache
+from lengthwise.models.attention_state import Cache, visible_keys_seen
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.masks import visible_keys_seen
-from lengthwise.nn.parameters import Scalars
+from lengthwise.nn.base import Scalars
 from lengthwise.positions.encodings import EncodingShape
 
 

@@ -1,7 +1,7 @@
 """Many transformers of one shape as one, for training: every layer multiplies each run's rows by the run's own weights.
 
 A stack of S models takes S·B sequences, ordered by run. Attention, rotations and masks treat them as one batch; the
-layers with weights (`lengthwise.models.kernels.layers`) hold S times as many.
+layers with weights (`lengthwise.models.kernels`) hold S times as many.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from lengthwise.models.flat_groups import FlatGroup
-from lengthwise.models.kernels.model import FlatTransformer
+from lengthwise.models.kernels import FlatTransformer
 from lengthwise.models.transformer import Transformer, TransformerOutput
 
 

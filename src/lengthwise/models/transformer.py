@@ -16,16 +16,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.core.errors import require
-from lengthwise.models.cache import Cache
+from lengthwise.models.attention_state import Cache, attention_bias, causal_mask, keys_seen
 from lengthwise.models.config import Loops, ModelConfig
 from lengthwise.models.initial_weights import draw_initial_weights
-from lengthwise.models.masks import attention_bias, causal_mask, keys_seen
 from lengthwise.models.position_head import IdPrediction, PositionHead
-from lengthwise.nn.base import PositionEncoding
+from lengthwise.nn.base import Modules, PositionEncoding, Scalars, ScoreContext
 from lengthwise.nn.content import content_logits
-from lengthwise.nn.module_list import Modules
-from lengthwise.nn.parameters import Scalars
-from lengthwise.nn.score_context import ScoreContext
 from lengthwise.positions.encodings import EncodingShape, EncodingSpec
 
 

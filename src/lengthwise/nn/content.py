@@ -1,4 +1,4 @@
-"""`ContentEncoding`, the base class of encodings that change attention logits as a function of the tokens' content."""
+"""Positions from content: CoPE, PaTH, forgetting, selective attention and scalable softmax."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from abc import abstractmethod
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
-from lengthwise.nn.base import PositionEncoding
-from lengthwise.nn.score_context import ScoreContext
+from lengthwise.core.errors import require
+from lengthwise.nn.base import EmbeddingTable, PositionEncoding, Scalars, ScoreContext, Slots, at_distance, sum_after
 
 
 class ContentEncoding(PositionEncoding):
@@ -43,3 +44,175 @@ def content_logits(encoding: PositionEncoding, tokens: ScoreContext) -> Float[Te
     """q·k/√d, changed by ``encoding.scores``, and −∞ at keys that a query does not see."""
     plain = tokens.queries @ tokens.k.mT / math.sqrt(tokens.k.shape[3])
     return encoding.scores(plain, tokens).masked_fill(~tokens.visible, -math.inf)
+
+
+class CoPE(ContentEncoding):
+    """logit(i, j) = s_ij + (1 − f) · q_i·e[⌊π⌋] + f · q_i·e[⌈π⌉], s_ij = q_i·k_j/√d, f = π − ⌊π⌋.
+
+    π_ij = min(Σ_{l=j..i} sigmoid(s_il), positions − 1) is the position of key j: how many keys from it up to the query
+    pass the gate. The table e starts at 0; heads and layers share it. Ids are not used.
+
+    Input: queries and keys ``[B, H, T, head_width]``. Output: causal attention logits ``[B, H, T, T]``. Raises
+    `LengthwiseError` unless ``positions`` is at least 2.
+
+    >>> import torch
+    >>> from lengthwise.nn import CoPE
+    >>> q, k = torch.randn(2, 2, 4, 10, 64)
+    >>> CoPE(64)(q, k).shape
+    torch.Size([2, 4, 10, 10])
+    """
+
+    def __init__(self, head_width: int, *, positions: int = 64, slots: Slots | None = None) -> None:
+        require(positions >= 2, f"positions must be at least 2, got {positions}")
+        super().__init__(slots)
+        self.positions = positions
+        self.table = EmbeddingTable(positions, head_width)
+        nn.init.zeros_(self.table.weight)
+
+    def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
+        """The logits, plus the queries' products with interpolated rows."""
+        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+        gates = scores.sigmoid() * tokens.visible
+        position = sum_after(gates).clamp(max=self.positions - 1)
+        below = position.floor()
+        share = position - below
+        rows = torch.arange(self.positions, device=scores.device).expand(len(scores), -1)
+        products = tokens.queries @ self.table(rows)[:, None].mT
+        lower, upper = (at_distance(products, row.long()) for row in (below, position.ceil()))
+        return scores + (1 - share) * lower + share * upper
+
+
+class PaTH(ContentEncoding):
+    """logit(i, j) = q_i · H_i H_{i−1} … H_{j+1} k_j / √d, with H_l = I − β_l w_l w_lᵀ for every head.
+
+    w_l is a projection of rank ``rank`` of x_l (the input of the attention layer), of length 1; β_l is
+    2 · sigmoid(u · x_l + b). All layers share the parameters; the authors have some per layer, and convolve w with
+    those of the two tokens before, which is left out. Ids are not used. Tokens that are hidden from later ones have
+    H = I.
+
+    All products come from one triangular system, as in the paper: with S the strictly lower part of D W Wᵀ they are
+    Q Kᵀ − lower(Q Wᵀ) (I + S)⁻¹ D strictly-lower(W Kᵀ), where D holds the β.
+
+    Input: queries and keys ``[B, H, T, d]``, and x ``[B, T, width]``. Output: causal attention logits
+    ``[B, H, T, T]``. Raises `LengthwiseError` unless all sizes are at least 1.
+
+    >>> import torch
+    >>> from lengthwise.nn import PaTH
+    >>> q, k = torch.randn(2, 2, 4, 10, 16)
+    >>> PaTH(width=64, heads=4, head_width=16)(q, k, x=torch.randn(2, 10, 64)).shape
+    torch.Size([2, 4, 10, 10])
+    """
+
+    def __init__(self, width: int, heads: int, head_width: int, *, rank: int = 32, slots: Slots | None = None) -> None:
+        sizes = (width, heads, head_width, rank)
+        require(min(sizes) >= 1, f"width, heads, head width and rank must be at least 1, got {sizes}")
+        super().__init__(slots)
+        self.heads = heads
+        self.down = nn.Linear(width, rank, bias=False)
+        self.up = nn.Linear(rank, heads * head_width, bias=False)
+        self.gate = nn.Linear(width, heads)
+
+    def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
+        """The logits with the product of the matrices between query and key."""
+        w, beta = self.directions(tokens.x), self.strengths(tokens)
+        q, k = tokens.queries.float(), tokens.k.float()
+        by_query = (q @ w.mT).masked_fill(tokens.index[:, None] < torch.arange(w.shape[2], device=w.device), 0.0)
+        by_key = beta * (w @ k.mT).tril(-1)
+        system = beta * (w @ w.mT).tril(-1)
+        solved = torch.linalg.solve_triangular(system, by_key, upper=False, unitriangular=True)
+        return scores - (by_query @ solved).to(scores.dtype) / math.sqrt(q.shape[3])
+
+    def directions(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T d"]:
+        """w of every head."""
+        w = self.up(self.down(x)).unflatten(2, (self.heads, -1)).transpose(1, 2)
+        return functional.normalize(w.float(), dim=-1)
+
+    def strengths(self, tokens: ScoreContext) -> Float[Tensor, "B H T 1"]:
+        """β of every head, and 0 for tokens that a later query does not see though it sees an earlier one."""
+        beta = 2 * torch.sigmoid(self.gate(tokens.x).float()).mT
+        visible = tokens.visible if tokens.visible.ndim == 4 else tokens.visible[None, None]
+        passed = visible.cumsum(-1) > 0
+        later = tokens.index[:, None] > torch.arange(beta.shape[2], device=beta.device)
+        hidden = (~visible & passed & later).any(-2)
+        return beta.masked_fill(hidden, 0.0)[..., None]
+
+
+class ForgettingBias(ContentEncoding):
+    """logit(i, j) + Σ_{l=j+1..i} ln f_l, with forget gates f_l = sigmoid(w_h · x_l + b_h) per head.
+
+    x is the input of the attention layer. b starts at ``bias``, so that gates are nearly open; all layers share w and
+    b (the authors have one per layer). Ids are not used.
+
+    Input: queries and keys ``[B, H, T, d]``, and x ``[B, T, width]``. Output: causal attention logits
+    ``[B, H, T, T]``. Raises `LengthwiseError` without heads or width.
+
+    >>> import torch
+    >>> from lengthwise.nn import ForgettingBias
+    >>> q, k = torch.randn(2, 2, 4, 10, 16)
+    >>> ForgettingBias(width=64, heads=4)(q, k, x=torch.randn(2, 10, 64)).shape
+    torch.Size([2, 4, 10, 10])
+    """
+
+    def __init__(self, width: int, heads: int, *, bias: float = 5.0, slots: Slots | None = None) -> None:
+        require(width >= 1 and heads >= 1, f"width and heads must be at least 1, got {width} and {heads}")
+        super().__init__(slots)
+        self.gate = nn.Linear(width, heads)
+        nn.init.constant_(self.gate.bias, bias)
+
+    def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
+        """The logits, plus the sum of ln f over the keys after the key, up to the query."""
+        log_gates = functional.logsigmoid(self.gate(tokens.x).float()).mT[:, :, None]
+        seen = torch.where(tokens.visible, log_gates, 0.0)
+        return scores + (sum_after(seen) - seen)
+
+
+class SelectiveAttention(ContentEncoding):
+    """logit(i, j) − Σ_{l<i} S_lj, S_lj = max(0, q_l·k_j/√d) of the first head for 0 < j < l, and 0 elsewhere.
+
+    The first visible token and the token itself are never masked. Has no parameters; ids are not used.
+
+    Input: queries and keys ``[B, H, T, d]``. Output: causal attention logits ``[B, H, T, T]``. Raises nothing. One
+    new token costs T² products of the first head's queries and keys, since the sums of earlier tokens are made anew.
+
+    >>> import torch
+    >>> from lengthwise.nn import SelectiveAttention
+    >>> q, k = torch.randn(2, 2, 4, 10, 64)
+    >>> SelectiveAttention()(q, k).shape
+    torch.Size([2, 4, 10, 10])
+    """
+
+    def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
+        """The logits, minus what earlier tokens have masked."""
+        q, k = tokens.q[:, :1].float(), tokens.k[:, :1].float()
+        selected = functional.relu(q @ k.mT / math.sqrt(q.shape[3])).float().tril(-1)
+        # A token that is hidden from the last query is hidden from all, and masks nothing.
+        selected = selected * tokens.visible[..., -1:, :].mT
+        masked = (selected.cumsum(-2) - selected)[:, :, tokens.index]
+        return scores - masked * (tokens.visible.cumsum(-1) > 1)
+
+
+class ScalableSoftmax(ContentEncoding):
+    """logit(i, j) · s_h · ln n_i, n_i the number of keys that query i sees, s_h learned per head.
+
+    s starts at 1 / (the mean of ln n over n = 1 … ``length``), so that logits keep their size on average at about the
+    training length. All layers share s (the author has one per layer). Ids are not used.
+
+    Input: queries and keys ``[B, H, T, d]``. Output: causal attention logits ``[B, H, T, T]``. Raises
+    `LengthwiseError` unless ``length`` is at least 2.
+
+    >>> import torch
+    >>> from lengthwise.nn import ScalableSoftmax
+    >>> q, k = torch.randn(2, 2, 4, 10, 64)
+    >>> ScalableSoftmax(heads=4)(q, k).shape
+    torch.Size([2, 4, 10, 10])
+    """
+
+    def __init__(self, heads: int, *, length: int = 32, slots: Slots | None = None) -> None:
+        require(heads >= 1, f"heads must be at least 1, got {heads}")
+        require(length >= 2, f"length must be at least 2, got {length}")
+        super().__init__(slots)
+        mean = sum(math.log(n) for n in range(1, length + 1)) / length
+        self.factor = Scalars(torch.full((heads,), 1 / mean))
+
+    def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
+        return scores * self.factor(scores) * tokens.visible.sum(-1, keepdim=True).log()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from lengthwise.core.config import config
 from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import PositionScheme, Sequential
 
 RANDOM_START = "random-start"
 """`Sequential` with a random start in training (absolute shift)."""

@@ -1,18 +1,10 @@
-"""Runs the idealized learner of Huang et al. 2025 (their theorem 7) on a finite class of programs.
-
-At each context n it returns a transformer T_n that agrees with the target on all inputs of length <= n/2 and whose
-regularizer R is minimal among those up to 1/n. The theorem: the target has a Limit Transformer with PERIODIC and
-LOCAL iff R(T_n) stays bounded and from some N₀ on T_n is right up to length n.
-
-The paper's class is infinite. This one contains all small programs (``crasp.synthesis.enumeration``), the programs of
-the library over as many letters, and for each n a memorizer of the target up to n/2. Each is compiled, and its R is
-computed.
-"""
+"""The idealized learner of Huang et al. 2025 on finite classes of functions."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -22,17 +14,36 @@ from numpy import ndarray
 
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng, stream
-from lengthwise.crasp import library
-from lengthwise.crasp.program.operations import Symbol
-from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.run import interpreter
-from lengthwise.crasp.syntax.printer import to_text
-from lengthwise.crasp.synthesis.enumeration import Enumeration
-from lengthwise.crasp.synthesis.prefix_tree import PrefixTree
-from lengthwise.models.compile.pipeline import compile_program
-from lengthwise.models.regularizer.table import regularizer_table
-from lengthwise.models.theory.finite import finite_version
-from lengthwise.prediction.memorizer import memorizer
+from lengthwise.core.vocab import Symbols
+from lengthwise.crasp import interpreter, library
+from lengthwise.crasp.program import Program, ProgramBuilder, Symbol
+from lengthwise.crasp.syntax import to_text
+from lengthwise.crasp.synthesis import Enumeration, PrefixTree
+from lengthwise.models.compile import compile_program
+from lengthwise.models.limit import finite_version
+from lengthwise.models.regularizer import regularizer_table
+
+
+def memorizer(alphabet: Sequence[str], answers: Mapping[tuple[int, ...], bool]) -> Program:
+    """The program with these ``answers`` (words as symbol indices), and with the more common answer on all other words.
+
+    Ties, and no answers at all, give *no*.
+    """
+    accepted = [word for word, answer in answers.items() if answer]
+    common = 2 * len(accepted) > len(answers)
+    known = [word for word, answer in answers.items() if answer != common]
+    build = ProgramBuilder(alphabet)
+
+    def at(distance: int, symbol: int | None) -> int:
+        here = build.bos() if symbol is None else build.symbol(build.alphabet[symbol])
+        return here if distance == 0 else build.exists(here, [distance])
+
+    listed = []
+    for word in known:
+        letters = [at(distance, symbol) for distance, symbol in enumerate(reversed(word))]
+        listed.append(build.all_of([*letters, at(len(word), None)]))
+    found = build.any_of(listed)
+    return build.accept(build.negation(found) if common else found)
 
 
 @dataclass(frozen=True)
@@ -258,3 +269,52 @@ def _one_line(program: Program, target: TargetFunction) -> str:
     """The program's text over the letters of the target, on one line."""
     text = to_text(renamed(program, target.alphabet))
     return "; ".join(line for line in text.splitlines() if line and ":" not in line.split(":=")[0])
+
+
+def majority(word: Symbols) -> bool:
+    """More 1s than 0s."""
+    return word.count("1") > word.count("0")
+
+
+def alternating(word: Symbols) -> bool:
+    """(ab)*."""
+    return re.fullmatch("(ab)*", "".join(word)) is not None
+
+
+def nested_twice(word: Symbols) -> bool:
+    """D_2: balanced brackets (a opens, b closes) of depth at most 2."""
+    return re.fullmatch("(a(ab)*b)*", "".join(word)) is not None
+
+
+def contains_ab(word: Symbols) -> bool:
+    """Somewhere b directly follows a."""
+    return "ab" in "".join(word)
+
+
+def even_length(word: Symbols) -> bool:
+    """(aa)* over one letter."""
+    return len(word) % 2 == 0
+
+
+def parity(word: Symbols) -> bool:
+    """An even number of 1s."""
+    return word.count("1") % 2 == 0
+
+
+def copy_says_a(word: Symbols) -> bool | None:
+    """Copying with repetitions: whether a follows ``w # u``, where u is a prefix of w; None for all other words."""
+    source, separator, copied = "".join(word).partition("#")
+    if not source or not separator or "#" in copied or not source.startswith(copied):
+        return None
+    return source[len(copied) : len(copied) + 1] == "a"
+
+
+TARGETS: tuple[TargetFunction, ...] = (
+    TargetFunction("binary majority", ("0", "1"), majority, settles=True),
+    TargetFunction("(ab)*", ("a", "b"), alternating, settles=True),
+    TargetFunction("D_2", ("a", "b"), nested_twice, settles=True),
+    TargetFunction("contains ab", ("a", "b"), contains_ab, settles=True),
+    TargetFunction("(aa)*", ("a",), even_length, settles=True),
+    TargetFunction("parity", ("0", "1"), parity, settles=False),
+    TargetFunction("copy with repeats", ("a", "b", "#"), copy_says_a, settles=False),
+)

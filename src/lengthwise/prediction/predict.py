@@ -1,39 +1,223 @@
-"""`predict` joins structure, programs and impossibility results into the prediction for a task, language or program."""
+"""Verdicts on a target for every kind of positions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from lengthwise.crasp.decide.decision import Answer
-from lengthwise.crasp.program.program import Program
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.construction import language
-from lengthwise.prediction.combine_evidence import arguments_from_programs, verdict_for, verdicts_of, with_help
-from lengthwise.prediction.examples import predict_examples
-from lengthwise.prediction.knowledge import evidence
-from lengthwise.prediction.measured import measured, with_conflicts
-from lengthwise.prediction.next_symbols import note_on, with_next_symbols
-from lengthwise.prediction.predicted_ids.program import certificate
-from lengthwise.prediction.predicted_ids.rule import id_rules
-from lengthwise.prediction.reliability import reliability_lines
-from lengthwise.prediction.search.places import search_places
-from lengthwise.prediction.search.small_program import search_programs
-from lengthwise.prediction.suites.arguments import Evidence, language_evidence, program_evidence
-from lengthwise.prediction.systems import SYSTEMS, PositionSystem, position_systems
+import numpy as np
+
+from lengthwise.core.config import fields_of
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.core.vocab import Symbols
+from lengthwise.crasp.decide import Answer
+from lengthwise.crasp.program import Program
+from lengthwise.crasp.synthesis import labelled, read_examples, synthesize
+from lengthwise.languages.automaton import Dfa, language
+from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.positions.structure import structure_at
+from lengthwise.prediction.measured import measured, reliability_lines, with_conflicts
+from lengthwise.prediction.predicted_ids import certificate, id_rules
+from lengthwise.prediction.search import search_places, search_programs
+from lengthwise.prediction.suites import Evidence, evidence, language_evidence, program_evidence
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
-from lengthwise.prediction.task_structure import (
-    LENGTHS,
-    arguments_from_locality,
-    asks_for_sets,
-    dependencies,
-    has_places,
-    nearest,
-    structure_row,
+from lengthwise.prediction.verdict import (
+    SYSTEMS,
+    Argument,
+    PositionSystem,
+    Prediction,
+    StructureRow,
+    Verdict,
+    contains,
+    note_on,
+    position_systems,
+    with_next_symbols,
 )
-from lengthwise.prediction.verdict import Argument, Prediction, StructureRow, Verdict
+from lengthwise.sparsity.dependence import dependencies_from_data
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
+
+
+def verdicts_of(known: list[Evidence], systems: tuple[PositionSystem, ...], otherwise: str) -> tuple[Verdict, ...]:
+    """Verdicts from programs and impossibility alone; ``otherwise`` is the help if no position system has a *yes*."""
+    return with_help([verdict_for(s, arguments_from_programs(s, known)) for s in SYSTEMS], systems, otherwise)
+
+
+def verdict_for(system: PositionSystem, arguments: list[Argument]) -> Verdict:
+    """The verdict of one position system from its arguments."""
+    return Verdict(
+        system.name, system.scheme["name"], system.encoding, system.fragment, tuple(arguments), source=system.source
+    )
+
+
+def arguments_from_programs(system: PositionSystem, known: list[Evidence]) -> list[Argument]:
+    """The evidence that covers the fragment of a position system; a system without a theorem has none.
+
+    A *yes* carries over to larger fragments and a *no* to smaller ones. Repeated reasons are given once.
+    """
+    if system.fragment is None:
+        return []
+    unique: dict[tuple[str, str], Argument] = {}
+    for item in known:
+        argument = item.argument
+        yes = argument.answer == "yes" and contains(system.fragment, item.fragment)
+        if yes or (argument.answer == "no" and contains(item.fragment, system.fragment)):
+            unique.setdefault((argument.answer, argument.why), _through(system, argument))
+    return list(unique.values())
+
+
+def _through(system: PositionSystem, argument: Argument) -> Argument:
+    """The argument with the basis of the link from encoding to fragment, where that is weaker."""
+    if system.source.startswith("cited") and argument.basis == "proved":
+        return replace(argument, basis="cited")
+    return argument
+
+
+def with_help(verdicts: Sequence[Verdict], systems: tuple[PositionSystem, ...], otherwise: str) -> tuple[Verdict, ...]:
+    """The verdicts of ``systems``; those that are not *yes* name what would help, given the verdicts of all systems."""
+    wanted = {system.name for system in systems}
+    plain = [v.system for v in verdicts if v.answer == "yes" and v.fragment is not None]
+    coupled = [v.system for v in verdicts if v.answer == "yes" and v.scheme in ("coupled", "predictive-coupling")]
+    parts = [f"positions with a yes: {', '.join(plain)}"] if plain else []
+    parts += [f"coupled positions ({', '.join(coupled)}): every dependency is then local"] if coupled else []
+    help_ = "; or ".join(parts) or otherwise
+    if all(verdict.answer == "yes" for verdict in verdicts if verdict.fragment is not None):
+        help_ = ""
+    return tuple(v if v.answer == "yes" else replace(v, help=help_) for v in verdicts if v.system in wanted)
+
+
+MOST_SYMBOLS = 6
+
+
+def predict_examples(path: Path, systems: tuple[PositionSystem, ...]) -> Prediction:
+    """The prediction from a file of examples; its basis is ``evidence``, as examples prove nothing about other strings.
+
+    Raises `LengthwiseError` for a malformed file.
+    """
+    examples = read_examples(path)
+    known = list(_program(examples))
+    verdicts = verdicts_of(known, systems, "")
+    return Prediction(
+        path.name, "examples", f"{len(examples)} examples", verdicts, depends=tuple(_dependencies(examples))
+    )
+
+
+def _program(examples: list[tuple[Symbols, Symbols | bool]]) -> Iterator[Evidence]:
+    """The smallest consistent program, if one is found and the answers are yes or no."""
+    labels = labelled(examples)
+    if labels is None:
+        return
+    alphabet = sorted({symbol for word in labels for symbol in word})
+    if len(alphabet) > MOST_SYMBOLS or len(set(labels.values())) < 2:
+        return
+    found = synthesize(labels, alphabet, max_size=6)
+    if found.program is not None:
+        item = program_evidence(found.program, f"found from {len(labels)} examples")
+        why = f"{item.argument.why}; consistent with the examples, which proves nothing about other strings"
+        yield Evidence(item.fragment, Argument("yes", "evidence", why, item.argument.certificate))
+
+
+def _dependencies(examples: list[tuple[Symbols, Symbols | bool]]) -> Iterator[str]:
+    """Estimated parents at the most frequent shape (tokens of prompt and answer), if it has at least 50 examples."""
+    texts = [(prompt, () if isinstance(answer, bool) else answer) for prompt, answer in examples]
+    shape, count = Counter((len(prompt), len(answer)) for prompt, answer in texts).most_common(1)[0]
+    if count < 50 or shape[1] == 0:
+        return
+    rows = [[*p, *a] for p, a in texts if (len(p), len(a)) == shape]
+    found = dependencies_from_data(rows, shape[0], shape[0], stream(0, "predict", "examples"))
+    for offset, parents in enumerate(found.parents):
+        shown = ", ".join(f"token {p}" for p in sorted(parents)) or "nothing"
+        if offset in found.unresolved:
+            shown = "not found: more than two tokens at once, or too few examples"
+        yield f"answer token {offset + 1} ← {shown} (estimated from {count} examples of {shape[0]} + {shape[1]} tokens)"
+
+
+LENGTHS = (5, 10, 20, 40)
+"""The lengths at which sparsity and span are computed; what is equal at all of them counts as constant."""
+FEWEST, SPREAD = 3, 4
+"""A constant span needs at least this many lengths, and this ratio of the largest to the smallest."""
+
+
+def structure_row(task: Task, scheme: str | PositionScheme) -> StructureRow:
+    """Sparsity and span at `LENGTHS`, or at the nearest lengths of the task.
+
+    A scheme by its name has room for all ids. Raises `LengthwiseError` if the task has no such lengths, or a scheme too
+    few ids.
+    """
+    built = SCHEMES.build(scheme, max_position=1 << 30) if isinstance(scheme, str) else scheme
+    lengths = tuple(dict.fromkeys(nearest(task, length) for length in LENGTHS))
+    found = [structure_at(task, built, length) for length in lengths]
+    columns = [(s.parents, s.selectors, s.both) for s in found]
+    counts = [tuple(reach.count for reach in column) for column in zip(*columns, strict=True)]
+    spans = [tuple(reach.span for reach in column) for column in zip(*columns, strict=True)]
+    levels = task.levels.count("position") if built.uses_places else 1
+    return StructureRow(built.name, lengths, counts[0], spans[0], counts[1], spans[1], counts[2], spans[2], levels)
+
+
+def nearest(task: Task, length: int) -> int:
+    """The length nearest to ``length`` that has instances; raises `LengthwiseError` if there is none near it."""
+    for distance in range(200):
+        for candidate in (length + distance, length - distance):
+            if candidate >= 0 and task.lengths(candidate, candidate):
+                return candidate
+    raise LengthwiseError(f"task {task.name!r} has no instances near length {length}; check its lengths")
+
+
+def asks_for_sets(task: Task) -> bool:
+    """Whether several next tokens may be right; then no token has parents, and sparsity is not defined."""
+    return task.batch(nearest(task, 10), 1, stream(0, "predict", "allowed")).allowed is not None
+
+
+def has_places(task: Task) -> bool:
+    """Whether two tokens share a place."""
+    batch = task.batch(nearest(task, 10), 4, stream(0, "predict", "places"))
+    row = batch.places[0, batch.places[0, :, 0] > 0, 0]
+    return len(np.unique(row)) < len(row)
+
+
+def arguments_from_locality(system: PositionSystem, row: StructureRow | None) -> list[Argument]:
+    """A *yes* by our theorem where the task is sparse and local under the scheme; otherwise no argument.
+
+    Theorem A (plain ids) needs parents and selectors together in a window, since a head of its class finds its tokens
+    by what the window holds. Corollary C (coupled ids) needs the parents only: the ids say which tokens they are. It is
+    about one level of ids; of several levels nothing is proved.
+    """
+    if row is None or not (row.sparse and row.local) or not (system.coupled or system.relative) or row.levels > 1:
+        return []
+    if not system.coupled and not len(set(row.both)) == len(set(row.both_span)) == 1:
+        return []
+    # A span that is equal at few or close lengths may still grow.
+    if len(row.lengths) < FEWEST or max(row.lengths) < SPREAD * min(row.lengths):
+        return []
+    if system.coupled:
+        k, span, of, theorem = row.sparsity[0], row.span[0], "parents", "Corollary C"
+    else:
+        k, span, of, theorem = row.both[0], row.both_span[0], "parents and selectors", "Theorem A"
+    local = f"sparse (k = {k}) and local (span {span} at every length) under {row.scheme} ids"
+    why = f"{local}, counting {of} ({theorem}, docs/sparsity.md)"
+    return [Argument("yes", "ours", why, {"kind": "structure", **fields_of(row)})]
+
+
+def dependencies(task: Task) -> tuple[str, ...]:
+    """The lines of one short example: each scored token with its parents and selectors."""
+    batch = task.batch(nearest(task, 3), 1, stream(0, "predict", "example"))
+    text = batch.text(0)
+    lines = [" ".join(text)]
+    for t in np.flatnonzero(batch.scored):
+        parents = _named(text, batch.parents[0, t]) or "nothing (the layout fixes it)"
+        selectors = _named(text, batch.selectors[0, t])
+        lines.append(f"{text[t]} ← {parents}" + (f"   chosen by {selectors}" if selectors else ""))
+    return tuple(lines)
+
+
+def _named(text: list[str], positions: np.ndarray) -> str:
+    shown = sorted({int(p) for p in positions if p >= 0})
+    names = [f"{text[p]}@{p}" for p in shown[:8]]
+    return ", ".join(names) + (f", … ({len(shown)} tokens)" if len(shown) > 8 else "")
+
 
 RULE_ROWS = 16
 """Strings of a length from which the rule of predicted ids is found."""

@@ -1,4 +1,4 @@
-"""Parses a target of the command line: a task, a regular language, a program or a file of examples."""
+"""What a verdict is about: a task, an expression, a program, or examples."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.syntax.parser import load_program
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.dfa_file import read_dfa
-from lengthwise.languages.automata.regex import SPECIAL
-from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
+from lengthwise.crasp.program import Program
+from lengthwise.crasp.syntax import load_program
+from lengthwise.languages.automaton import Dfa, read_dfa
+from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
+from lengthwise.languages.regex import SPECIAL
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
 from lengthwise.tasks.language import Language

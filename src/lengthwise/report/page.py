@@ -1,28 +1,183 @@
-"""Builds the report page: it reads result files, prepares sections, and renders one self-contained HTML file."""
+"""The page of a results folder."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
-from lengthwise.report.chance import common_chance
-from lengthwise.report.figures.accuracy_figure import draw_accuracy
-from lengthwise.report.figures.style import NARROW
-from lengthwise.report.findings import Finding, findings, fitted_text
+from lengthwise.core.result_file import StudyResult
+from lengthwise.prediction.example import (
+    StructureTable,
+    Token,
+    TokenSequence,
+    short_example,
+    tested_structure,
+    title_of,
+)
+from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_dependencies, write_pictures
 from lengthwise.report.html import render_page
-from lengthwise.report.influence.influence_page import InfluenceSection, influence_section
-from lengthwise.report.influence.influence_result import KIND, InfluenceResult
-from lengthwise.report.panels import Panel, panels
-from lengthwise.report.pictures import Picture, write_pictures
-from lengthwise.report.rank_correlation import RankCorrelation, rank_correlations
-from lengthwise.report.result import SeedResult, contents, kind_of, runs
-from lengthwise.report.study_section import StudySection, study_section
-from lengthwise.report.summary import INTERVAL, Cell, SystemSummary, differing_settings, summarize
-from lengthwise.report.task_section import TaskSection, task_sections
+from lengthwise.report.influence import KIND, InfluenceResult, InfluenceSection, influence_section
+from lengthwise.report.study_figures import STUDY_FIGURES, draw_study
+from lengthwise.report.summary import (
+    INTERVAL,
+    Cell,
+    Finding,
+    Panel,
+    RankCorrelation,
+    SeedResult,
+    SystemSummary,
+    common_chance,
+    contents,
+    differing_settings,
+    findings,
+    fitted_text,
+    kind_of,
+    known_task,
+    panels,
+    rank_correlations,
+    runs,
+    summarize,
+)
+from lengthwise.tasks import Task
+
+MOST_FIGURES = 2
+"""Further tasks of a recipe show their examples without figures and structure tables."""
+NOT_STORED = (
+    "This task is not part of lengthwise, and this result was written before results kept the structure of such tasks. "
+    "Its file is not run to draw a page."
+)
+CAPTION = (
+    "The dependencies of the example. Bold: predicted tokens. Filled: one of them; outlined: the tokens that it "
+    "depends on. Dashed: the token before it, where the model predicts it and from where distances count. Faint lines: "
+    "all other dependencies."
+)
+
+
+@dataclass(frozen=True)
+class TaskSection:
+    """One task of a recipe."""
+
+    task: str
+    summary: str = ""
+    note: str = ""
+    length: int = 0
+    tokens: tuple[Token, ...] = ()
+    structure: StructureTable | None = None
+    figure: Picture | None = None
+    caption: str = CAPTION
+
+
+def task_sections(systems: Iterable[SystemSummary]) -> list[TaskSection]:
+    """One section per task; configurations of a task with the same example share one."""
+    specs = {repr(sorted(s.experiment["task"].items(), key=str)): s for s in systems}
+    found: dict[object, tuple[SystemSummary, TokenSequence | None]] = {}
+    for system in specs.values():
+        shown = _example(system)
+        name = system.experiment["task"]["name"]
+        found.setdefault(name if shown is None else (title_of(name), shown.tokens), (system, shown))
+    labels = _labels([system.experiment["task"] for system, _ in found.values()])
+    pairs = enumerate(zip(labels, found.values(), strict=True))
+    return [_section(label, *pair, index < MOST_FIGURES) for index, (label, pair) in pairs]
+
+
+def _labels(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The name of each task, with the texts and switches that differ between tasks of the same name."""
+    labels = []
+    for task in tasks:
+        rivals = [other for other in tasks if other["name"] == task["name"]]
+        keys = [key for key, value in task.items() if isinstance(value, bool | str) and key != "name"]
+        parts = [f"{key} {task[key]}" for key in keys if any(other.get(key) != task[key] for other in rivals)]
+        labels.append(", ".join([title_of(str(task["name"])), *parts]))
+    return labels
+
+
+def _section(label: str, system: SystemSummary, shown: TokenSequence | None, full: bool) -> TaskSection:
+    task, stored = known_task(system.experiment), system.task
+    if task is None and stored is None:
+        return TaskSection(label, note=NOT_STORED)
+    about = TaskSection(label, task.summary if task is not None else stored.summary if stored is not None else "")
+    if shown is not None:
+        about = replace(about, note=f"An example of length {shown.length}:", length=shown.length, tokens=shown.tokens)
+    if not full:
+        return about
+    figure = None if shown is None else Picture(f"{label}-dependencies", draw_dependencies(shown))
+    return replace(about, structure=_structure(system, task), figure=figure)
+
+
+def _structure(system: SystemSummary, task: Task | None) -> StructureTable | None:
+    if task is None:
+        return None if system.task is None else system.task.structure
+    return tested_structure(task, system.experiment.get("evaluation", {}).get("lengths") or [])
+
+
+def _example(system: SystemSummary) -> TokenSequence | None:
+    task = known_task(system.experiment)
+    if task is not None:
+        return short_example(task)
+    return None if system.task is None else system.task.example
+
+
+MOST_LETTERS = 90
+"""A longer text in a cell is cut; the file has it whole."""
+
+
+@dataclass(frozen=True)
+class StudySection:
+    """One study on the page."""
+
+    title: str
+    anchor: str
+    setting: str
+    figure: Picture | None
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """The figure, if there is one."""
+        return [self.figure] if self.figure else []
+
+
+def study_section(values: dict[str, Any], anchor: str, where: str) -> StudySection:
+    """The section of a study's file; raises `LengthwiseError` that names ``where`` if it is damaged."""
+    result = StudyResult.of(values, where)
+    rows, name = result.rows, result.study
+    try:
+        figure = Picture(name, draw_study(name, rows)) if name in STUDY_FIGURES else None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise LengthwiseError(f"{where} is damaged; delete it and run again") from None
+    columns = tuple(dict.fromkeys(str(key) for row in rows for key in row))
+    known = ("preset", "seed", "commit", "time", "note")
+    return StudySection(
+        title=name,
+        anchor=anchor,
+        setting=", ".join(f"{key} {values[key]}" for key in known if values.get(key) is not None) + ".",
+        figure=figure,
+        columns=columns,
+        rows=tuple(tuple(_text(row.get(column)) for column in columns) for row in rows),
+    )
+
+
+def _text(value: Any) -> str:
+    """A value on one line: numbers with four digits, entries of objects as ``key: value``."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, dict):
+        whole = ", ".join(f"{key}: {_text(part)}" for key, part in value.items())
+    elif isinstance(value, list):
+        whole = ", ".join(_text(part) for part in value)
+    else:
+        whole = str(value)
+    return whole if len(whole) <= MOST_LETTERS else whole[: MOST_LETTERS - 1] + "…"
+
 
 ERROR_KINDS = {"token": "token", "id": "position id", "both": "token and id", "eos": "end of sequence"}
 """Kinds of a first error, in the order in which they are drawn."""
@@ -69,7 +224,7 @@ class ResultsPage:
         return cls(
             tuple(results),
             tuple(
-                _section(recipe, [system for system in systems if system.recipe == recipe], f"section-{index}")
+                _run_section(recipe, [system for system in systems if system.recipe == recipe], f"section-{index}")
                 for index, recipe in enumerate(recipes)
             ),
             tuple(influence_section(result, f"influence-{index}") for index, result in enumerate(influences)),
@@ -147,7 +302,7 @@ def page(folders: Sequence[Path]) -> str:
     return read_report(folders).html()
 
 
-def _section(recipe: str, systems: Sequence[SystemSummary], anchor: str) -> Section:
+def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str) -> Section:
     lengths = ", ".join(str(length) for length in sorted({system.max_length for system in systems}))
     wide, narrow = draw_accuracy(systems), draw_accuracy(systems, NARROW)
     return Section(

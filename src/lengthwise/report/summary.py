@@ -1,19 +1,161 @@
-"""Groups results by system and computes medians over the fitted seeds at each length."""
+"""What a page says in numbers: chance, intervals, findings, headline, rank correlation."""
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+from pydantic import Field
 
 from lengthwise.core.config import canonical_json
-from lengthwise.core.result_file import Axes, Score
-from lengthwise.prediction.shown_task.stored_task import StoredTask
-from lengthwise.report.result import SeedResult
-from lengthwise.report.statistics import Estimate, estimate
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.files import read_json, write_json
+from lengthwise.core.ranks import spearman
+from lengthwise.core.result_file import Axes, RunResult, Score, check_seal, each_once, result_files
+from lengthwise.core.rng import stream
+from lengthwise.core.table import Table
+from lengthwise.core.user_code import no_new_code
+from lengthwise.prediction.example import StoredTask, stored_task
+from lengthwise.prediction.measured import BEFOREHAND, FROZEN, OLD_TABLE, below, task_identity, trained_with
+from lengthwise.prediction.verdict import SYSTEMS
+from lengthwise.tasks import TASKS, Task
+
+
+class SeedResult(RunResult):
+    """One system trained with one seed; ``stored`` is what the file says of a task of the user's own."""
+
+    stored: Annotated[StoredTask | None, Field(exclude=True)] = None
+
+    @classmethod
+    def of(cls, values: Any, where: str = "result") -> Self:
+        """As `RunResult.of`, and for the stored task."""
+        task, result = values.get("task") if isinstance(values, dict) else None, super().of(values, where)
+        return result if task is None else result.model_copy(update={"stored": stored_task(task, where)})
+
+
+def load(folders: Iterable[Path]) -> list[SeedResult]:
+    """The results of training runs in and under ``folders``, each run once.
+
+    Raises `LengthwiseError` if no result file exists, one is damaged, or two of the same run differ.
+    """
+    return runs((path, values) for path, values in contents(folders) if kind_of(values) is None)
+
+
+def runs(files: Iterable[tuple[Path, Any]]) -> list[SeedResult]:
+    """The results of training runs in these files, each run once; raises `LengthwiseError` as `load` does."""
+    files = list(files)
+    read = {path: SeedResult.of(values, f"result file {path}") for path, values in files}
+    return [read[path] for path, _ in each_once(files)]
+
+
+def kind_of(values: Any) -> str | None:
+    """The field ``kind`` of a result file: ``influence``, ``lm``, ``study``, or None for a training run."""
+    if not isinstance(values, dict):
+        return None
+    return str(values["kind"]) if "kind" in values else "study" if "study" in values else None
+
+
+def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -> list[tuple[Path, Any]]:
+    """Paths and contents of the files with these names in and under ``folders``, which may also be files, each once.
+
+    Raises `LengthwiseError` if there are none, one is not JSON, or its content does not fit its digest.
+    """
+    files: dict[Path, Path] = {}
+    folders = list(folders)
+    for folder in folders:
+        if not folder.exists():
+            raise LengthwiseError(f"no results at {folder}; check the path, or make some with `lengthwise run`")
+        found = [folder] if folder.is_file() else [path for name in names for path in result_files(folder, name)]
+        files.update((path.resolve(), path) for path in found)
+    if not files:
+        where = ", ".join(map(str, folders))
+        raise LengthwiseError(f"no result.json in or under {where}; make some with `lengthwise run`")
+    for path in files.values():
+        require(path.suffix == ".json", f"{path} is not a result file (.json); give it, or a folder of results")
+    read = [(path, read_json(path, what="result file")) for path in files.values()]
+    for path, values in read:
+        check_seal(values, f"result file {path}")
+    return read
+
+
+Z95 = 1.959963984540054
+"""The 97.5 % point of the normal distribution."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A median over seeds and its 95 % interval."""
+
+    median: float
+    low: float
+    high: float
+
+
+def wilson(correct: int, n: int, z: float = Z95) -> tuple[float, float]:
+    """Wilson's score interval of the share ``correct`` / ``n`` (Wilson 1927), within [0, 1]."""
+    share, spread = correct / n, z * z / n
+    centre = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * (share * (1 - share) / n + spread / (4 * n)) ** 0.5
+    # Rounding must not exclude a share of exactly 0 or 1.
+    return min(max(0.0, centre - half), share), max(min(1.0, centre + half), share)
+
+
+def estimate(correct: Sequence[int], n: Sequence[int], *, draws: int = 2000) -> Estimate:
+    """The median share over seeds, with a 95 % interval.
+
+    One seed gets Wilson's interval over its strings. Several seeds get a bootstrap that resamples seeds and draws each
+    seed's share from Beta(c + ½, n − c + ½). Equal counts give equal intervals.
+    """
+    counts, sizes = np.asarray(correct), np.asarray(n)
+    median = float(np.median(counts / sizes))
+    if len(counts) == 1:
+        return Estimate(median, *wilson(int(counts[0]), int(sizes[0])))
+    rng = stream(0, "bootstrap", *counts.tolist(), *sizes.tolist())
+    picks = rng.integers(len(counts), size=(draws, len(counts)))
+    shares = rng.beta(counts[picks] + 0.5, sizes[picks] - counts[picks] + 0.5)
+    low, high = np.quantile(np.median(shares, axis=1), (0.025, 0.975))
+    return Estimate(median, min(float(low), median), max(float(high), median))
+
+
+def known_task(experiment: Mapping[str, Any]) -> Task | None:
+    """The built-in task of a configuration; None for other tasks, whose files or packages would run code."""
+    spec = experiment["task"]
+    if not TASKS.is_built_in(spec["name"]):
+        return None
+    try:
+        with no_new_code():  # a task inside the task may be of a file
+            return TASKS.build(dict(spec))
+    except LengthwiseError:
+        return None
+
+
+def common_chance(experiments: Iterable[Mapping[str, Any]], length: int, axes: Axes) -> float | None:
+    """`chance` if it is equal for all experiments, else None."""
+    found = {chance(experiment, length, axes) for experiment in experiments}
+    return found.pop() if len(found) == 1 else None
+
+
+def chance(experiment: Mapping[str, Any], length: int, axes: Axes) -> float | None:
+    """Probability of guessing the answer, without its trace, at a length and axes; None if 0, 1 or unknown."""
+    task = known_task(experiment)
+    if task is None:
+        return None
+    wanted = set(axes)
+    layouts = [layout for layout in task.test_layouts(length) if wanted <= set(layout.axes.items())]
+    layout = layouts[0] if layouts else task.layout(length, stream(0, "chance", length))
+    value = task.chance(layout)
+    return value if 0 < value < 1 else None
+
 
 INTERVAL = (
     "median over the fitted seeds with a 95 % interval: over strings (Wilson) for one seed, "
@@ -192,3 +334,413 @@ def differing_settings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]
         for key in keys
         if len({repr(values.get(key)) for values in flat}) > 1
     ]
+
+
+MOST_LINES = 8
+"""A panel with more systems is split by the first part of their names, which is that of a task."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The tests with the same values of some axes, of all systems or of those whose names start with ``group``."""
+
+    group: str
+    axes: Axes
+    cells: Mapping[int, tuple[Cell, ...]]
+    """By the index of the system, sorted by length; no system without cells."""
+    systems: tuple[int, ...]
+    """Indices of the systems that belong here, those without cells included."""
+
+    @property
+    def title(self) -> str:
+        """Text such as ``addition, chains 4``; empty if there is one panel."""
+        return ", ".join(part for part in (self.group, axes_text(self.axes)) if part)
+
+    @property
+    def lengths(self) -> list[int]:
+        """All tested lengths in increasing order."""
+        return sorted({cell.length for cells in self.cells.values() for cell in cells})
+
+
+def panels(systems: Sequence[SystemSummary]) -> list[Panel]:
+    """The panels of all systems, in the order of the results; at least one, unless there is no system."""
+    keys = panel_axes([cell for system in systems for cell in system.cells])
+    axes = list(dict.fromkeys(panel_of(cell.axes, keys) for system in systems for cell in system.cells)) or [()]
+    groups = list(dict.fromkeys(_group(system) for system in systems))
+    together = [_panel(systems, "", values, keys) for values in axes]
+    if "" in groups or max(len(panel.cells) for panel in together) <= MOST_LINES:
+        return together
+    split = [_panel(systems, group, values, keys) for group in groups for values in axes]
+    return [panel for panel in split if panel.cells or panel.axes == axes[0]]
+
+
+def _panel(systems: Sequence[SystemSummary], group: str, values: Axes, keys: Sequence[str]) -> Panel:
+    mine = tuple(index for index, system in enumerate(systems) if group in ("", _group(system)))
+    found = {}
+    for index in mine:
+        cells = [cell for cell in systems[index].cells if panel_of(cell.axes, keys) == values]
+        if cells:
+            found[index] = tuple(sorted(cells, key=lambda cell: cell.length))
+    return Panel(group, values, found, mine)
+
+
+def _group(system: SystemSummary) -> str:
+    """The part of a system's name before the first comma; empty if there is none."""
+    first, comma, _ = system.name.partition(", ")
+    return first if comma else ""
+
+
+LEVELS = (
+    (0.99, "at least 99 % of strings right"),
+    (0.9, "90 to 99 % right"),
+    (0.5, "50 to 90 % right"),
+    (0.1, "10 to 50 % right"),
+    (0.0, "less than 10 % right"),
+)
+UNFITTED = "not fitted in any seed, so not tested at longer lengths"
+CONTROL = "not fitted in any seed, and tested all the same as a control (unfitted_too)"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Systems with similar results."""
+
+    words: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The systems by their accuracy at the longest test."""
+
+    heading: str
+    groups: tuple[Group, ...]
+
+
+def fitted_text(systems: Sequence[SystemSummary]) -> str:
+    """How many systems and seeds fitted in distribution."""
+    fitted, seeds = sum(bool(s.fitted) for s in systems), sum(len(s.fitted) for s in systems)
+    runs = sum(len(s.results) for s in systems)
+    return (
+        f"{fitted} of {len(systems)} systems fitted their training lengths in at least one seed "
+        f"({seeds} of {runs} runs). Only fitted runs are tested at longer lengths."
+    )
+
+
+def findings(systems: Sequence[SystemSummary]) -> list[Finding]:
+    """One finding per value of the axes that make panels; systems without a fitted seed stand in the first."""
+    merged: dict[str, dict[int, tuple[int, float]]] = {}
+    for panel in panels(systems):
+        text = axes_text(panel.axes)
+        for index, cells in panel.cells.items():
+            found = cells[-1].estimate()
+            if found is not None:
+                merged.setdefault(text, {})[index] = (cells[-1].length, found.median)
+    result = []
+    unfitted = [
+        Group(words, names)
+        for words, tested in ((UNFITTED, False), (CONTROL, True))
+        if (names := tuple(s.label for s in systems if not s.fitted and bool(s.unfitted_cells) == tested))
+    ]
+    for text, by_system in merged.items() or [("", {})]:
+        groups = []
+        above = float("inf")
+        for least, words in LEVELS:
+            names = tuple(systems[i].label for i, (_, median) in by_system.items() if least <= median < above)
+            groups += [Group(words, names)] if names else []
+            above = least
+        if unfitted and not result:
+            groups += unfitted
+        result.append(Finding(_heading(text, by_system, systems), tuple(groups)))
+    return result
+
+
+def _heading(text: str, by_system: dict[int, tuple[int, float]], systems: Sequence[SystemSummary]) -> str:
+    lengths = {length for length, _ in by_system.values()}
+    factors = {f"{length / systems[i].max_length:.3g}" for i, (length, _) in by_system.items() if systems[i].max_length}
+    where = "At the longest test of each system"
+    if len(lengths) == 1:
+        where = f"At length {min(lengths)}"
+    if len(factors) == 1:
+        where += f", {min(factors)} × the longest training length"
+    return f"{where}{f', with {text}' if text else ''}:" if by_system else "No system has a test at longer lengths:"
+
+
+SHOWN, LONGEST, TRAINED = "101–150", 150, 50
+"""The lengths by which a cell is decided, the longest of them, and the longest in training."""
+
+
+def frozen_rows(results: Path) -> list[dict[str, Any]]:
+    """One row per task and position system that has run; one that is not decided has no accuracy.
+
+    Raises `LengthwiseError` if ``results/blind`` lacks a file.
+    """
+    study = results / "blind"
+    tasks = {
+        entry["name"]: entry["task"] for entry in read_json(study / "preregistration.json")["content"]["published"]
+    }
+    cells = read_json(study / "published-table.json")["cells"]
+    return [_frozen_row(cell, tasks[cell["language"]]) for cell in cells if cell["status"] != "not run"]
+
+
+def _frozen_row(cell: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
+    system = next(system for system in SYSTEMS if system.name == cell["encoding"])
+    decided = cell["status"] == "decided"
+    found = {"label": f"length {SHOWN}", "length": LONGEST, "median": cell["score"]}
+    return {
+        "task": task_identity(task),
+        "recipe": FROZEN,
+        "system": f"{cell['language']}, {system.name}, rung {cell['rung']}, trained to {TRAINED}",
+        "scheme": system.scheme["name"],
+        "random_start": bool(system.scheme.get("random_start", False)),
+        "encoding": system.encoding,
+        "seeds": len(cell["seeds"]),
+        "fitted": cell["fitted"],
+        "cells": [found] if decided else [],
+        "commit": cell["commits"][-1],
+    }
+
+
+SHOWN_HEADLINE = (
+    "variable-assignment",
+    "parity-scratchpad",
+    "sparse-parity",
+    "addition",
+    "coupled-arithmetic",
+    OLD_TABLE,
+)
+RECIPES = (*BEFOREHAND, *SHOWN_HEADLINE)
+"""The recipes whose systems are shown, those with settings fixed beforehand first; ablations are left out."""
+ABLATIONS = ("ppc-ablations", "golowich-ablations")
+"""Recipes that take parts of a position system away, and so say nothing against it."""
+
+
+def headline_numbers(results: Path) -> dict[str, Any]:
+    """Per system: task, seeds, fitted seeds, and the median exact match at the longest test, as JSON values.
+
+    Of several configurations of a system, the one with the longest test counts. Of sparse parity, balanced tests count
+    where they exist, for k up to K_train. Raises `LengthwiseError` as `load` does.
+    """
+    farthest: dict[tuple[str, str], SystemSummary] = {}
+    rows: list[dict[str, Any]] = []
+    for system in summarize(load([results])):
+        if system.recipe not in ABLATIONS:
+            rows.append(_row(system))
+        # Settings of the old table are all shown, since they differ in outcome.
+        key = system.recipe, system.label if system.recipe == OLD_TABLE else system.results[0].system
+        if system.recipe in RECIPES and (key not in farthest or _reach(system) > _reach(farthest[key])):
+            farthest[key] = system
+    in_order = sorted(
+        farthest.values(),
+        key=lambda system: (system.recipe not in BEFOREHAND, int(system.experiment["task"].get("k_max", 0))),
+    )
+    ladder = frozen_rows(results)
+    return {"systems": [*ladder, *map(_row, in_order)], "positions": _by_position([*rows, *ladder])}
+
+
+def _by_position(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Per task and position system: settings in which most seeds fitted, how many are `below`, and the worst one."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        system = next((system for system in SYSTEMS if trained_with(row, system)), None)
+        if system is not None and 2 * row["fitted"] > row["seeds"] and row["cells"]:
+            place = {"task": row["task"], "positions": system.name}
+            groups.setdefault(canonical_json(place), []).append({**row, **place})
+    return [
+        {
+            **{key: members[0][key] for key in ("task", "positions")},
+            "settings": len(members),
+            "below": sum(map(below, members)),
+            "worst": {
+                **{key: worst[key] for key in ("recipe", "system", "seeds", "fitted")},
+                "highest": max(cell["median"] for cell in worst["cells"]),
+                "length": worst["cells"][0]["length"],
+            },
+        }
+        for _, members in sorted(groups.items())
+        for worst in [min(members, key=lambda row: max(cell["median"] for cell in row["cells"]))]
+    ]
+
+
+def _reach(system: SystemSummary) -> tuple[int, int]:
+    """The longest test, then the number of tests."""
+    return max((cell.length for cell in system.cells), default=0), len(system.cells)
+
+
+def _row(system: SystemSummary) -> dict[str, Any]:
+    cells, task = [], system.experiment["task"]
+    name = system.label if system.recipe == OLD_TABLE else system.results[0].system
+    for cell in system.cells:
+        axes_of = dict(cell.axes)
+        if task.get("balanced") and (axes_of.pop("min_ones", None) != 0 or axes_of["k"] > task["k_max"]):
+            continue
+        found = cell.estimate()
+        if found is not None and cell.length >= system.max_length:
+            bounds = axes_of.pop("low", None), axes_of.pop("high", None)
+            axes = ", ".join(f"{key} {value}" for key, value in axes_of.items())
+            lengths = f"{bounds[0]}–{bounds[1]}" if bounds[0] is not None else str(cell.length)
+            label = f"length {lengths}" + (f" ({axes})" if axes else "")
+            cells.append({"label": label, "length": cell.length, "median": round(found.median, 4)})
+    longest = sorted({cell["length"] for cell in cells})[-1:]
+    return {
+        "task": task_identity(system.experiment["task"]),
+        "recipe": system.recipe,
+        "system": f"{name}, trained to {system.max_length}",
+        "scheme": system.experiment["scheme"]["name"],
+        "random_start": bool(system.experiment["scheme"].get("random_start", False)),
+        "encoding": system.experiment["encoding"]["name"],
+        "seeds": len(system.results),
+        "fitted": len(system.fitted),
+        "cells": [cell for cell in cells if cell["length"] in longest],
+        "commit": system.results[0].commit,
+    }
+
+
+if __name__ == "__main__":
+    write_json(Path(sys.argv[2]), headline_numbers(Path(sys.argv[1])))
+
+
+DRAWS = 2000
+"""Number of bootstrap draws of an interval."""
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """One system at one length; ``length`` None stands for all lengths beyond training."""
+
+    system: str
+    k_train: int
+    length: int | None
+    ks: tuple[int, ...]
+    fitted: int
+    seeds: int
+    accuracy: tuple[float, ...]
+    """Median over the fitted seeds, for each k."""
+    value: float | None
+    """Spearman's ρ over all pairs of a fitted seed and a k, or None with the reason in ``note``."""
+    low: float | None = None
+    high: float | None = None
+    each: tuple[float | None, ...] = ()
+    """ρ within each fitted seed, which differences between seeds do not affect."""
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """``-0.62 [-0.90, -0.11] (each seed -1.00 – -0.80)``, or the reason why it does not exist."""
+        if self.value is None:
+            return self.note
+        if self.low is None:
+            return f"{self.value:+.2f} (one seed)"
+        each = " ".join("–" if value is None else f"{value:+.2f}" for value in self.each)
+        return f"{self.value:+.2f} [{self.low:+.2f}, {self.high:+.2f}] (each seed {each})"
+
+
+def interval(
+    ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S K"], *, draws: int = DRAWS
+) -> tuple[float, float]:
+    """A 95 % bootstrap interval of ρ over S seeds with a test per k, which resamples seeds and strings.
+
+    A draw with equal accuracies counts as 0. The draws are a function of the counts.
+    """
+    rng = stream(0, "rank correlation", *correct.ravel().tolist(), *n.ravel().tolist())
+    picks = rng.integers(len(correct), size=(draws, len(correct)))
+    shares = rng.binomial(n[picks], correct[picks] / n[picks]) / n[picks]
+    repeated = np.broadcast_to(np.asarray(ks), shares.shape)
+    found = np.nan_to_num(spearman(repeated.reshape(draws, -1), shares.reshape(draws, -1)))
+    low, high = np.quantile(found, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def rank_correlations(systems: Iterable[SystemSummary]) -> list[RankCorrelation]:
+    """For each system with balanced tests: all lengths beyond training together, then each length."""
+    rows = []
+    for system in systems:
+        task = system.experiment["task"]
+        if task["name"] == "sparse-parity" and task.get("balanced"):
+            rows += _of_system(system, int(task["k_max"]), [int(k) for k in task["k_test"]])
+    return rows
+
+
+def _of_system(system: SystemSummary, k_train: int, k_test: Sequence[int]) -> list[RankCorrelation]:
+    ks = tuple(k for k in k_test if k <= k_train)
+    counts = _counts(system)
+    # A length below the largest k lacks some tests.
+    lengths = sorted(length for length in {length for length, _ in counts} if all((length, k) in counts for k in ks))
+    beyond = [length for length in lengths if length > system.max_length]
+    head = (system.label, k_train)
+    tail = (ks, len(system.fitted), len(system.results))
+    if not system.fitted or not lengths:
+        return [RankCorrelation(*head, None, *tail, accuracy=(), value=None, note="not fitted")]
+    rows = []
+    for length, together in ((None, beyond), *((length, [length]) for length in lengths)):
+        if not together:
+            continue
+        right, strings = np.sum([np.stack([counts[n, k] for k in ks], axis=-1) for n in together], axis=0)
+        rows.append(RankCorrelation(*head, length, *tail, **_measure(ks, right, strings)))
+    return rows
+
+
+def _counts(system: SystemSummary) -> dict[tuple[int, int], Int[ndarray, "2 S"]]:
+    """By length and k, the numbers of right and of all strings for each fitted seed, on balanced tests."""
+    found: Mapping[tuple[int, int], Any] = {
+        (cell.length, dict(cell.axes)["k"]): np.array(
+            [[s.correct["exact_match"] for s in cell.scores], [s.n for s in cell.scores]]
+        )
+        for cell in system.cells
+        if dict(cell.axes).get("min_ones") == 0
+    }
+    for (length, k), pair in found.items():
+        require(
+            pair.shape[1] == len(system.fitted),
+            f"{system.label}: length {length}, k {k} was measured for {pair.shape[1]} of {len(system.fitted)} seeds; "
+            "run the missing ones again",
+        )
+    return dict(found)
+
+
+def _measure(ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S K"]) -> dict[str, Any]:
+    """Accuracies by k, and ρ with its interval or the reason why it does not exist."""
+    shares = correct / n
+    found: dict[str, Any] = {"accuracy": tuple(np.median(shares, axis=0).tolist()), "value": None}
+    if len(ks) < 2:
+        return {**found, "note": "only one k"}
+    if np.ptp(shares) == 0:
+        return {**found, "note": f"no effect: all accuracies are {shares.flat[0]:.3f}"}
+    repeated = np.broadcast_to(np.asarray(ks), shares.shape)
+    each = [None if np.isnan(value) else value for value in spearman(repeated, shares).tolist()]
+    low, high = interval(ks, correct, n) if len(shares) > 1 else (None, None)
+    value = float(spearman(repeated.ravel(), shares.ravel()))
+    return {**found, "value": value, "low": low, "high": high, "each": tuple(each)}
+
+
+def table(rows: Sequence[RankCorrelation]) -> Table:
+    """One line per row."""
+    lines = []
+    for row in rows:
+        length = "beyond training" if row.length is None else str(row.length)
+        ks, accuracy = " ".join(map(str, row.ks)), " ".join(f"{a:.3f}" for a in row.accuracy)
+        lines.append((row.system, f"{row.fitted}/{row.seeds}", length, ks, accuracy or "-", row.text))
+    return Table(("system", "fitted", "length", "k", "accuracy", "rank correlation with k [95 %]"), tuple(lines))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """``python -m lengthwise.report.summary FOLDER… [--json]``."""
+    parser = argparse.ArgumentParser(prog="lengthwise.report.summary", description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path, help="folders that are searched for result.json files")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_args(arguments)
+    try:
+        rows = rank_correlations(summarize(load(given.folders)))
+        require(
+            bool(rows),
+            "no sparse parity with balanced tests there; run `lengthwise run sparse-parity --preset standard`",
+        )
+    except LengthwiseError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(canonical_json([asdict(row) for row in rows]) if given.json else table(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,21 +1,59 @@
-"""The base class `Task`: tokens together with their places and parents."""
+"""What a task is, how its strings are built with their structure, and helpers of string tasks."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, final
+from typing import Annotated, Any, ClassVar, Literal, final
 
+import numpy as np
+from jaxtyping import Bool, Int
+from numpy import ndarray
 from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
+from lengthwise.core.config import Alphabet1, config
 from lengthwise.core.errors import LengthwiseError, shortened
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import Vocab
-from lengthwise.tasks.string_set import ROWS, StringSet, chunks, shares
+from lengthwise.core.vocab import BOS, SEP, Vocab
+
+SetName = Literal["uniform", "enumerated", "adversarial"]
+"""``uniform``: drawn like the task draws; ``enumerated``: all strings of these lengths, once; ``adversarial``: hard."""
+
+ROWS = 256
+"""The most strings of one batch."""
+
+
+@dataclass(frozen=True)
+class StringSet:
+    """Strings in batches of one layout each; a result names the set it was measured on."""
+
+    name: SetName
+    batches: Iterator[Batch]
+
+
+def shares(lengths: Sequence[int], count: int) -> Iterator[tuple[int, int]]:
+    """(length, number of strings): ``count`` strings spread over the lengths as evenly as whole numbers allow.
+
+    >>> list(shares([51, 52, 53], 4))
+    [(51, 1), (52, 1), (53, 2)]
+    """
+    for index, length in enumerate(lengths):
+        number = (index + 1) * count // len(lengths) - index * count // len(lengths)
+        if number:
+            yield length, number
+
+
+def chunks(rows: int, most: int = ROWS) -> Iterator[int]:
+    """``rows`` in parts of at most ``most``."""
+    while rows > 0:
+        yield min(rows, most)
+        rows -= most
+
 
 LAYOUT_ROWS = 8
 """Test strings that share one drawn layout."""
@@ -145,3 +183,111 @@ EXPRESSION = "regex:"
 TASKS: Registry[Task] = TaskRegistry("task", Task)
 AnyTask = Annotated[Task, BeforeValidator(TASKS.build), PlainSerializer(TASKS.describe)]
 """A field that holds a task: the object, its name, or its fields."""
+
+
+def distinct(rng: Rng, pool: int, count: int, rows: int) -> Int[ndarray, "rows count"]:
+    """Ordered samples without replacement from ``0..pool-1``, uniform and independent between rows.
+
+    Where repeats are rare, rows that hold one are drawn again, whole: what remains is uniform and costs ``count`` draws
+    a row. Otherwise all of the pool is shuffled.
+    """
+    if count > pool:
+        raise ValueError(f"{count} distinct symbols do not fit in a pool of {pool}")
+    if count * count > pool:
+        return shuffles(rng, pool, rows)[:, :count]
+    result = rng.integers(pool, size=(rows, count), dtype=np.int64)
+    while (bad := np.flatnonzero(_repeats(result))).size:
+        fresh = rng.integers(pool, size=(bad.size, count), dtype=np.int64)
+        result[bad] = fresh
+        if not _repeats(fresh).any():
+            break
+    return result
+
+
+def _repeats(samples: Int[ndarray, "rows count"]) -> Bool[ndarray, " rows"]:
+    ordered = np.sort(samples, axis=1)
+    return (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+
+
+def shuffles(rng: Rng, count: int, rows: int) -> Int[ndarray, "rows count"]:
+    """Uniform random orders of ``0..count-1``, one per row."""
+    if count > 1 << 10:
+        return np.argsort(rng.random((rows, count)), axis=1)
+    # The number in the low bits makes the keys distinct, so sorting them sorts the numbers by random keys.
+    keys = rng.integers(1 << 53, size=(rows, count), dtype=np.int64)
+    keys <<= 10
+    keys |= np.arange(count)
+    keys.sort(axis=1)
+    keys &= (1 << 10) - 1
+    return keys
+
+
+def inverse(orders: Int[ndarray, "rows count"]) -> Int[ndarray, "rows count"]:
+    """The inverse of each row's permutation."""
+    result = np.empty_like(orders)
+    np.put_along_axis(result, orders, np.broadcast_to(np.arange(orders.shape[1]), orders.shape), axis=1)
+    return result
+
+
+def bits_with_ones(rng: Rng, length: int, ones: Int[ndarray, " rows"]) -> Int[ndarray, "rows length"]:
+    """Rows of bits, each uniform among those with its number of ones."""
+    return (shuffles(rng, length, len(ones)) < ones[:, None]).astype(np.int64)
+
+
+def symbol_names(count: int) -> list[str]:
+    """Letters where they suffice, numbers otherwise."""
+    return list("abcdefghijklmnopqrstuvwxyz"[:count]) if count <= 26 else [str(number) for number in range(count)]
+
+
+SymbolChoice = Literal["distinct", "repeats"]
+
+
+@config
+class StringTask(Task):
+    """A task whose prompt is ``<bos> a b a <sep>``; with distinct symbols no symbol occurs twice in a string.
+
+    Length = number of symbols. ``letters`` is the size of the alphabet, by default 150 for distinct symbols and 2 for
+    repeats (the sizes of Huang et al. 2025).
+    """
+
+    symbols: SymbolChoice = "distinct"
+    letters: Alphabet1 | None = None
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        return Vocab.of(symbol_names(self.letters or (150 if self.symbols == "distinct" else 2)))
+
+    def max_length(self) -> int | None:
+        """Distinct symbols run out."""
+        return len(self.vocab) - 4 if self.symbols == "distinct" else None
+
+    def write_in_order(self, seq: SequenceBuilder, rng: Rng, length: int, order: Iterable[int]) -> None:
+        """A drawn string of ``length`` symbols, then its symbols (from 0) in ``order``.
+
+        Symbol i and its copies have place i + 2, ``<sep>`` has 1.
+        """
+        x = draw(self.symbols, self.vocab, length, seq.size, rng)
+        seq.bos()
+        given = seq.givens(x, place=np.arange(2, length + 2))
+        seq.sep(place=1)
+        for i in order:
+            seq.predicted(x[i], place=i + 2, parents=[given[i]])
+        seq.eos()
+
+
+def draw(symbols: SymbolChoice, vocab: Vocab, length: int, rows: int, rng: Rng) -> np.ndarray:
+    """Token ids of random strings, column by column: shape ``[length, rows]``."""
+    letters = len(vocab) - 4
+    if symbols == "distinct":
+        return np.ascontiguousarray(distinct(rng, letters, length, rows).T) + 4
+    return rng.integers(letters, size=(length, rows), dtype=np.int64) + 4
+
+
+def read(symbols: SymbolChoice, vocab: Vocab, prompt: Sequence[str]) -> list[str]:
+    """The string of a prompt ``<bos> … <sep>``; raises `ValueError` for any other prompt."""
+    string = list(prompt[1:-1])
+    if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != SEP or any(vocab[symbol] < 4 for symbol in string):
+        raise ValueError("not a string between <bos> and <sep>")
+    if symbols == "distinct" and len(set(string)) < len(string):
+        raise ValueError("the symbols are not distinct")
+    return string

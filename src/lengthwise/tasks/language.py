@@ -1,10 +1,10 @@
-"""Formal languages: the labels are the symbols that may come next after every prefix (after Huang et al. 2025)."""
+"""Tasks on formal languages: membership, next symbols or states of an automaton."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Bool
@@ -14,18 +14,13 @@ from lengthwise.core.batch import Batch, Layout, SequenceBuilder
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SPECIALS, Vocab
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.construction import language as automaton_of
-from lengthwise.languages.counter import CounterLanguage
-from lengthwise.languages.counter_languages import COUNTER_LANGUAGES
+from lengthwise.languages.automaton import Dfa
+from lengthwise.languages.automaton import language as automaton_of
+from lengthwise.languages.counter import COUNTER_LANGUAGES, CounterLanguage
+from lengthwise.languages.hard_words import Words, hard_words
 from lengthwise.languages.named import LANGUAGES
-from lengthwise.languages.words.adversarial import Words
-from lengthwise.languages.words.counting import all_words, count_words, lengths_with_words
-from lengthwise.languages.words.hard_words import hard_words
-from lengthwise.languages.words.labels import allowed_next
-from lengthwise.languages.words.sampling import sample_words
-from lengthwise.tasks.base import TASKS, Task
-from lengthwise.tasks.string_set import ROWS, StringSet, chunks, shares
+from lengthwise.languages.sampling import all_words, allowed_next, count_words, lengths_with_words, sample_words
+from lengthwise.tasks.base import ROWS, TASKS, StringSet, Task, chunks, shares
 
 
 @TASKS.register("language")
@@ -186,3 +181,19 @@ def _may_begin(source: Dfa | CounterLanguage, word: tuple[str, ...]) -> bool:
                 return False
         return True
     return source.live[source.run(source.encode(word))]
+
+
+HUANG: dict[str, dict[str, Any]] = {
+    "bin_majority": {"name": "majority", "letters": 2},
+    "majority": {"name": "majority"},
+    "bin_majority_interleave": {"name": "bin-majority-interleave"},
+    "sort": {"name": "sort"},
+    "unique_copy": {"name": "copy", "symbols": "distinct"},
+    "repeat_copy": {"name": "copy", "symbols": "repeats"},
+    "parity": {"name": "parity", "ones": "uniform"},
+    "addition": {"name": "binary-addition"},
+}
+"""Key of the published results to configuration; as names, ``parity`` and ``addition`` are our own formats."""
+
+for _key in ("bin_majority", "bin_majority_interleave", "unique_copy", "repeat_copy"):
+    TASKS.alias(_key, HUANG[_key])

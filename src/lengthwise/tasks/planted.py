@@ -1,4 +1,4 @@
-"""The task `planted`: a function of k marked tokens; `sparsity/planted/planted_correlations.py` defines the data."""
+"""The task `planted`: a function of k marked tokens; `sparsity/planted.py` defines the data."""
 
 from __future__ import annotations
 
@@ -11,12 +11,23 @@ import numpy as np
 from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import Alphabet2, AtLeast1
+from lengthwise.core.config import Alphabet2, AtLeast1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, SPECIALS, Vocab
-from lengthwise.sparsity.planted.labels import LABELS, Label, Lookup, MajorityLabel, ParityLabel, SumMod
-from lengthwise.sparsity.planted.placements import FixedOffsets, Local, Placement, Strided, Uniform
-from lengthwise.sparsity.planted.planted_correlations import Planted
+from lengthwise.sparsity.planted import (
+    LABELS,
+    FixedOffsets,
+    Label,
+    Local,
+    Lookup,
+    MajorityLabel,
+    ParityLabel,
+    Placement,
+    Planted,
+    Strided,
+    SumMod,
+    Uniform,
+)
 from lengthwise.tasks.base import TASKS, Task
 
 QUERY = "?"

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.bounds import Alphabet1
+from lengthwise.core.config import Alphabet1
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
-from lengthwise.tasks.base import TASKS, Task
-from lengthwise.tasks.sampling import distinct, inverse, shuffles
+from lengthwise.tasks.base import TASKS, Task, distinct, inverse, shuffles
 
 QUERY, LINE_END = "?", ";"
 CHILD, PARENT = 1, 2

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.testing.law import LawError as LawError
+from lengthwise.testing.laws import LawError as LawError
 
 KINDS = ("task", "scheme", "encoding")
 
@@ -30,11 +30,11 @@ class Checked:
 def laws_of(kind: str) -> dict[str, Callable[[Any], None]]:
     """The laws of tasks, schemes or encodings by name; raises `UnknownNameError` for another kind."""
     if kind == "task":
-        from lengthwise.testing.task_laws import LAWS
+        from lengthwise.testing.laws import TASK_LAWS as LAWS
     elif kind == "scheme":
-        from lengthwise.testing.scheme_laws import LAWS
+        from lengthwise.testing.laws import SCHEME_LAWS as LAWS
     elif kind == "encoding":
-        from lengthwise.testing.encoding_laws import LAWS
+        from lengthwise.testing.laws import ENCODING_LAWS as LAWS
     else:
         raise UnknownNameError("kind of component", kind, KINDS)
     return LAWS
@@ -57,7 +57,7 @@ def checks(kind: str, component: Any) -> Iterator[Checked]:
 def check_task(task: Any) -> None:
     """Hold a task (an object, a name or ``FILE:Class``) to all laws; raises `LawError` with what is broken and where.
 
-    The laws are the functions of `lengthwise.testing.task_laws`.
+    The laws are the functions of `lengthwise.testing.laws`.
     """
     from lengthwise.tasks import TASKS
 

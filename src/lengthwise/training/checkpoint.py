@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.core.files import replacing
-from lengthwise.models.tensor_digest import digest_of
+from lengthwise.models.build import digest_of
 from lengthwise.training.adamw import StackedAdamW
 from lengthwise.training.runs import Progress, Run, StackProgress
 

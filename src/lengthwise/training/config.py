@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from lengthwise.core.bounds import AboveZero, AtLeast0, AtLeast1, NotNegative, ShareBelow1
-from lengthwise.core.config import config
+from lengthwise.core.config import AboveZero, AtLeast0, AtLeast1, NotNegative, ShareBelow1, config
 
 
 @config

@@ -1,14 +1,20 @@
-"""Training data: a pure function of (seed, step)."""
+"""What a training is about: which model with which weights, and the data of each step."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from lengthwise.core.batch import Layout
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
+from lengthwise.models.build import build_model
+from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
+from lengthwise.models.transformer import Transformer
+from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.tasks import Task
 from lengthwise.training.config import TrainingConfig
@@ -87,3 +93,42 @@ def _layouts(task: Task, config: TrainingConfig, step: int, rng: Rng) -> Iterato
         primed = config.priming and rng.random() < config.priming
         own = priming_lengths(task, config) if primed else lengths
         yield task.layout(own[int(rng.integers(len(own)))], rng)
+
+
+@runtime_checkable
+class Setup(Protocol):
+    """The model and the data of a training, each a pure function of the seed (and the step)."""
+
+    @property
+    def model(self) -> ModelConfig:
+        """The configuration of the model."""
+        ...
+
+    def build(self, seed: int) -> Transformer:
+        """The model of one seed before its first step."""
+        ...
+
+    def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
+        """The data of one step, seed by seed, in host memory; several seeds are given only if ``config.stacked``."""
+        ...
+
+
+@dataclass(frozen=True)
+class TaskSetup:
+    """A task under a position scheme, and a transformer with an encoding."""
+
+    task: Task
+    scheme: PositionScheme
+    encoding: EncodingSpec
+    model: ModelConfig
+
+    def build(self, seed: int) -> Transformer:
+        """The model of one seed; raises `LengthwiseError` as `build_model` does."""
+        return build_model(self.task, self.scheme, self.encoding, self.model, seed=seed)
+
+    def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
+        """Freshly drawn sequences of mixed lengths."""
+        if config.stacked:
+            return stacked_groups(self.task, self.scheme, config, seeds, step)
+        (seed,) = seeds
+        return training_groups(self.task, self.scheme, config, seed, step)

@@ -1,22 +1,64 @@
-"""Chooses the processor threads of a command by the size of the model, and how they wait by the load of the machine.
-
-Threads of OpenMP spin while they wait for one another. Beside another busy process they then wait for a thread that has
-no core, and a training of a small model becomes many times slower. So they spin long only where all cores are free.
-"""
+"""Device, memory and processor threads of a training."""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import functools
 import os
 import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
 
 from lengthwise.core.errors import require
 
 if TYPE_CHECKING:
     from lengthwise.models.config import ModelConfig
     from lengthwise.training.config import TrainingConfig
+
+
+READ_EVERY = 10
+"""Steps between two readings of the loss where that waits for the device."""
+
+
+def autocast(device: torch.device | str, precision: Literal["float32", "bf16"]) -> AbstractContextManager[Any]:
+    """Products in bf16 where asked for; float32 is left alone."""
+    if precision == "float32":
+        return contextlib.nullcontext()
+    return torch.autocast(torch.device(device).type, torch.bfloat16)
+
+
+def reads_loss(device: torch.device | str, step: int) -> bool:
+    """Whether progress should show the loss after so many steps: always on a CPU."""
+    return torch.device(device).type == "cpu" or step % READ_EVERY == 0
+
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""Parameters of mallopt(3)."""
+_KEPT = 2**30
+"""Bytes of free memory kept at the end of the heap, and the largest block that comes from it."""
+
+
+@functools.cache
+def keep_memory() -> bool:
+    """Let the C library keep freed blocks, in the whole process; returns whether it could be told (glibc only).
+
+    Otherwise a step's activations go back to the system at its end, and the next step finds its memory page by page,
+    which takes longer than to fill it. The process then holds what its largest step needed. Nothing in this package
+    calls it but the command line and the worker processes of a sweep; a program of one's own may.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return False
+    return all(mallopt(parameter, _KEPT) == 1 for parameter in (_MMAP_THRESHOLD, _TRIM_THRESHOLD))
+
 
 THREADS, TOKENIZER_THREADS = "OMP_NUM_THREADS", "RAYON_NUM_THREADS"
 WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")

@@ -1,12 +1,8 @@
-"""The training loop: one run or many runs as one batched computation; a single training is a stack of one.
-
-Every run has its own weights, sequences, gradient norm and probes; what the runs share is the schedule of lengths, so
-that their groups line up, and the cost of each operation. Each equals its separate run up to floating-point rounding.
-A step is a pure function of seeds and step, so a resumed training ends in the same bits.
-"""
+"""The training loop: loss, learning rate, regularizer, one step, probes, and exact resume."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import math
@@ -18,26 +14,157 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import remove_unfinished, write_text
 from lengthwise.core.rng import stream
+from lengthwise.core.vocab import EOS, SPECIALS
+from lengthwise.models.config import Loops
 from lengthwise.models.inputs import Inputs
+from lengthwise.models.kernels import FlatTransformer
+from lengthwise.models.regularizer import positional_products
 from lengthwise.models.stacked import TransformerStack
-from lengthwise.models.transformer import Transformer
+from lengthwise.models.transformer import Transformer, TransformerOutput
 from lengthwise.training import checkpoint
 from lengthwise.training.adamw import StackedAdamW
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.device import autocast, reads_loss
-from lengthwise.training.distributed.ranks import Ranks
-from lengthwise.training.loss import step_loss
-from lengthwise.training.parts import StackParts, runs_at_once
-from lengthwise.training.regularizer import positional_regularizer
+from lengthwise.training.data import Setup
+from lengthwise.training.ranks import Ranks
 from lengthwise.training.runs import Progress, Run, RunState, StackProgress
-from lengthwise.training.schedule import learning_rate
-from lengthwise.training.setup import Setup
-from lengthwise.training.threads import adapt_to
+from lengthwise.training.threads import adapt_to, autocast, reads_loss
+
+FIRST_SCORED_ID = SPECIALS.index(EOS)
+"""Next-symbol sets are scored on the end token and the task's own symbols, not on pad, bos and sep."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Sums over scored positions, in nats: of the batch, or of each of its runs."""
+
+    token: Float[Tensor, "*runs"]
+    position: Float[Tensor, "*runs"]
+
+
+def next_token_loss(output: TransformerOutput, inputs: Inputs) -> Loss:
+    """Cross-entropy of tokens (binary cross-entropy per symbol for sets) and of ids, summed over scored positions."""
+    loss = run_losses(output, inputs, 1)
+    return Loss(loss.token[0], loss.position[0])
+
+
+def run_losses(output: TransformerOutput, inputs: Inputs, runs: int) -> Loss:
+    """`next_token_loss` of each run of a stack, whose rows are ordered by run."""
+    logits = output.logits.float()
+    if inputs.allowed is not None:
+        wanted = inputs.allowed[..., FIRST_SCORED_ID:].to(logits.dtype)
+        token = functional.binary_cross_entropy_with_logits(logits[..., FIRST_SCORED_ID:], wanted, reduction="none")
+    else:
+        token = functional.cross_entropy(logits.flatten(0, 1), inputs.targets.flatten(), reduction="none")
+    position = torch.zeros(runs, device=token.device)
+    for level, prediction in enumerate(output.position):
+        position = position + prediction.loss(inputs.target_position_ids[..., level]).view(runs, -1).sum(1)
+    return Loss(token.reshape(runs, -1).sum(1), position)
+
+
+def step_loss(model: FlatTransformer, inputs: Inputs, config: TrainingConfig, step: int) -> Float[Tensor, " runs"]:
+    """What a training step minimizes, for each run of a stack: CE(token) + λ·CE(id), summed over scored positions.
+
+    With a progressive loss a share α of it comes from a second pass with fewer loops.
+    """
+
+    def after(loops: Loops | None) -> Float[Tensor, " runs"]:
+        output = model(inputs.input_ids, inputs.position_ids, at=inputs.at, groups=inputs.groups, loops=loops)
+        loss = run_losses(output, inputs, len(inputs.input_ids))
+        return loss.token + config.id_loss * loss.position
+
+    if not config.progressive:
+        return after(None)
+    assert inputs.groups is not None
+    fewer = progressive_loops(model.config.loops_for(inputs.groups[0].tokens), step)
+    return (1 - config.progressive) * after(None) + config.progressive * after(fewer)
+
+
+def progressive_loops(most: int, step: int) -> Loops:
+    """r from 0 to T − 1 and u from 1 to T − r, the same for all runs, so that a stack equals its separate runs."""
+    rng = stream(0, "train", "progressive loss", step)
+    free = int(rng.integers(most))
+    return Loops(free, int(rng.integers(1, most - free + 1)))
+
+
+def learning_rate(config: TrainingConfig, step: int) -> float:
+    """Linear warm-up, then decay to ``final_lr · lr`` at the last step; ``step`` counts from 0."""
+    if step < config.warmup:
+        return config.lr * (step + 1) / config.warmup
+    if config.decay == "constant":
+        return config.lr
+    progress = min(1.0, (step - config.warmup) / max(1, config.steps - 1 - config.warmup))
+    shape = 0.5 * (1 + math.cos(math.pi * progress)) if config.decay == "cosine" else 1 - progress
+    return config.lr * (config.final_lr + (1 - config.final_lr) * shape)
+
+
+def positional_regularizer(model: Transformer | FlatTransformer, *, normed: bool = False) -> Float[Tensor, ""]:
+    """R_pos, to be multiplied by λ (published: 1e-4 and 1e-3) and added to the loss."""
+    products = positional_products(model, normed=normed)
+    return products.tril().square().sum() / products.shape[-1]
+
+
+CACHE_NUMBERS = 1 << 22
+"""Numbers of the residual stream up to which a CPU takes runs together, at widths of up to 64; fewer, if wider."""
+
+
+def runs_at_once(runs: int, tokens: int, width: int, device: torch.device | str) -> int:
+    """How many of ``runs`` to take together when each has so many ``tokens`` of this ``width``; all, on a GPU.
+
+    A power of two where it is not all, so that a training meets few sizes. Why these: docs/performance.md.
+    """
+    limit = CACHE_NUMBERS * 64 // max(width, 64)
+    if torch.device(device).type != "cpu" or runs * tokens * width <= limit:
+        return runs
+    size = 1
+    while 2 * size * tokens * width <= limit:
+        size *= 2
+    return size
+
+
+class StackParts:
+    """Models of some runs each, whose weights are the stack's own memory and whose gradients are put together.
+
+    Valid as long as the stack keeps its parameters: make new ones after `TransformerStack.select`.
+    """
+
+    def __init__(self, stack: TransformerStack) -> None:
+        self.stack = stack
+        self._made: dict[int, list[tuple[slice, FlatTransformer]]] = {}
+
+    def of(self, size: int) -> list[tuple[slice, FlatTransformer]]:
+        """Which runs, and their model, for parts of ``size`` runs (the last may have fewer)."""
+        runs = self.stack.runs
+        if size >= runs:
+            return [(slice(0, runs), self.stack.model)]
+        if size not in self._made:
+            slices = [slice(start, min(start + size, runs)) for start in range(0, runs, size)]
+            self._made[size] = [(part, self._share(part)) for part in slices]
+        return self._made[size]
+
+    def _share(self, runs: slice) -> FlatTransformer:
+        own = {id(p): nn.Parameter(p.detach()[runs]) for p in self.stack.model.parameters()}
+        return copy.deepcopy(self.stack.model, memo=own)
+
+    def gather(self, size: int) -> None:
+        """Give the stack's parameters the gradients of the parts, which forget theirs."""
+        parts = self.of(size)
+        if parts[0][1] is self.stack.model:
+            return
+        for whole, *pieces in zip(
+            self.stack.model.parameters(), *[model.parameters() for _, model in parts], strict=True
+        ):
+            # Which weights a step uses depends on the layouts, which all runs share.
+            found = [piece.grad for piece in pieces if piece.grad is not None]
+            whole.grad = torch.cat(found) if found else None
+            for piece in pieces:
+                piece.grad = None
+
 
 JOINED = 1 << 22
 """Numbers of the residual stream up to which a stack takes all groups of a step at once; beyond, memory counts."""

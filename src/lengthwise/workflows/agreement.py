@@ -9,7 +9,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_json, write_text
 from lengthwise.experiments.agreement import Agreement
 from lengthwise.experiments.recipes.huang_table import build_table, summary
-from lengthwise.report.agreement_page import agreement_page
+from lengthwise.report.pages import agreement_page
 
 TITLE = "Theory and measurement: 8 algorithmic tasks and 17 formal languages, after Huang et al. 2025"
 SEARCHED = (

@@ -10,13 +10,10 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json, write_json
-from lengthwise.crasp.certificates.certificate import certificate
-from lengthwise.crasp.certificates.checker import check
-from lengthwise.crasp.decide.decision import FRAGMENTS, Decision
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.dfa_file import dfa_from_json, dfa_to_json
-from lengthwise.languages.automata.minimize import minimize
+from lengthwise.crasp.certificates import certificate
+from lengthwise.crasp.checker import check
+from lengthwise.crasp.decide import FRAGMENTS, Decision
+from lengthwise.languages.automaton import Dfa, dfa_from_json, dfa_to_json, language, minimize
 from lengthwise.languages.named import LANGUAGES
 
 FORMAT = "lengthwise certificates 1"

@@ -16,14 +16,11 @@ from lengthwise.experiments.comparison.ranking import differ_in_every_seed, rank
 from lengthwise.experiments.comparison.run import DEFAULT_BUDGET, Budget, StageRunner, run_comparison
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.workers import Tell
-from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.sequential import Sequential
-from lengthwise.prediction.predict import predict_task
-from lengthwise.prediction.systems import SYSTEMS
-from lengthwise.prediction.task_structure import structure_row
-from lengthwise.prediction.verdict import SHOWN, Prediction
-from lengthwise.report.comparison.figure import draw_comparison
-from lengthwise.report.comparison.page import comparison_page
+from lengthwise.positions.schemes import PositionScheme, Sequential
+from lengthwise.prediction.predict import predict_task, structure_row
+from lengthwise.prediction.verdict import SHOWN, SYSTEMS, Prediction
+from lengthwise.report.figures import draw_comparison
+from lengthwise.report.pages import comparison_page
 from lengthwise.tasks import Task
 
 RESULT, PICTURE, PAGE = "comparison.json", "comparison.svg", "comparison.html"

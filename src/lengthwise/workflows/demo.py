@@ -10,8 +10,7 @@ from lengthwise.experiments.recipe import RECIPES, Recipe
 from lengthwise.experiments.recipes.demo import COUPLED, PLAIN
 from lengthwise.experiments.sweep import Sweep, sweep
 from lengthwise.prediction.predict import predict_task
-from lengthwise.prediction.systems import position_systems
-from lengthwise.prediction.verdict import CAVEATS, SHOWN
+from lengthwise.prediction.verdict import CAVEATS, SHOWN, position_systems
 from lengthwise.report.page import write_report
 
 SHOWN_SYSTEMS = {"nope": "no positions", "rope": "RoPE", "ape": "plain positions", "coupled": "coupled positions"}

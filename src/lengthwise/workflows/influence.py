@@ -16,10 +16,10 @@ from lengthwise.workflows.influence_request import Request
 
 if TYPE_CHECKING:
     from lengthwise.experiments.influence import Models
-    from lengthwise.influence.measure.config import MeasureConfig
-    from lengthwise.influence.models.language_model import LanguageModel
-    from lengthwise.influence.text.documents import Corpus, Document
-    from lengthwise.influence.text.tokenizer import Tokenizer
+    from lengthwise.influence.corpus import Corpus, Document
+    from lengthwise.influence.measure import MeasureConfig
+    from lengthwise.influence.models import LanguageModel
+    from lengthwise.influence.tokenizer import Tokenizer
 
 RESULT, PAGE, TOKENS = "result.json", "report.html", "tokens.html"
 LONG_PARTS = ("targets", "passages")
@@ -33,7 +33,7 @@ def run_influence(request: Request, out: Path, report: Report) -> tuple[Path, di
     that can be known.
     """
     from lengthwise.experiments.provenance import provenance
-    from lengthwise.influence.models.loading import model_type
+    from lengthwise.influence.models import model_type
     from lengthwise.workflows.task_influence import measure_task
 
     require(not out.exists() or out.is_dir(), f"--out {out} is a file; choose a folder")
@@ -64,7 +64,7 @@ def _measure_text(request: Request, out: Path, report: Report) -> tuple[Language
     """The model, the settings and the result without provenance, of a model that reads text."""
     from lengthwise.experiments.influence import observe
     from lengthwise.experiments.recipes.influence import CONTEXT, RECENT
-    from lengthwise.influence.text.corpus import load_corpus
+    from lengthwise.influence.corpus import load_corpus
 
     own = {"context": CONTEXT, "recent": RECENT} if request.model is None else {}
     config = measure_config(own | {key: value for key, value in (request.settings or {}).items() if value is not None})
@@ -85,8 +85,7 @@ def _measure_text(request: Request, out: Path, report: Report) -> tuple[Language
 
 def measure_config(settings: dict[str, Any]) -> MeasureConfig:
     """The settings with the given fields; the rules always include greedy. Raises `LengthwiseError`."""
-    from lengthwise.influence.measure.config import MeasureConfig
-    from lengthwise.influence.measure.selection import SELECTION_RULES
+    from lengthwise.influence.measure import SELECTION_RULES, MeasureConfig
 
     fields = dict(settings)
     if fields.get("rules"):
@@ -99,8 +98,7 @@ def measure_config(settings: dict[str, Any]) -> MeasureConfig:
 
 def write_pages(path: Path, result: dict[str, Any]) -> tuple[Path, Path]:
     """Draw ``report.html`` and ``tokens.html`` beside a result file; returns where they are."""
-    from lengthwise.report.influence.influence_result import InfluenceResult
-    from lengthwise.report.influence.token_view import token_view
+    from lengthwise.report.influence import InfluenceResult, token_view
     from lengthwise.report.page import render
 
     read = InfluenceResult.of(result, where=f"result file {path}")
@@ -117,7 +115,7 @@ def without_long_parts(result: dict[str, Any]) -> dict[str, Any]:
 
 def _device(model: LanguageModel) -> str:
     """Our own models are loaded where they were trained, on the processor; others where the environment says."""
-    from lengthwise.influence.models.language_model import OwnModel
+    from lengthwise.influence.models import OwnModel
     from lengthwise.models.device import chosen_device
 
     return "cpu" if isinstance(model, OwnModel) else chosen_device()
@@ -131,7 +129,7 @@ def _pair(request: Request, corpus: Corpus, out: Path, report: Report) -> tuple[
     from lengthwise.experiments.recipe import RECIPES
     from lengthwise.experiments.recipes.influence import SIZES
     from lengthwise.experiments.run_directory import run_directory
-    from lengthwise.influence.text.corpus import standard_library
+    from lengthwise.influence.corpus import standard_library
 
     if request.preset not in SIZES:
         raise UnknownNameError("preset", request.preset, SIZES)
@@ -171,7 +169,7 @@ def load_model(name: str, max_length: int | None = None) -> tuple[LanguageModel,
 
     Raises `LengthwiseError` where there is no such model, or it can't be masked.
     """
-    from lengthwise.influence.lm.files import is_lm, load_lm, read_config
+    from lengthwise.influence.lm import is_lm, load_lm, read_config
 
     path = Path(name)
     if path.is_dir() and is_lm(path):
@@ -181,7 +179,7 @@ def load_model(name: str, max_length: int | None = None) -> tuple[LanguageModel,
     local = name.startswith((".", "/", "~")) or name.count("/") > 1
     if local and not path.is_dir():
         raise LengthwiseError(f"no model at {name}; check --model, or train one with `lengthwise lm train`")
-    from lengthwise.influence.models.huggingface import HuggingFaceModel
+    from lengthwise.influence.huggingface import HuggingFaceModel
 
     loaded = HuggingFaceModel.load(name, max_length)
     return loaded, loaded.tokenizer, None

@@ -9,8 +9,7 @@ from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.defaults import recipe_for
 from lengthwise.experiments.recipe import Job
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.prediction.systems import SYSTEMS
-from lengthwise.prediction.verdict import Prediction
+from lengthwise.prediction.verdict import SYSTEMS, Prediction
 from lengthwise.tasks import TASKS
 
 VERIFY, COMPARE = "30m", "10m"

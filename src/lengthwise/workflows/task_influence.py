@@ -22,8 +22,8 @@ from lengthwise.tasks import TASKS, Task
 if TYPE_CHECKING:
     from lengthwise.core.batch import Batch
     from lengthwise.experiments.run_config import RunConfig
-    from lengthwise.influence.measure.config import MeasureConfig
-    from lengthwise.influence.models.language_model import OwnModel
+    from lengthwise.influence.measure import MeasureConfig
+    from lengthwise.influence.models import OwnModel
     from lengthwise.workflows.influence_request import Request
 
 PASSAGES = 2
@@ -41,10 +41,9 @@ def measure_task(
     the tokens of the answer from 0.
     """
     from lengthwise.experiments.trained import load_exported
-    from lengthwise.influence.measure.measure import measure
-    from lengthwise.influence.measure.passages import passage
-    from lengthwise.influence.models.language_model import OwnModel
-    from lengthwise.influence.text.problems import problem_windows
+    from lengthwise.influence.corpus import problem_windows
+    from lengthwise.influence.measure import measure, passage
+    from lengthwise.influence.models import OwnModel
 
     assert request.model is not None
     for option, value in (("--text", request.text), ("--dataset", request.dataset), ("--chooser", request.chooser)):

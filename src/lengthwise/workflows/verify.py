@@ -16,11 +16,11 @@ from lengthwise.experiments.blind.parallel_cells import run_encodings
 from lengthwise.experiments.blind.run import Note
 from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.blind.user_list import user_study
+from lengthwise.prediction.measured import measured_reliability, reliability_line
 from lengthwise.prediction.predict import predict_task
-from lengthwise.prediction.reliability import measured_reliability, reliability_line
-from lengthwise.prediction.systems import position_systems
 from lengthwise.prediction.target import Expression, parse_target, unsuitable
-from lengthwise.report.blind.verification_page import verification_page
+from lengthwise.prediction.verdict import position_systems
+from lengthwise.report.pages import verification_page
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 from lengthwise.training.threads import cores

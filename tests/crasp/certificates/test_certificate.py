@@ -6,15 +6,11 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.crasp.certificates import checker_graphs
-from lengthwise.crasp.certificates.certificate import certificate, no_for
-from lengthwise.crasp.certificates.checker import CertificateError, check
-from lengthwise.crasp.certificates.explanation import access_with_equal_counts, explain, witness
-from lengthwise.crasp.decide.analysis import Bounds
-from lengthwise.crasp.decide.decision import decide
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.minimize import minimize
+from lengthwise.crasp import checker as checker_graphs
+from lengthwise.crasp.certificates import access_with_equal_counts, certificate, explain, no_for, witness
+from lengthwise.crasp.checker import CertificateError, check
+from lengthwise.crasp.decide import Bounds, decide
+from lengthwise.languages.automaton import Dfa, language, minimize
 
 CASES = [
     ("(ab)*", "none", "eos"),

@@ -6,15 +6,13 @@ import pytest
 from languages.oracles import all_arrays
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.crasp.certificates.certificate import certificate
-from lengthwise.crasp.certificates.checker import check
-from lengthwise.crasp.certificates.explanation import explanation, witness
-from lengthwise.crasp.decide.analysis import Bounds
-from lengthwise.crasp.decide.decision import FRAGMENTS, decide
-from lengthwise.crasp.decide.extraction import program_of
-from lengthwise.crasp.run.interpreter import run
-from lengthwise.languages.automata.monoid import is_r_trivial
-from lengthwise.languages.random_regex import random_languages
+from lengthwise.crasp.certificates import certificate, explanation, witness
+from lengthwise.crasp.checker import check
+from lengthwise.crasp.decide import FRAGMENTS, Bounds, decide
+from lengthwise.crasp.extraction import program_of
+from lengthwise.crasp.interpreter import run
+from lengthwise.languages.monoid import is_r_trivial
+from lengthwise.languages.named import random_languages
 
 WORDS = {2: list(all_arrays(2, 10)), 3: list(all_arrays(3, 6))}
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from languages.oracles import all_arrays
 from lengthwise.core.rng import stream
-from lengthwise.crasp.decide.decision import decide
-from lengthwise.languages.random_regex import random_languages
+from lengthwise.crasp.decide import decide
+from lengthwise.languages.named import random_languages
 
 LONGEST = 9
 

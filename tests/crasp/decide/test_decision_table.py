@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lengthwise.crasp.certificates.certificate import certificate
-from lengthwise.crasp.certificates.checker import check
-from lengthwise.crasp.decide.decision import decide
-from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.crasp.certificates import certificate
+from lengthwise.crasp.checker import check
+from lengthwise.crasp.decide import decide
+from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.named import LANGUAGES
 
 Y, N = "yes", "no"

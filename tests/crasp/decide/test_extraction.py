@@ -4,15 +4,14 @@ import pytest
 from languages.oracles import all_arrays
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.crasp.decide.decision import decide
-from lengthwise.crasp.decide.extraction import extract, program_of
-from lengthwise.crasp.run.interpreter import run
-from lengthwise.crasp.run.reference import accepts as reference_accepts
-from lengthwise.crasp.syntax.parser import parse
-from lengthwise.crasp.syntax.printer import to_text
-from lengthwise.languages.automata.construction import language
+from lengthwise.crasp.decide import decide
+from lengthwise.crasp.extraction import extract, program_of
+from lengthwise.crasp.interpreter import run
+from lengthwise.crasp.reference import accepts as reference_accepts
+from lengthwise.crasp.syntax import parse, to_text
+from lengthwise.languages.automaton import language
 from lengthwise.languages.named import LANGUAGES
-from lengthwise.languages.words.sampling import sample_words
+from lengthwise.languages.sampling import sample_words
 
 CASES = [
     ("(ab)*", 1, 1),

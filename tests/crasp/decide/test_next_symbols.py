@@ -11,15 +11,10 @@ from crasp.completion import Completion, completion
 from languages.oracles import random_dfa
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.crasp.certificates.certificate import certificate
-from lengthwise.crasp.certificates.explanation import explanation
-from lengthwise.crasp.decide.decision import decide
-from lengthwise.crasp.decide.extraction import program_of
-from lengthwise.crasp.decide.next_symbols import allowed_after, conflict, merged_states
-from lengthwise.crasp.decide.product import components
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.minimize import minimize
+from lengthwise.crasp.certificates import certificate, explanation
+from lengthwise.crasp.decide import allowed_after, components, conflict, decide, merged_states
+from lengthwise.crasp.extraction import program_of
+from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.named import LANGUAGES
 
 FRAGMENTS = ("none", "local", "periodic", "ape")

@@ -5,12 +5,9 @@ import sympy
 
 from languages.oracles import random_dfa
 from lengthwise.core.rng import stream
-from lengthwise.crasp.certificates.combination import combinations_for
-from lengthwise.crasp.decide.potential import LinearSystem, refine, rows_of
-from lengthwise.crasp.decide.product import components
-from lengthwise.languages.automata.components import strongly_connected
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.minimize import minimize
+from lengthwise.crasp.certificates import combinations_for
+from lengthwise.crasp.decide import LinearSystem, components, refine, rows_of
+from lengthwise.languages.automaton import language, minimize, strongly_connected
 
 
 def random_component(rng, states=6):

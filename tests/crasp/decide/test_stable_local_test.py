@@ -7,13 +7,18 @@ import pytest
 
 from languages.oracles import random_dfa
 from lengthwise.core.rng import stream
-from lengthwise.crasp.decide.analysis import DEFAULT_BOUNDS, Analysis
-from lengthwise.crasp.decide.potential import Work
-from lengthwise.crasp.decide.product import separated
-from lengthwise.crasp.decide.stable_local_test import LocalSystem, period_test, stable_local_test, window_test
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.minimize import minimize
-from lengthwise.languages.automata.monoid import transition_semigroup
+from lengthwise.crasp.decide import (
+    DEFAULT_BOUNDS,
+    Analysis,
+    LocalSystem,
+    Work,
+    period_test,
+    separated,
+    stable_local_test,
+    window_test,
+)
+from lengthwise.languages.automaton import Dfa, minimize
+from lengthwise.languages.monoid import transition_semigroup
 
 LIMIT = 100_000
 

@@ -10,11 +10,9 @@ import pytest
 
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.crasp import library
-from lengthwise.crasp.run.generation import generate
-from lengthwise.crasp.run.interpreter import encode, next_tokens, run
-from lengthwise.crasp.run.reference import accepts
-from lengthwise.crasp.syntax.parser import parse
-from lengthwise.crasp.syntax.printer import to_text
+from lengthwise.crasp.interpreter import encode, generate, next_tokens, run
+from lengthwise.crasp.reference import accepts
+from lengthwise.crasp.syntax import parse, to_text
 
 
 def balanced(word: str, opening: str = "a", closing: str = "b", deepest: float = float("inf")) -> bool:

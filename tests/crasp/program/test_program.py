@@ -1,9 +1,18 @@
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.program.builder import ProgramBuilder
-from lengthwise.crasp.program.operations import And, Compare, Constant, Count, Linear, Periodic, Symbol, Top
-from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.program import (
+    And,
+    Compare,
+    Constant,
+    Count,
+    Linear,
+    Periodic,
+    Program,
+    ProgramBuilder,
+    Symbol,
+    Top,
+)
 
 
 def test_equal_operations_are_written_once() -> None:

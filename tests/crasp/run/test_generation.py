@@ -1,8 +1,8 @@
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.run.generation import generate
-from lengthwise.crasp.syntax.parser import parse
+from lengthwise.crasp.interpreter import generate
+from lengthwise.crasp.syntax import parse
 
 
 def test_mistakes_are_named() -> None:

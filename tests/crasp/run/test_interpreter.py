@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from crasp.random_programs import programs
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.program.builder import ProgramBuilder
-from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.run import reference
-from lengthwise.crasp.run.interpreter import bounds, encode, evaluate_all, next_tokens, run
-from lengthwise.crasp.syntax.parser import parse
+from lengthwise.crasp import reference
+from lengthwise.crasp.interpreter import bounds, encode, evaluate_all, next_tokens, run
+from lengthwise.crasp.program import Program, ProgramBuilder
+from lengthwise.crasp.syntax import parse
 
 
 @settings(max_examples=400, deadline=None)

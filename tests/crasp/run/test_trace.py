@@ -1,7 +1,6 @@
-from lengthwise.crasp import library
-from lengthwise.crasp.run import reference
-from lengthwise.crasp.run.trace import trace
-from lengthwise.crasp.syntax.parser import parse
+from lengthwise.crasp import library, reference
+from lengthwise.crasp.interpreter import trace
+from lengthwise.crasp.syntax import parse
 
 
 def test_a_trace_reads_like_a_table() -> None:

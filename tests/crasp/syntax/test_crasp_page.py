@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from lengthwise.crasp import library
-from lengthwise.crasp.program import builder, spelling
-from lengthwise.crasp.run import interpreter
-from lengthwise.crasp.run.generation import generate
-from lengthwise.crasp.syntax import parser
-from lengthwise.crasp.syntax.parser import load_program, parse
-from lengthwise.crasp.syntax.printer import to_text
+from lengthwise.crasp import interpreter, library
+from lengthwise.crasp import program as builder
+from lengthwise.crasp import program as spelling
+from lengthwise.crasp import syntax as parser
+from lengthwise.crasp.interpreter import generate
+from lengthwise.crasp.syntax import load_program, parse, to_text
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "crasp.md"

@@ -5,11 +5,9 @@ import pytest
 
 from crasp.random_programs import random_program
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.run.reference import accepts
-from lengthwise.crasp.syntax.parser import load_program, parse
-from lengthwise.crasp.syntax.printer import to_text
-from lengthwise.crasp.syntax.syntax_tree import CraspSyntaxError
+from lengthwise.crasp.program import Program
+from lengthwise.crasp.reference import accepts
+from lengthwise.crasp.syntax import CraspSyntaxError, load_program, parse, to_text
 
 HEADER = "alphabet: a b\n"
 

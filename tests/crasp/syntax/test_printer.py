@@ -2,11 +2,8 @@ import pytest
 from hypothesis import given, settings
 
 from crasp.random_programs import programs, random_program
-from lengthwise.crasp.program.builder import ProgramBuilder
-from lengthwise.crasp.program.operations import Linear, Symbol
-from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.syntax.parser import parse
-from lengthwise.crasp.syntax.printer import expressions, statements, to_text
+from lengthwise.crasp.program import Linear, Program, ProgramBuilder, Symbol
+from lengthwise.crasp.syntax import expressions, parse, statements, to_text
 
 
 @settings(max_examples=1000, deadline=None)

@@ -2,11 +2,9 @@ import numpy as np
 from hypothesis import given, settings
 
 from crasp.random_programs import programs
-from lengthwise.crasp.program.builder import ProgramBuilder
-from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.run.interpreter import next_tokens, run
-from lengthwise.crasp.syntax.printer import to_text
-from lengthwise.crasp.syntax.reading_order import in_reading_order
+from lengthwise.crasp.interpreter import next_tokens, run
+from lengthwise.crasp.program import Program, ProgramBuilder
+from lengthwise.crasp.syntax import in_reading_order, to_text
 
 
 @settings(max_examples=200, deadline=None)

@@ -5,15 +5,12 @@ import numpy as np
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.crasp.program.program import Program
-from lengthwise.crasp.run.interpreter import encode, run
-from lengthwise.crasp.run.reference import accepts, evaluate
-from lengthwise.crasp.syntax.parser import parse
-from lengthwise.crasp.syntax.printer import to_text
-from lengthwise.crasp.synthesis.enumeration import Enumeration
-from lengthwise.crasp.synthesis.prefix_tree import PrefixTree
-from lengthwise.crasp.synthesis.synthesize import synthesize
-from lengthwise.prediction.search.labelled_words import labelled_words
+from lengthwise.crasp.interpreter import encode, run
+from lengthwise.crasp.program import Program
+from lengthwise.crasp.reference import accepts, evaluate
+from lengthwise.crasp.syntax import parse, to_text
+from lengthwise.crasp.synthesis import Enumeration, PrefixTree, synthesize
+from lengthwise.prediction.search import labelled_words
 
 
 def nested(deepest: int) -> Callable[[tuple[str, ...]], bool]:

@@ -7,8 +7,7 @@ from functools import cached_property
 import lengthwise as lw
 from lengthwise.core.vocab import Vocab
 from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.schemes import PositionScheme, Sequential
 
 
 @lw.config

@@ -16,7 +16,7 @@ from lengthwise.experiments.blind.frozen import frozen_study
 from lengthwise.experiments.blind.ladder import LADDER
 from lengthwise.experiments.blind.preregistered import draw
 from lengthwise.experiments.blind.study import FILE, read_study
-from lengthwise.prediction.reliability import measured_reliability
+from lengthwise.prediction.measured import measured_reliability
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "results" / "blind"

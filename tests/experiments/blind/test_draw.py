@@ -9,10 +9,8 @@ import pytest
 
 from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.preregistered.draw import CLASSES, DEVELOPMENT, canonical, draw, eligible
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.named import LANGUAGES
-from lengthwise.languages.random_regex import random_languages
+from lengthwise.languages.automaton import Dfa, language
+from lengthwise.languages.named import LANGUAGES, random_languages
 from lengthwise.tasks.language import Language
 
 

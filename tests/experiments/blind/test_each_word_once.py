@@ -9,7 +9,7 @@ from lengthwise.experiments.blind.ladder import Rung, encoding_spec, model_confi
 from lengthwise.experiments.blind.training import EachWordOnce
 from lengthwise.tasks.language import Language
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.setup import Setup, TaskSetup
+from lengthwise.training.data import Setup, TaskSetup
 from lengthwise.training.trainer import Trainer
 
 RUNG = Rung(layers=2, heads=2, width=16, lr=3e-3, steps=6, batch=16, norm="rms", weight_decay=0.1, log_length=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.ladder import position_scheme
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.binary_addition import BinaryAddition, Operands
+from lengthwise.tasks.addition import BinaryAddition, Operands
 
 
 def test_there_are_ids_for_the_longest_sum() -> None:

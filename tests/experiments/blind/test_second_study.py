@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from lengthwise.crasp.decide.next_symbols import allowed_after
+from lengthwise.crasp.decide import allowed_after
 from lengthwise.experiments.blind.cells import check_files
 from lengthwise.experiments.blind.comparison.rivals import RIVALS, rivals_of
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.frozen import frozen_study
 from lengthwise.experiments.blind.preregistered import second_study
 from lengthwise.experiments.blind.study import StudyEntry, read_study
-from lengthwise.languages.automata.automaton import Dfa, Word
-from lengthwise.languages.automata.construction import language
+from lengthwise.languages.automaton import Dfa, Word, language
 from lengthwise.tasks.language import Language
 
 FOLDER = Path(__file__).parents[3] / "results" / "blind-next"

@@ -14,7 +14,7 @@ from lengthwise.experiments.blind.run import run_study
 from lengthwise.experiments.blind.study import BlindStudy
 from lengthwise.experiments.blind.user_list import user_study
 from lengthwise.experiments.blind.variants import VARIANTS, variant
-from lengthwise.report.blind.page import blind_page
+from lengthwise.report.pages import blind_page
 from lengthwise.tasks.language import Language
 
 

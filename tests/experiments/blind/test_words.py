@@ -6,8 +6,8 @@ import numpy as np
 
 from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.words import adversarial_batches, pair_lengths, spread, uniform_batches
-from lengthwise.languages.words.adversarial import window_pairs
-from lengthwise.languages.words.labels import allowed_next
+from lengthwise.languages.hard_words import window_pairs
+from lengthwise.languages.sampling import allowed_next
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
 
@@ -50,8 +50,8 @@ def test_where_there_are_no_pairs_there_are_no_words() -> None:
 
 def test_windows_of_pairs_agree_however_they_are_found() -> None:
     """The states that can still reach a word are found backwards; counting words forwards is the oracle."""
-    from lengthwise.languages.words.adversarial import between
-    from lengthwise.languages.words.counting import count_words
+    from lengthwise.languages.hard_words import between
+    from lengthwise.languages.sampling import count_words
 
     dfa = Language(language="(a(a|b)b*)*").automaton()
     assert dfa is not None

@@ -7,11 +7,60 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.crasp.library.entry import Entry
-from lengthwise.crasp.program.program import Program
+from lengthwise.crasp.program import Program, quote
+
+
+def program_text(template: str, **values: Any) -> str:
+    """The text of ``templates/<template>.crasp``; ``x|q`` quotes a symbol there, and ``x|quoted`` a list of them."""
+    return _environment().get_template(f"{template}.crasp").render(values).rstrip("\n")
+
+
+@cache
+def _environment() -> Any:
+    import jinja2  # most commands show no program
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"), line_statement_prefix="%"
+    )
+    environment.filters |= {"q": quote, "quoted": lambda symbols: " ".join(map(quote, symbols))}
+    environment.globals["enumerate"] = enumerate
+    return environment
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A program with the definition of what it computes.
+
+    The tests compare it with an independent oracle on all words (or all valid prompts) up to ``checked_length``.
+    """
+
+    name: str
+    definition: str
+    source: str
+    checked_length: int
+    template: str = ""
+    values: dict[str, Any] = field(default_factory=dict, hash=False)
+    written: str = ""
+    """The text of a program without a template."""
+
+    @property
+    def text(self) -> str:
+        """The text of the program."""
+        return self.written or program_text(self.template, **self.values)
+
+    @cached_property
+    def program(self) -> Program:
+        """The parsed program."""
+        from lengthwise.crasp.syntax import parse
+
+        return parse(self.text)
+
 
 __all__ = ["ENTRIES", "Entry", "entry", "get", "names", "text"]
 

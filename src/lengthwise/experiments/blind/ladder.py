@@ -8,9 +8,8 @@ from lengthwise.core.config import config, fields_of
 from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.variants import variant
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import EncodingSpec, LearnedSpec
+from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks import Task
 from lengthwise.training.config import TrainingConfig
 

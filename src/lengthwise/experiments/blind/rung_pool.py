@@ -21,8 +21,7 @@ from lengthwise.experiments.blind.cells import cell_path, read_cell, write_cell
 from lengthwise.experiments.blind.run import Note, fits, run_rung, work_folder
 from lengthwise.experiments.blind.study import BlindStudy, StudyEntry, read_study
 from lengthwise.experiments.workers import start_undisturbed
-from lengthwise.training.memory import keep_memory
-from lengthwise.training.threads import use_one_thread_per_job
+from lengthwise.training.threads import keep_memory, use_one_thread_per_job
 
 TABLE = "languages"
 

@@ -12,7 +12,7 @@ from typing import Any
 from lengthwise.core.config import canonical_json, from_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
-from lengthwise.core.user.file import no_new_code
+from lengthwise.core.user_code import no_new_code
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.tasks import TASKS, Task
 

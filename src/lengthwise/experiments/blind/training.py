@@ -15,7 +15,7 @@ from lengthwise.training.config import TrainingConfig
 if TYPE_CHECKING:
     from lengthwise.models.inputs import Inputs
     from lengthwise.models.transformer import Transformer
-    from lengthwise.training.setup import Setup
+    from lengthwise.training.data import Setup
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def train_rung(
     steps done and the mean loss in nats per scored token.
     """
     # Torch is loaded only when something has to be trained.
-    from lengthwise.training.setup import TaskSetup
+    from lengthwise.training.data import TaskSetup
     from lengthwise.training.trainer import Trainer
 
     if folder is not None:

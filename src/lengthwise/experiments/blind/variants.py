@@ -8,11 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.alibi import ALiBiSpec
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.encodings.rope import RoPESpec
+from lengthwise.positions.encodings import ALiBiSpec, EncodingSpec, LearnedSpec, NoPESpec, RoPESpec
 
 REGULARIZER = 1e-4
 """λ of the positional regularizer, the smaller one of the two published."""

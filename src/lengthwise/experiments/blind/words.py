@@ -9,11 +9,11 @@ import numpy as np
 from lengthwise.core.batch import Batch
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.words.adversarial import window_pairs
+from lengthwise.languages.automaton import Dfa
+from lengthwise.languages.hard_words import window_pairs
 from lengthwise.tasks import Task
+from lengthwise.tasks.base import ROWS, chunks, shares
 from lengthwise.tasks.language import Language
-from lengthwise.tasks.string_set import ROWS, chunks, shares
 
 WORDS_SEED = 20261122
 SIZE = 500

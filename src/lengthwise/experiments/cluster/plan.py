@@ -101,7 +101,7 @@ def plan(
 def _measured(experiment: RunConfig, seeds: int) -> tuple[float, float]:
     """Seconds of one training step, and of all tests of one seed."""
     from lengthwise.evaluation import accuracy
-    from lengthwise.training.setup import TaskSetup
+    from lengthwise.training.data import TaskSetup
     from lengthwise.training.trainer import Trainer
 
     setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)

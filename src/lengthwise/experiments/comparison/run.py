@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.files import locked
-from lengthwise.core.user.file import code_of
+from lengthwise.core.user_code import code_of
 from lengthwise.experiments.cluster.reclaim import reclaim
 from lengthwise.experiments.comparison.plan import FEWEST_STEPS, MAX_LENGTH, Plan, default_tests, read_plan, steps_for
 from lengthwise.experiments.comparison.stages import RUNS, STAGES, forget_times, read_times, results_of, tuning_file

@@ -37,7 +37,7 @@ def plan_in(folder: Path) -> Plan:
 
 def time_steps(folder: Path, job: Job, tell: Tell) -> None:
     """Train each point of the grid for a few steps; writes the `StepTimes` of each."""
-    from lengthwise.training.setup import TaskSetup
+    from lengthwise.training.data import TaskSetup
     from lengthwise.training.trainer import Trainer
 
     plan, seconds = plan_in(folder), []

@@ -9,12 +9,8 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.local_bias import LocalBiasSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.encodings.rope import RoPESpec
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import LearnedSpec, LocalBiasSpec, NoPESpec, RoPESpec
+from lengthwise.positions.schemes import Coupled, Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
 

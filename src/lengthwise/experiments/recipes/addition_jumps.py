@@ -6,8 +6,8 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.schemes.rare_jump import RareJump
+from lengthwise.positions.encodings import LearnedSpec
+from lengthwise.positions.schemes import RareJump
 from lengthwise.tasks.addition import Addition
 from lengthwise.training.config import TrainingConfig
 

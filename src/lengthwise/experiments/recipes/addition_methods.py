@@ -8,17 +8,9 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.local_bias import LocalBiasSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.schemes.abacus import AbacusScheme
-from lengthwise.positions.schemes.base import PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.randomized import Randomized
-from lengthwise.positions.schemes.sequential import Sequential
-from lengthwise.tasks.addition import Addition
-from lengthwise.tasks.arithmetic.hinted_addition import HintedAddition
+from lengthwise.positions.encodings import ENCODINGS, EncodingSpec, LearnedSpec, LocalBiasSpec, NoPESpec
+from lengthwise.positions.schemes import AbacusScheme, Coupled, PositionScheme, Randomized, Sequential
+from lengthwise.tasks.addition import Addition, HintedAddition
 from lengthwise.tasks.base import Task
 from lengthwise.training.config import TrainingConfig
 

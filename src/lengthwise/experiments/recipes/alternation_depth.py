@@ -12,8 +12,8 @@ from lengthwise.experiments.blind.ladder import LADDER, Rung, model_config, trai
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, seeds
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import NoPESpec
+from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks.language import Language
 
 SUMMARY = "languages of k alternating blocks by number of layers: depth d should carry k = d + 2 and not d + 3"

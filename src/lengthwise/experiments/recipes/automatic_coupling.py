@@ -12,14 +12,13 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.encodings import LearnedSpec
+from lengthwise.positions.schemes import Coupled
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
-from lengthwise.tasks.copy import Copy
-from lengthwise.tasks.parity_scratchpad import OffsetOneParityScratchpad, ParityScratchpad
+from lengthwise.tasks.copying import Copy, Reverse
+from lengthwise.tasks.parity import OffsetOneParityScratchpad, ParityScratchpad
 from lengthwise.tasks.recoupled import Recoupled
-from lengthwise.tasks.reverse import Reverse
 from lengthwise.training.config import TrainingConfig
 
 SUMMARY = "places found from queries against places made by hand: copy, reverse, addition, parity with scratchpad"
@@ -72,7 +71,7 @@ def automatic_coupling(preset: Preset) -> Recipe:
 @lru_cache
 def recoupled(name: str) -> Recoupled:
     """One of the tasks with the places that the search finds."""
-    from lengthwise.prediction.coupling.task_coupling import found_rule
+    from lengthwise.prediction.couple import found_rule
 
     task = TASKS_WITH_PLACES[name]
     return Recoupled(task=task, rule=found_rule(task))

@@ -6,10 +6,8 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.local_bias import LocalBiasSpec
-from lengthwise.positions.schemes.coupled import Coupled
+from lengthwise.positions.encodings import ENCODINGS, EncodingSpec, LearnedSpec, LocalBiasSpec
+from lengthwise.positions.schemes import Coupled
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.base import Task
 from lengthwise.training.config import TrainingConfig

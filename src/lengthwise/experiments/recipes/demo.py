@@ -8,9 +8,8 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import LearnedSpec
+from lengthwise.positions.schemes import PredictiveCoupling, Sequential
 from lengthwise.tasks.variable_assignment import VariableAssignment
 from lengthwise.training.config import TrainingConfig
 

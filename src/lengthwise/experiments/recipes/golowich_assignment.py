@@ -14,10 +14,8 @@ from lengthwise.experiments.recipes.ppc_ablations import ppc_ablations
 from lengthwise.experiments.recipes.variable_assignment import TRAINED, variable_assignment
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.rope import RoPESpec
-from lengthwise.positions.schemes.pose import PoSE
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import LearnedSpec, RoPESpec
+from lengthwise.positions.schemes import PoSE, Sequential
 from lengthwise.tasks.variable_assignment import VariableAssignment
 from lengthwise.training.config import TrainingConfig
 

@@ -13,11 +13,8 @@ from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, changed, exa
 from lengthwise.experiments.recipes.parity_scratchpad import LONGEST, parity_scratchpad
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.encodings.rope import RoPESpec
-from lengthwise.positions.schemes.pose import PoSE
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import LearnedSpec, NoPESpec, RoPESpec
+from lengthwise.positions.schemes import PoSE, Sequential
 from lengthwise.tasks.parity import Parity
 from lengthwise.training.config import TrainingConfig
 

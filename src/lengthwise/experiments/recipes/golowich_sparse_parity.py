@@ -11,14 +11,9 @@ from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, changed, see
 from lengthwise.experiments.recipes.sparse_parity import LONGEST, WINDOW
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.encodings.rope import RoPESpec
-from lengthwise.positions.schemes.base import PositionScheme
-from lengthwise.positions.schemes.pose import PoSE
-from lengthwise.positions.schemes.sequential import Sequential
-from lengthwise.tasks.sparse_parity import SparseParity
+from lengthwise.positions.encodings import EncodingSpec, LearnedSpec, NoPESpec, RoPESpec
+from lengthwise.positions.schemes import PoSE, PositionScheme, Sequential
+from lengthwise.tasks.parity import SparseParity
 from lengthwise.training.config import TrainingConfig
 
 SUMMARY = "sparse parity with settings fixed beforehand: RoPE + PoSE, no, absolute and rotary positions, five new seeds"

@@ -9,15 +9,10 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.alibi import ALiBiSpec
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.encodings.rope import RoPESpec
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import ALiBiSpec, EncodingSpec, LearnedSpec, NoPESpec, RoPESpec
+from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.huang import HUANG
-from lengthwise.tasks.language import Language
+from lengthwise.tasks.language import HUANG, Language
 from lengthwise.tasks.parity import Parity
 from lengthwise.training.config import TrainingConfig
 

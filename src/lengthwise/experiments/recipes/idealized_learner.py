@@ -24,8 +24,7 @@ _SIZES = {1: 3, 2: 3, 3: 2}
 @study("idealized-learner", SUMMARY)
 def idealized_learner(preset: Preset, seed: int, report: Report) -> dict[str, Any]:
     """One row per target, with its trajectory."""
-    from lengthwise.prediction.idealized import HypothesisClass, learn
-    from lengthwise.prediction.idealized_targets import TARGETS
+    from lengthwise.prediction.idealized import TARGETS, HypothesisClass, learn
 
     classes: dict[int, HypothesisClass] = {}
     rows = []

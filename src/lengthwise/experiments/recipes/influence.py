@@ -26,8 +26,8 @@ SIZES: dict[Preset, str] = {"quick": "quick", "standard": "standard", "full": "s
 def influence(preset: Preset, seed: int, report: Report, folder: Path) -> dict[str, Any]:
     """Train (or load) the pair in ``folder`` and measure; the models stay in ``folder/long`` and ``folder/short``."""
     from lengthwise.experiments.influence import observe, trained_pair
-    from lengthwise.influence.measure.config import MeasureConfig
-    from lengthwise.influence.text.corpus import standard_library
+    from lengthwise.influence.corpus import standard_library
+    from lengthwise.influence.measure import MeasureConfig
 
     corpus = standard_library()
     models = trained_pair(SIZES[preset], seed, corpus, folder, report)

@@ -35,9 +35,8 @@ TRAINED = {"context": 256, "batch_tokens": 2048}
 @study("influence-far", SUMMARY, keeps=True)
 def influence_far(preset: Preset, seed: int, report: Report, folder: Path) -> dict[str, Any]:
     """One row per model and text; ``training`` holds the curve of each model while it trained."""
-    from lengthwise.influence.lm.far_gain import curve
-    from lengthwise.influence.text.corpus import standard_library
-    from lengthwise.influence.text.quoted import with_quotations
+    from lengthwise.influence.corpus import standard_library, with_quotations
+    from lengthwise.influence.lm import curve
 
     plain = standard_library()
     corpus = with_quotations(plain)
@@ -67,10 +66,7 @@ def influence_far(preset: Preset, seed: int, report: Report, folder: Path) -> di
 
 def _trained(preset: Preset, seed: int, corpus: Any, folder: Path, report: Report) -> tuple[Any, Any, dict[str, Any]]:
     """A model in ``folder/seed-N``, trained there if it is not; its tokenizer; what is known of its training."""
-    from lengthwise.influence.lm.config import lm_config
-    from lengthwise.influence.lm.far_gain import far_gain
-    from lengthwise.influence.lm.files import load_lm
-    from lengthwise.influence.lm.train import train_lm
+    from lengthwise.influence.lm import far_gain, lm_config, load_lm, train_lm
 
     config = lm_config("standard", **FIELDS[preset], **TRAINED, seed=seed)
 
@@ -101,9 +97,8 @@ def _kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def _measured(model: Any, other: Any, tokenizer: Any, documents: Any, preset: Preset, report: Report) -> dict[str, Any]:
     """Losses with and without the block, whether it is worth enough, and all summaries of the measurement."""
     from lengthwise.core.rng import stream
-    from lengthwise.influence.measure.config import MeasureConfig
-    from lengthwise.influence.measure.measure import measure
-    from lengthwise.influence.text.windows import windows
+    from lengthwise.influence.corpus import windows
+    from lengthwise.influence.measure import MeasureConfig, measure
 
     config = MeasureConfig(context=CONTEXT, recent=RECENT, targets=TARGETS[preset])
     drawn = windows(documents, tokenizer, CONTEXT, config.targets, stream(config.seed, "influence-far", "windows"))

@@ -42,10 +42,10 @@ def influence_planted(preset: Preset, seed: int, report: Report) -> dict[str, An
 
 def rows_of(label: LabelName, steps: int, targets: int, seed: int, report: Report) -> list[dict[str, Any]]:
     """The rows of one g*: exact inference, and a transformer trained for ``steps`` steps."""
-    from lengthwise.influence.measure.config import MeasureConfig
-    from lengthwise.influence.measure.planted_check import PlantedTraining, check_planted, train_planted
-    from lengthwise.influence.models.exact_reader import ExactReader
-    from lengthwise.influence.text.planted_text import PlantedText
+    from lengthwise.influence.measure import MeasureConfig
+    from lengthwise.influence.models import ExactReader
+    from lengthwise.influence.planted_check import PlantedTraining, check_planted, train_planted
+    from lengthwise.influence.planted_text import PlantedText
 
     text = PlantedText(label=label, k=dict(KINDS)[label])
     readers = (

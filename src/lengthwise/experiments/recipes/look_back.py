@@ -11,10 +11,9 @@ from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.fixed_beforehand import NEEDED, SEEDS, changed
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.schemes.sequential import Sequential
-from lengthwise.tasks.look_back import LookBack
+from lengthwise.positions.encodings import LearnedSpec, NoPESpec
+from lengthwise.positions.schemes import Sequential
+from lengthwise.tasks.copying import LookBack
 from lengthwise.training.config import TrainingConfig
 
 SUMMARY = "every t-th symbol, t = 1, 2, 3: learned positions at random offsets against no positions"

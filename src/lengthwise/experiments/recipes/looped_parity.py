@@ -6,11 +6,8 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.local_bias import LocalBiasSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.encodings.rope import RoPESpec
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import EncodingSpec, LocalBiasSpec, NoPESpec, RoPESpec
+from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks.parity import Parity
 from lengthwise.training.config import TrainingConfig
 

@@ -8,15 +8,9 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.encodings.rope import RoPESpec
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.pose import PoSE
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
-from lengthwise.positions.schemes.sequential import Sequential
-from lengthwise.tasks.parity import Parity
-from lengthwise.tasks.parity_scratchpad import ParityScratchpad
+from lengthwise.positions.encodings import LearnedSpec, NoPESpec, RoPESpec
+from lengthwise.positions.schemes import Coupled, PoSE, PredictiveCoupling, Sequential
+from lengthwise.tasks.parity import Parity, ParityScratchpad
 from lengthwise.training.config import TrainingConfig
 
 SUMMARY = "running parity with predicted, given and ordinary positions; dense parity without scratchpad as control"

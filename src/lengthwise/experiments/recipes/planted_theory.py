@@ -43,7 +43,7 @@ def planted_theory(preset: Preset, seed: int, report: Report) -> dict[str, Any]:
     number of table entries that a repeat left open. In ``growth``, ``error`` is the mean mass off the label, with
     ``heuristic`` and ``bound`` (Theorem B) beside it.
     """
-    from lengthwise.sparsity.curves.curves import LEARNERS, error_against_k, error_against_length
+    from lengthwise.sparsity.curves import LEARNERS, error_against_k, error_against_length
 
     repeats = range(seed * 1000, seed * 1000 + _REPEATS[preset])
     rows: list[dict[str, Any]] = []
@@ -104,7 +104,7 @@ def _row(figure: str, curves: list[Any]) -> dict[str, Any]:
 
 def _growth(preset: Preset, seeds: int) -> list[dict[str, Any]]:
     """One row per k: the mean error of gradient-trained local heads beside the heuristic and Theorem B's bound."""
-    from lengthwise.sparsity.curves.growth import error_growth
+    from lengthwise.sparsity.curves import error_growth
 
     lengths = _GROWTH[preset]
     by_k: dict[int, list[Any]] = {}

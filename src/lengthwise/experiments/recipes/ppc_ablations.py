@@ -8,7 +8,7 @@ from typing import Any
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.recipes.variable_assignment import variable_assignment
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.positions.encodings.rope import RoPESpec
+from lengthwise.positions.encodings import RoPESpec
 
 SUMMARY = "predictive position coupling with one part changed at a time: drawing, head, slots, scaling, depth, encoding"
 

@@ -29,10 +29,9 @@ _LONGEST_WINDOW = 128
 def regularizer_growth(preset: Preset, seed: int, report: Report) -> dict[str, Any]:
     """One row per network, with R by context and its last term by context."""
     from lengthwise.crasp import library
-    from lengthwise.models.compile.pipeline import compile_program
-    from lengthwise.models.regularizer.table import regularizer_table
-    from lengthwise.models.theory.finite import finite_version
-    from lengthwise.models.theory.parity_networks import parity_by_counting, parity_by_looking_back
+    from lengthwise.models.compile import compile_program
+    from lengthwise.models.limit import finite_version, parity_by_counting, parity_by_looking_back
+    from lengthwise.models.regularizer import regularizer_table
 
     contexts = _CONTEXTS[preset]
     networks: list[tuple[str, bool, Any]] = [

@@ -31,11 +31,11 @@ def self_improvement(preset: Preset, seed: int, report: Report, folder: Path) ->
     del seed
     from lengthwise.models.config import ModelConfig
     from lengthwise.positions.encodings import ENCODINGS
-    from lengthwise.positions.schemes.sequential import Sequential
-    from lengthwise.tasks.copy import Copy
+    from lengthwise.positions.schemes import Sequential
+    from lengthwise.tasks.copying import Copy
     from lengthwise.training.config import TrainingConfig
-    from lengthwise.training.further.self_improvement import Rounds, improve
-    from lengthwise.training.setup import TaskSetup
+    from lengthwise.training.data import TaskSetup
+    from lengthwise.training.further import Rounds, improve
 
     task = Copy(symbols="repeats", letters=10)
     setup = TaskSetup(task, Sequential(), ENCODINGS.build("alibi"), ModelConfig(layers=2, log_length=4 * FIRST))

@@ -6,11 +6,9 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import RECIPES, Job, Preset, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.encodings.nope import NoPESpec
-from lengthwise.positions.encodings.rope import RoPESpec
-from lengthwise.positions.schemes.sequential import Sequential
-from lengthwise.tasks.sparse_parity import SparseParity
+from lengthwise.positions.encodings import EncodingSpec, NoPESpec, RoPESpec
+from lengthwise.positions.schemes import Sequential
+from lengthwise.tasks.parity import SparseParity
 from lengthwise.training.config import TrainingConfig
 
 SUMMARY = "parity of k marked bits: does what is learned up to K_train hold for longer strings and other k?"

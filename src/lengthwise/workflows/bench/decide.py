@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lengthwise.crasp.decide.decision import decide
+from lengthwise.crasp.decide import decide
 from lengthwise.workflows.bench.measure import BenchRow, Effort
 
 EXPRESSIONS = (

@@ -13,12 +13,9 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.generate import END, generate
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Block, Transformer
-from lengthwise.nn.learned import LearnedEmbedding
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.schemes.coupled import Coupled
-from lengthwise.positions.schemes.predictive_coupling import PredictiveCoupling
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.nn.absolute import LearnedEmbedding
+from lengthwise.positions.encodings import LearnedSpec
+from lengthwise.positions.schemes import Coupled, PositionScheme, PredictiveCoupling, Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.workflows.bench import gpt2
 from lengthwise.workflows.bench.measure import BenchRow, Effort

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.schemes.sequential import Sequential
-from lengthwise.tasks.majority import Majority
+from lengthwise.positions.encodings import LearnedSpec
+from lengthwise.positions.schemes import Sequential
+from lengthwise.tasks.counting import Majority
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training.data import TaskSetup
 from lengthwise.training.trainer import Trainer
 from lengthwise.workflows.bench.measure import BenchRow, Effort
 

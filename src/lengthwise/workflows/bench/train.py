@@ -11,13 +11,13 @@ import torch
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
-from lengthwise.positions.encodings.learned import LearnedSpec
-from lengthwise.positions.schemes.sequential import Sequential
+from lengthwise.positions.encodings import LearnedSpec
+from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks import Task
 from lengthwise.tasks.addition import Addition
-from lengthwise.tasks.majority import Majority
+from lengthwise.tasks.counting import Majority
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.setup import TaskSetup
+from lengthwise.training.data import TaskSetup
 from lengthwise.training.trainer import Trainer
 from lengthwise.workflows.bench import gpt2
 from lengthwise.workflows.bench.baseline_process import BaselineProcess

@@ -8,14 +8,12 @@ from itertools import permutations, zip_longest
 from typing import Any
 
 from lengthwise.core.rng import stream
-from lengthwise.crasp.decide.decision import NEXT, decide
+from lengthwise.crasp.decide import NEXT, decide
 from lengthwise.experiments.blind.ladder import BINS, TRAINED
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.automata.regex import render
-from lengthwise.languages.named import LANGUAGES, bounded_dyck
-from lengthwise.languages.random_regex import random_expression
-from lengthwise.languages.words.counting import lengths_with_words
+from lengthwise.languages.automaton import Dfa, language
+from lengthwise.languages.named import LANGUAGES, bounded_dyck, random_expression
+from lengthwise.languages.regex import render
+from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.prediction.predict import fragment_answer
 from lengthwise.tasks.language import Language
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from lengthwise.experiments.blind.ladder import BINS
 from lengthwise.experiments.blind.words import pair_lengths, spread
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.monoid import is_r_trivial, transition_semigroup
-from lengthwise.languages.words.counting import lengths_with_words
+from lengthwise.languages.automaton import Dfa
+from lengthwise.languages.monoid import is_r_trivial, transition_semigroup
+from lengthwise.languages.sampling import lengths_with_words
 
 
 def features(dfa: Dfa) -> dict[str, Any]:

@@ -14,12 +14,11 @@ from lengthwise.experiments.blind.preregistered.features import features
 from lengthwise.experiments.blind.run import FIT, FIT_WORDS, NEEDED, PROBE_WORDS
 from lengthwise.experiments.blind.study import BlindStudy, write_study
 from lengthwise.experiments.blind.variants import variant
-from lengthwise.languages.automata.automaton import Dfa
+from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.prediction.predict import fragment_answer
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.huang import HUANG
-from lengthwise.tasks.language import Language
+from lengthwise.tasks.language import HUANG, Language
 
 SEEDS = (200, 201, 202, 203, 204)
 

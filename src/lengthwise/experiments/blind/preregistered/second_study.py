@@ -1,7 +1,7 @@
 """The second study: the verdict on next-symbol prediction, written down before 28 more languages are trained.
 
 The first study's predictor decides recognition. Its models are asked for next symbols after prefixes of words, which is
-easier (`crasp/decide/next_symbols.py`), and two of its *no* came out the other way. A predictor made with a study's
+easier (`crasp/decide.py`), and two of its *no* came out the other way. A predictor made with a study's
 cells in view has to be tested on others: these. Only models without positions are trained, where the two verdicts
 differ; ladder, seeds, sizes and rules are those of the first study. No two languages share the `patterns` of their
 components, and none shares those of a language of the first study.
@@ -14,17 +14,14 @@ from itertools import permutations, zip_longest
 from pathlib import Path
 from typing import Any
 
-from lengthwise.crasp.decide.decision import NEXT, decide
-from lengthwise.crasp.decide.next_symbols import allowed_after
+from lengthwise.crasp.decide import NEXT, allowed_after, decide
 from lengthwise.experiments.blind.comparison.rivals import SECOND
 from lengthwise.experiments.blind.frozen import frozen_study
 from lengthwise.experiments.blind.preregistered import draw
 from lengthwise.experiments.blind.preregistered.preregister import entry
 from lengthwise.experiments.blind.study import BlindStudy, write_study
-from lengthwise.languages.automata.automaton import Dfa
-from lengthwise.languages.automata.components import strongly_connected
-from lengthwise.languages.automata.construction import language
-from lengthwise.languages.words.counting import count_words
+from lengthwise.languages.automaton import Dfa, language, strongly_connected
+from lengthwise.languages.sampling import count_words
 from lengthwise.tasks.language import Language
 
 SEED = 20261202

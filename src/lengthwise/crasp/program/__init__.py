@@ -1,1 +1,0 @@
-"""Programs of C-RASP[periodic, local]: operations, programs, their fragments, and the builder."""

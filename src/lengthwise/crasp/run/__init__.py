@@ -1,1 +1,0 @@
-"""Runs programs: the vectorized interpreter, the slow reference, traces, and generation."""

@@ -1,1 +1,0 @@
-"""Searches for the smallest program that agrees with examples or with a function from words to labels."""

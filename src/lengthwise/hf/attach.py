@@ -1,0 +1,339 @@
+"""Position ids of our own in a model of Hugging Face: which modules, how, and refusals in one line."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from typing import Any, TypeVar
+
+import torch
+from jaxtyping import Bool, Int, Num
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.hf.rules import IdFunction, IdRule, as_rule, check_prefix
+
+
+def padding_mask(mask: Tensor | None, tokens: Int[Tensor, "B T"]) -> Bool[Tensor, "B T"]:
+    """True at tokens, False at padding; everything is a token without a mask of shape [B, T].
+
+    Raises `LengthwiseError` for a mask of shape [B, T'].
+    """
+    if mask is None or mask.ndim != 2:
+        return torch.ones_like(tokens, dtype=torch.bool)
+    require(
+        mask.shape == tokens.shape,
+        f"the attention mask has shape {list(mask.shape)} and the tokens {list(tokens.shape)}; "
+        "pass all tokens, those in the cache included",
+    )
+    return mask.to(tokens.device).bool()
+
+
+def plain_ids(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+    """The index of each token among the tokens of its row; 0 at padding in front."""
+    return (mask.long().cumsum(dim=1) - 1).clamp(min=0)
+
+
+def rule_ids(
+    rule: IdRule, tokens: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"], *, training: bool, check: bool = False
+) -> Num[Tensor, "B T"]:
+    """Ids of all tokens by ``rule``; padding gets some id that no token sees.
+
+    With ``check``, ids that depend on later tokens or on other rows are refused. Raises `LengthwiseError` for a batch
+    without tokens.
+    """
+    require(tokens.numel() > 0, f"a batch of shape {list(tokens.shape)} has no tokens to number; give rows with tokens")
+    lengths = mask.sum(dim=1)
+    order = torch.argsort((~mask).byte(), dim=1, stable=True)
+    rows = tokens.gather(1, order)
+    found = rule.ids(rows, lengths, training)
+    if check:
+        check_prefix(rule, rows, lengths, found)
+    return torch.zeros_like(found).scatter(1, order, found)
+
+
+def refuse_positions(given: Tensor | None, mask: Bool[Tensor, "B T"]) -> None:
+    """Raises `LengthwiseError` for position ids of the caller, unless they are those that the model makes itself."""
+    if given is None:
+        return
+    index = torch.arange(mask.shape[1], device=given.device).expand(given.shape[0], -1)
+    plain = plain_ids(mask).to(given.device)
+    same = given.ndim == 2 and given.shape[1] == mask.shape[1]
+    same = same and (bool(((given == plain) | ~mask.to(given.device)).all()) or torch.equal(given, index))
+    require(
+        same,
+        "the rule computes the position ids of this model, and other position_ids were given (packed sequences give "
+        "some, too); leave them out, or detach(model)",
+    )
+
+
+def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raises `LengthwiseError` for a way of generating in which the rule would not see all tokens so far."""
+    config = kwargs.get("generation_config") or (args[1] if len(args) > 1 else None) or model.generation_config
+
+    def setting(name: str) -> Any:
+        return kwargs[name] if name in kwargs else getattr(config, name, None)
+
+    for name, what in (
+        ("assistant_model", "assisted decoding"),
+        ("prompt_lookup_num_tokens", "prompt lookup decoding"),
+        ("assistant_early_exit", "assisted decoding"),
+        ("prefill_chunk_size", "chunked prefill"),
+        ("custom_generate", "a custom generation loop"),
+        ("inputs_embeds", "generation from embeddings"),
+    ):
+        if setting(name) is not None:
+            raise LengthwiseError(f"{what} can't follow a rule of position ids; leave out {name}, or detach(model)")
+    cache = kwargs.get("past_key_values")
+    tokens = args[0] if args else kwargs.get("input_ids", kwargs.get("inputs"))
+    if cache is not None and tokens is not None:
+        before = int(cache.get_seq_length())
+        require(
+            before == 0 or before < tokens.shape[1],
+            f"the cache holds {before} tokens and {tokens.shape[1]} were given; pass all tokens to generate, those in "
+            "the cache included",
+        )
+
+
+ROTARY = (
+    "cohere", "gemma", "gemma2", "glm", "gpt_neox", "granite", "helium", "llama", "mistral", "mixtral", "nemotron",
+    "olmo", "olmo2", "phi", "phi3", "qwen2", "qwen3", "smollm3", "stablelm", "starcoder2",
+)  # fmt: skip
+"""Model types whose ``rotary_emb`` takes the position ids of all layers at once."""
+TABLES = ("gpt2", "gpt_bigcode")
+"""Model types with a learned table ``wpe``."""
+READS_LENGTH = ("dynamic", "longrope")
+"""Rotary scalings that read the length of the sequence from the largest position id."""
+
+
+def backbone(model: Any) -> nn.Module:
+    """The decoder below the language-model head, or the model itself if it has no head."""
+    return getattr(model, model.base_model_prefix, model)
+
+
+def position_module(model: Any, name: str | None) -> nn.Module:
+    """The module that encodes positions, by its ``name`` below the model or by the model's type.
+
+    Raises `LengthwiseError` for an unknown type, a name that does not exist, or a scaling that reads the sequence's
+    length from its ids.
+    """
+    kind = model.config.model_type
+    if name is None:
+        attribute = "rotary_emb" if kind in ROTARY else "wpe" if kind in TABLES else None
+        if attribute is None or not hasattr(backbone(model), attribute):
+            raise LengthwiseError(
+                f"model type {kind!r} is not known; name the module that gets position ids, as in "
+                f"attach(model, rule, module='model.rotary_emb'); known: {', '.join(sorted(ROTARY + TABLES))}"
+            )
+        found = getattr(backbone(model), attribute)
+    else:
+        modules = dict(model.named_modules())
+        require(name in modules, f"the model has no module {name!r}; look at model.named_modules()")
+        found = modules[name]
+    scaling = getattr(found, "rope_type", "default")
+    require(
+        not isinstance(scaling, dict) and scaling not in READS_LENGTH,
+        f"rotary scaling {scaling!r} reads the length of the sequence from its position ids, so ids of one's own would "
+        "change its frequencies; use a model with rope_type default, linear, llama3 or yarn",
+    )
+    return found
+
+
+HFModel = TypeVar("HFModel", bound=nn.Module)
+STATE = "_lengthwise_attachment"
+REFUSED = ("generate_batch", "init_continuous_batching", "continuous_batching_context_manager")
+
+
+class Attachment:
+    """What is attached to a model: the rule, the hooks, and the ids of the forward pass that runs."""
+
+    def __init__(self, model: PreTrainedModel, module: nn.Module, rule: IdRule) -> None:
+        self.rule = rule
+        self.is_table = isinstance(module, nn.Embedding)
+        self.prepared: tuple[Tensor, Tensor] | None = None
+        """The tokens of the next forward pass inside `generate`, and their ids."""
+        self.current: Tensor | None = None
+        """The ids of the forward pass that runs."""
+        below = backbone(model)
+        self.signature = inspect.signature(below.forward)
+        self.handles = [
+            below.register_forward_pre_hook(self.before_forward, with_kwargs=True),
+            below.register_forward_hook(self.after_forward, always_call=True),
+            module.register_forward_pre_hook(self.replace_ids, with_kwargs=True),
+        ]
+
+    def before_forward(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Set the ids of this forward pass: those of `generate`, or those of its own tokens."""
+        given = self.signature.bind_partial(*args, **kwargs).arguments
+        given.update(given.pop("kwargs", {}))
+        _refuse_attention(module)
+        tokens, cache = given.get("input_ids"), given.get("past_key_values")
+        if tokens is None:
+            raise LengthwiseError(
+                "a rule computes position ids from tokens, and inputs_embeds has none; give input_ids, or detach(model)"
+            )
+        prepared, self.prepared = self.prepared, None
+        if prepared is not None and (prepared[0] is tokens or torch.equal(prepared[0], tokens)):
+            self.current = prepared[1]
+            return
+        require(
+            cache is None or int(cache.get_seq_length()) == 0,
+            "a forward pass that continues a cache does not know the tokens before it; use generate, or pass all "
+            "tokens with use_cache=False",
+        )
+        mask = padding_mask(given.get("attention_mask"), tokens)
+        refuse_positions(given.get("position_ids"), mask)
+        self.current = rule_ids(self.rule, tokens, mask, training=module.training)
+
+    def after_forward(self, module: nn.Module, args: Any, output: Any) -> None:
+        """Forget the ids."""
+        self.current = None
+
+    def replace_ids(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """Hand the rule's ids to the module that encodes positions."""
+        if self.current is None:
+            return None
+        name, index = ("input", 0) if self.is_table else ("position_ids", 1)
+        plain = kwargs[name] if name in kwargs else args[index]
+        ids = self.current.to(plain.device)
+        require(
+            plain.ndim == 2 and plain.shape[1] == ids.shape[1],
+            f"the module got position ids of shape {list(plain.shape)} for tokens of shape {list(ids.shape)}; "
+            "models with several levels of ids can't be attached",
+        )
+        if isinstance(module, nn.Embedding):
+            ids = _of_table(ids, module.num_embeddings)
+        if name in kwargs:
+            return args, {**kwargs, name: ids}
+        return (*args[:index], ids, *args[index + 1 :]), kwargs
+
+
+def attach(model: HFModel, rule: IdRule | IdFunction, *, module: str | None = None) -> HFModel:
+    """Give ``model`` the position ids of ``rule``, in training, in forward passes and in `generate`; returns it.
+
+    ``rule`` is a function of token ids [B, T] to position ids [B, T] (rotary encodings take floats, too), or one of
+    the rules of `lengthwise.hf`. Rows come without padding in front. ``module`` names the module that encodes
+    positions, for an architecture that is not known. PEFT models with LoRA can be attached before or after wrapping.
+
+    Raises `LengthwiseError` for a model that can't be attached; see `detach` for the way back.
+    """
+    inner = stock(model)
+    _refuse_attention(inner)
+    found = position_module(inner, module)
+    hooks = (getattr(hook, "__self__", None) for hook in found._forward_pre_hooks.values())
+    require(
+        not any(isinstance(owner, Attachment) for owner in hooks),
+        "the model has a rule already; call detach(model) first, on the model that was attached",
+    )
+    inner.__dict__[STATE] = Attachment(inner, found, as_rule(rule))
+    if hasattr(inner, "generate"):
+        for name, wrapper in (("generate", _generate), ("prepare_inputs_for_generation", _prepare)):
+            inner.__dict__[name] = types.MethodType(_in_place_of(getattr(type(inner), name), wrapper), inner)
+        for name in REFUSED:
+            if hasattr(inner, name):
+                inner.__dict__[name] = _no_continuous_batching
+    return model
+
+
+def detach(model: HFModel) -> HFModel:
+    """Undo `attach`: the model is what it was, bit for bit. Raises `LengthwiseError` if no rule is attached."""
+    inner = stock(model)
+    state: Attachment | None = inner.__dict__.pop(STATE, None)
+    if state is None:
+        raise LengthwiseError("the model has no rule; attach(model, rule) gives it one")
+    for handle in state.handles:
+        handle.remove()
+    for name in ("generate", "prepare_inputs_for_generation", *REFUSED):
+        inner.__dict__.pop(name, None)
+    return model
+
+
+def _in_place_of(original: Any, wrapper: Any) -> Any:
+    """A function of its own that calls ``wrapper`` and has the signature of ``original``."""
+
+    @functools.wraps(original)
+    def replaced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return wrapper(self, *args, **kwargs)
+
+    return replaced
+
+
+def _generate(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """`generate` of the model's class, for what a rule allows."""
+    refuse_generation(self, args, kwargs)
+    return type(self).generate(self, *args, **kwargs)
+
+
+def _prepare(self: Any, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """`prepare_inputs_for_generation` of the model's class; the ids follow from all tokens so far."""
+    inputs = type(self).prepare_inputs_for_generation(self, input_ids, *args, **kwargs)
+    state: Attachment = self.__dict__[STATE]
+    new = inputs["input_ids"]
+    before = _before(inputs, kwargs.get("past_key_values"))
+    require(
+        before + new.shape[1] == input_ids.shape[1],
+        f"the cache holds {before} tokens, and with the {new.shape[1]} new ones {input_ids.shape[1]} were given; "
+        "pass all tokens to generate, those in the cache included",
+    )
+    mask = padding_mask(kwargs.get("attention_mask"), input_ids)
+    if before == 0:
+        refuse_positions(kwargs.get("position_ids"), mask)
+    ids = rule_ids(state.rule, input_ids, mask, training=False, check=True)
+    state.prepared = (new, ids[:, before:])
+    return inputs
+
+
+def _before(inputs: dict[str, Any], cache: Any) -> int:
+    """How many tokens the cache holds; early versions of transformers 5 say so themselves and miscount static ones."""
+    index = inputs.get("cache_position")
+    if index is not None:
+        return int(index[0])
+    return 0 if cache is None else int(cache.get_seq_length())
+
+
+def _no_continuous_batching(*args: Any, **kwargs: Any) -> Any:
+    raise LengthwiseError("continuous batching hides the tokens before a step from the rule; use generate")
+
+
+def stock(model: Any) -> PreTrainedModel:
+    """The model of `transformers` itself, below PEFT's wrappers."""
+    if hasattr(model, "get_base_model") and hasattr(model, "peft_config"):
+        kinds = sorted({type(value).__name__ for value in model.peft_config.values() if value.is_prompt_learning})
+        require(not kinds, f"PEFT drops position ids under {', '.join(kinds)}; use LoRA")
+        model = model.get_base_model()
+    require(
+        isinstance(model, PreTrainedModel) and not model.config.is_encoder_decoder,
+        f"attach takes a causal model of transformers, got {type(model).__name__}",
+    )
+    return model
+
+
+def _refuse_attention(model: Any) -> None:
+    """Raises `LengthwiseError` for an attention function that would get no causal mask."""
+    name = model.config._attn_implementation
+    require(
+        name in ALL_MASK_ATTENTION_FUNCTIONS,
+        f"attention function {name!r} has no mask function, so the model would see later tokens; register one with "
+        "AttentionMaskInterface.register, or load the model with attn_implementation='sdpa'",
+    )
+
+
+def _of_table(ids: Tensor, size: int) -> Tensor:
+    """Ids for a learned table; raises `LengthwiseError` unless they are integers in its range."""
+    require(
+        not ids.dtype.is_floating_point,
+        "a learned table of positions takes integer ids, and the rule gives floats; use a rotary model for "
+        "interpolated ids",
+    )
+    low, high = (int(ids.min()), int(ids.max())) if ids.numel() else (0, 0)
+    require(
+        low >= 0 and high < size,
+        f"the rule gives position ids {low}..{high}, but the table has 0..{size - 1}; raise max_position_embeddings, "
+        "or lower the rule's ids",
+    )
+    return ids.long()

@@ -1,0 +1,360 @@
+"""Rules that give ids from token ids as a model of Hugging Face sees them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, Num
+from numpy import ndarray
+from torch import Tensor
+
+from lengthwise.core import config as arguments
+from lengthwise.core.errors import LengthwiseError, require, shortened
+from lengthwise.core.rng import Rng, stream
+from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.tasks import TASKS, Task
+
+IdFunction = Callable[[Tensor], Tensor]
+"""Token ids [B, T] to position ids [B, T]."""
+
+
+class IdRule(ABC):
+    """Gives every token a position id; the id of a token depends on no later token, except in training."""
+
+    @abstractmethod
+    def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Num[Tensor, "B T"]:
+        """Ids of B rows, of which row b holds ``lengths[b]`` tokens followed by padding.
+
+        Rules with random ids draw anew for each row in ``training``, and are deterministic otherwise. Raises
+        `LengthwiseError` for tokens that the rule can't number.
+        """
+
+
+@dataclass(frozen=True)
+class UserRule(IdRule):
+    """A user's function of token ids [B, T] to position ids [B, T]; in rows, padding comes last."""
+
+    function: IdFunction
+
+    def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Num[Tensor, "B T"]:
+        found: Any = self.function(tokens)
+        require(
+            isinstance(found, Tensor) and found.shape == tokens.shape,
+            f"the rule must return a tensor of shape {list(tokens.shape)}, one position id per token, "
+            f"got {list(found.shape) if isinstance(found, Tensor) else type(found).__name__}",
+        )
+        require(
+            found.dtype != torch.bool and not found.dtype.is_complex,
+            f"the rule must return integers or floats, got {found.dtype}",
+        )
+        require(
+            not found.dtype.is_floating_point or bool(found.isfinite().all()),
+            "the rule returns position ids that are not finite; return numbers",
+        )
+        return found
+
+
+def check_prefix(rule: IdRule, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], ids: Num[Tensor, "B T"]) -> None:
+    """Raises `LengthwiseError` if a user's function gives a token another id when fewer tokens follow, or alone.
+
+    The rows are cut before the last token of the shortest, and in half. Our own rules need no check.
+    """
+    if not isinstance(rule, UserRule):
+        return
+    shortest = int(lengths.min())
+    for end in {shortest - 1, shortest // 2} - {0, -1}:
+        before = rule.ids(tokens[:, :end], lengths.clamp(max=end), training=False)
+        require(
+            torch.equal(before, ids[:, :end]),
+            "the rule changes the id of a token when more tokens follow, so generation with a cache would differ from "
+            "a full pass; let the id of a token depend on the tokens up to it only",
+        )
+    own = slice(int(lengths[-1]))
+    require(
+        len(tokens) == 1 or torch.equal(rule.ids(tokens[-1:], lengths[-1:], training=False)[:, own], ids[-1:, own]),
+        "the rule changes the ids of a row with the rows beside it; let them depend on the row's own tokens only",
+    )
+
+
+def as_rule(rule: IdRule | IdFunction) -> IdRule:
+    """A rule as an `IdRule`; raises `LengthwiseError` for anything but a rule or a function."""
+    if isinstance(rule, IdRule):
+        return rule
+    if not callable(rule):
+        raise LengthwiseError(
+            f"a rule is a function of token ids [B, T] to position ids [B, T], or an IdRule such as "
+            f"Restart(separator=…), got {rule!r}"
+        )
+    return UserRule(rule)
+
+
+def training_rng() -> Rng:
+    """A NumPy generator drawn from torch's global one, so that `torch.manual_seed` repeats a training."""
+    return np.random.default_rng(int(torch.randint(2**62, ())))
+
+
+@dataclass(frozen=True, init=False)
+class Restart(IdRule):
+    """Ids count from 0 and start again at 0 at every separator token."""
+
+    separators: tuple[int, ...]
+
+    def __init__(self, separator: int | Iterable[int]) -> None:
+        given = separator if isinstance(separator, Iterable) else (separator,)
+        object.__setattr__(self, "separators", tuple(arguments.whole_numbers("separator (token ids)", given, 0)))
+
+    def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:
+        starts = torch.isin(tokens, torch.tensor(self.separators, device=tokens.device))
+        return since_last(starts)
+
+
+@dataclass(frozen=True, init=False)
+class Abacus(IdRule):
+    """Digit i of a number has id i (from 1), every other token has 0 (McLeish et al. 2024, Abacus embeddings).
+
+    In training each row's digits are shifted by an offset, uniform in ``0..offset``, so that larger ids are trained
+    too.
+    """
+
+    digits: tuple[int, ...]
+    offset: int
+
+    def __init__(self, digits: Iterable[int], offset: int = 0) -> None:
+        object.__setattr__(self, "digits", tuple(arguments.whole_numbers("digits (token ids)", digits, 0)))
+        object.__setattr__(self, "offset", arguments.whole("offset", offset, 0))
+
+    def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:
+        is_digit = torch.isin(tokens, torch.tensor(self.digits, device=tokens.device))
+        # A token that is no digit is number 0 of the digits that follow it.
+        before = torch.cat([torch.zeros_like(is_digit[:, :1]), is_digit[:, :-1]], dim=1)
+        number = since_last(is_digit & ~before) + 1
+        if training and self.offset:
+            number = number + torch.randint(self.offset + 1, (len(tokens), 1), device=tokens.device)
+        return number * is_digit
+
+
+@dataclass(frozen=True)
+class Interpolated(IdRule):
+    """Consecutive ids divided by ``factor`` (Chen et al. 2023, position interpolation); for rotary encodings only."""
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        arguments.number("factor", self.factor, 0)
+
+    def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Float[Tensor, "B T"]:
+        index = torch.arange(tokens.shape[1], device=tokens.device, dtype=torch.float32)
+        return (index / self.factor).expand(tokens.shape)
+
+
+def since_last(starts: Tensor) -> Int[Tensor, "B T"]:
+    """How many tokens ago the last start was; before the first one, how many tokens came before."""
+    index = torch.arange(starts.shape[1], device=starts.device).expand(starts.shape)
+    return index - torch.where(starts, index, 0).cummax(dim=1).values
+
+
+ROWS = 64
+"""Sampled strings of a layout; a column with one token in all of them is constant."""
+DRAWS = 16
+"""Layouts drawn of each length, which must agree."""
+RULE_OF_ONES_OWN = "its places can't be read off the tokens; give a rule of your own, a function of token ids"
+
+
+class Pattern(NamedTuple):
+    """A layout as it is recognized: the prompt's constant tokens (-1 elsewhere), and the places of all tokens."""
+
+    prompt: Int[ndarray, " P"]
+    content: Int[ndarray, " N"]
+    """The tokens of the other columns."""
+    places: Int[ndarray, " T"]
+
+
+class CoupledPlaces(IdRule):
+    """Tokens that share a place of ``task`` share an id; ids of places are drawn by ``scheme``.
+
+    In training ids are drawn anew for each row (by default a block with a random start, Cho et al. 2024). Otherwise
+    they are those of the scheme at test, the same for all rows of a layout. The row holds a whole prompt of the task;
+    what follows it are the tokens generated so far. ``token_ids`` maps the task's tokens to those of the model; by
+    default the model has the task's vocabulary.
+
+    Raises `LengthwiseError` for a scheme without places, or a task whose places do not follow from the length of the
+    prompt or have several levels: such ids must be predicted, which our own model does.
+    """
+
+    def __init__(
+        self, task: str | Task | dict[str, Any], scheme: str | PositionScheme | dict[str, Any] | None = None, *,
+        token_ids: Mapping[str, int] | None = None, seed: int = 0,
+    ) -> None:  # fmt: skip
+        self.task: Task = TASKS.build(task)
+        self.scheme = SCHEMES.build(scheme if scheme is not None else {"name": "coupled", "draw": "contiguous"})
+        self.seed = seed
+        require(
+            self.scheme.uses_places, f"scheme {self.scheme.name!r} ignores places; use SchemeIds({self.scheme.name!r})"
+        )
+        require(
+            not self.scheme.predicted and len(self.task.levels) == 1,
+            f"task {self.task.name!r} under scheme {self.scheme.name!r} needs ids that the model predicts, or several "
+            "levels of ids, which a stock model has not; use LengthwiseForCausalLM",
+        )
+        names = self.task.vocab.tokens if token_ids is None else tuple(token_ids)
+        numbers = range(len(names)) if token_ids is None else token_ids.values()
+        self._known = {number: self.task.vocab[name] for name, number in zip(names, numbers, strict=True)}
+        self._patterns: dict[int, Pattern] = {}
+
+    def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:
+        rows, counts = self._translated(tokens), lengths.cpu().numpy()
+        ids = np.zeros(rows.shape, dtype=np.int64)
+        groups = self._groups(rows, counts)
+        rng = training_rng() if training else stream(self.seed, "hf", "places")
+        for pattern, chosen in groups:
+            if training:
+                places = np.broadcast_to(pattern.places, (len(chosen), len(pattern.places)))
+                found = self.scheme.assign(places[:, :, None].copy(), self.task.levels, rng)[:, :, 0]
+            else:
+                # One drawing for a layout, whichever rows come with it: beams and steps see the same ids.
+                rng = stream(self.seed, "hf", "places")
+                found = self.scheme.for_evaluation().assign(pattern.places[None, :, None], self.task.levels, rng)[
+                    :, :, 0
+                ]
+            width = min(rows.shape[1], found.shape[1])
+            ids[chosen, :width] = found[:, :width]
+        return torch.from_numpy(ids).to(tokens.device)
+
+    def _translated(self, tokens: Tensor) -> Int[ndarray, "B T"]:
+        """The task's numbers of the tokens, -1 where it has none."""
+        given = tokens.cpu().numpy()
+        table = np.full(max(int(given.max(initial=0)), *self._known) + 1, -1)
+        table[list(self._known)] = list(self._known.values())
+        return table[given]
+
+    def _groups(self, rows: ndarray, counts: ndarray) -> list[tuple[Pattern, ndarray]]:
+        """The rows of each layout."""
+        owner: list[Pattern | None] = [None] * len(rows)
+        candidates = self._candidates(int(counts.max(initial=0)))
+        structural = self._structural()
+        for pattern in candidates:
+            size = len(pattern.prompt)
+            start = rows[:, :size]
+            right = np.where(pattern.prompt >= 0, start == pattern.prompt, ~np.isin(start, structural))
+            for row in np.flatnonzero(right.all(axis=1) & (counts >= size)):
+                if owner[row] is not None:
+                    raise LengthwiseError(
+                        f"{self._text(rows[row, : counts[row]])} fits two lengths; {RULE_OF_ONES_OWN}"
+                    )
+                owner[row] = pattern
+        groups: dict[int, tuple[Pattern, list[int]]] = {}
+        for row, found in enumerate(owner):
+            if found is None:
+                text = self._text(rows[row, : counts[row]])
+                raise LengthwiseError(
+                    f"{text} does not begin with a prompt of task {self.task.name!r}; give whole prompts"
+                )
+            groups.setdefault(id(found), (found, []))[1].append(row)
+        return [(pattern, np.array(members)) for pattern, members in groups.values()]
+
+    def _text(self, tokens: ndarray) -> str:
+        words = [self.task.vocab.tokens[token] if token >= 0 else "?" for token in tokens]
+        return repr(shortened(" ".join(words)))
+
+    def _candidates(self, tokens: int) -> list[Pattern]:
+        """The layouts whose prompts have at most ``tokens`` tokens."""
+        found: list[Pattern] = []
+        for length in self.task.lengths(1, tokens):
+            if length not in self._patterns:
+                self._patterns[length] = self._pattern(length)
+            if len(self._patterns[length].prompt) > tokens:
+                break
+            found.append(self._patterns[length])
+        return found
+
+    def _pattern(self, length: int) -> Pattern:
+        rng = stream(self.seed, "hf", "layouts", length)
+        require(
+            len({self.task.layout(length, rng) for _ in range(DRAWS)}) == 1,
+            f"task {self.task.name!r} has several layouts of length {length}; {RULE_OF_ONES_OWN}",
+        )
+        batch = self.task.batch(length, ROWS, rng)
+        places = batch.places[:, :, 0]
+        require(
+            bool((places == places[:1]).all()),
+            f"the places of task {self.task.name!r} depend on the content of the prompt, so their ids must be "
+            "predicted; use LengthwiseForCausalLM with scheme predictive-coupling",
+        )
+        prompt = batch.input_ids[:, : batch.prompt_length]
+        constant = (prompt == prompt[:1]).all(axis=0)
+        return Pattern(np.where(constant, prompt[0], -1), np.unique(prompt[:, ~constant]), places[0])
+
+    def _structural(self) -> ndarray:
+        """Tokens of constant columns, such as ``+`` and ``=``, that no other column holds."""
+        known = list(self._patterns.values())
+        content = [pattern.content for pattern in known]
+        if not known:
+            return np.array([], dtype=np.int64)
+        return np.setdiff1d(np.concatenate([pattern.prompt for pattern in known]), np.concatenate(content))
+
+
+MOST_PROBED = 1 << 16
+"""The longest sequence on which the ids at test are looked at."""
+
+
+class SchemeIds(IdRule):
+    """Ids of a scheme such as ``SchemeIds("pose", max_position=255)``: drawn per row in training, as at test otherwise.
+
+    ``tokens`` is the number of tokens at test, prompt and answer together. Ids that stay random at test
+    (``randomized``) need it, and are then one subset drawn from ``seed``; so do ids that depend on that number
+    (``randomized-float``). Raises `LengthwiseError` for a scheme that uses places, for which `CoupledPlaces` exists.
+    """
+
+    def __init__(
+        self, scheme: str | PositionScheme | dict[str, Any], *, tokens: int | None = None, seed: int = 0, **fields: Any
+    ) -> None:
+        self.scheme = SCHEMES.build(scheme, **fields)
+        self.tokens, self.seed = tokens, seed
+        require(
+            not self.scheme.uses_places,
+            f"scheme {self.scheme.name!r} needs the places of a task; use CoupledPlaces(task)",
+        )
+        self._counted = not is_fixed(self.scheme.for_evaluation())
+        require(
+            not self._counted or tokens is not None,
+            f"ids of scheme {self.scheme.name!r} at test are random or depend on the number of tokens, so it must be "
+            "known; give tokens=… for prompt and answer together",
+        )
+
+    def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:
+        rows, width = tokens.shape
+        if training:
+            return torch.from_numpy(self._drawn(rows, width, lengths.cpu().numpy())).to(tokens.device)
+        count = width
+        if self._counted:
+            assert self.tokens is not None
+            require(width <= self.tokens, f"{width} tokens are more than the rule's tokens = {self.tokens}; raise it")
+            count = self.tokens
+        table = assigned(self.scheme.for_evaluation(), 1, count, stream(self.seed, "hf", "evaluation"))
+        return torch.from_numpy(table[:, :width]).to(tokens.device).expand(rows, width)
+
+    def _drawn(self, rows: int, width: int, lengths: np.ndarray) -> np.ndarray:
+        rng = training_rng()
+        ids = np.zeros((rows, width), dtype=np.int64)
+        for length in np.unique(lengths[lengths > 0]):
+            chosen = np.flatnonzero(lengths == length)
+            ids[chosen, :length] = assigned(self.scheme, len(chosen), int(length), rng)
+        return ids
+
+
+def assigned(scheme: PositionScheme, rows: int, tokens: int, rng: Rng) -> np.ndarray:
+    """Ids ``[rows, tokens]`` of a scheme that numbers tokens."""
+    return scheme.assign(np.zeros((rows, tokens, 1), dtype=np.int64), ("position",), rng)[:, :, 0]
+
+
+def is_fixed(scheme: PositionScheme) -> bool:
+    """Whether two draws of the ids at test agree, and more tokens don't change the ids of those before them."""
+    count, most = min(32, scheme.max_position + 1), min(MOST_PROBED, scheme.max_position + 1)
+    draws = [assigned(scheme, 4, count, stream(seed, "hf", "probe")) for seed in (0, 1)]
+    longest = assigned(scheme, 1, most, stream(0, "hf", "probe"))[:, :count]
+    return all(bool((draw == longest).all()) for draw in draws)

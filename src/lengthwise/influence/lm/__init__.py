@@ -1,1 +1,0 @@
-"""Configures, trains, stores and evaluates our own small language models."""

@@ -1,1 +1,0 @@
-"""Provides corpora, tokenizers, windows of tokens, and planted text whose influential tokens are known."""

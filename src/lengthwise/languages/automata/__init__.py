@@ -1,1 +1,0 @@
-"""Regular expressions, deterministic automata, their minimization and their transition monoids."""

@@ -1,1 +1,0 @@
-"""Counts, samples and labels the words of a language, and builds hard test words."""

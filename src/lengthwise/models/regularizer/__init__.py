@@ -1,1 +1,0 @@
-"""The positional regularizer of Huang et al. 2025, term by term."""

@@ -1,0 +1,307 @@
+"""The coupling of a task, found from its structure or from examples."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lengthwise.core.batch import Layout
+from lengthwise.core.config import fields_of
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.rng import Rng, stream
+from lengthwise.crasp.synthesis import read_examples
+from lengthwise.sparsity.coupling import (
+    CouplingCheck,
+    CouplingRule,
+    MoreLengthsError,
+    NoCouplingError,
+    check_coupling,
+    propose_coupling,
+    same_places,
+)
+from lengthwise.sparsity.dependence import Dependencies, Sampler, dependencies_from_data, estimate_dependencies
+from lengthwise.tasks import TASKS, Task
+
+FOUND_FROM = 3
+"""The number of lengths from which a rule is found: two determine a line, and a third tests it."""
+MORE = (0, 1, 2, 3, 7, 12)
+"""Which of the lengths to use where three have no rule, as where the answer has ⌈n/2⌉ symbols; far ones tell more."""
+SHORTEST = 4
+"""Shorter sequences have too few tokens to determine the parents."""
+CHECKED = (5, 10, 20, 40)
+EXAMPLES = 20_000
+"""Examples per length, if there are no queries; sums of decimal digits need this many."""
+
+
+@dataclass(frozen=True)
+class CouplingFinding:
+    """The result of the search for one task, or for the examples of the file ``name``, which have no ``task``.
+
+    ``rule`` is None if none was found, with the ``reason``. ``sparsity`` is the number of parents by length. ``agrees``
+    says by length whether the symbols' places are those of the task, up to reversal and a shift of the answer by one;
+    it is empty without a rule and for tasks whose places the length does not determine.
+    """
+
+    name: str
+    task: Task | None
+    from_data: bool
+    examples: int
+    lengths: tuple[int, ...]
+    sparsity: dict[int, int]
+    queries: int
+    rule: CouplingRule | None = None
+    reason: str = ""
+    check: CouplingCheck | None = None
+    agrees: tuple[tuple[int, bool], ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether a rule was found that meets every requirement."""
+        return self.check is not None and self.check.holds
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; ``rule`` is what the task ``recoupled`` takes."""
+        return {
+            "task": {"name": self.name} if self.task is None else TASKS.describe(self.task),
+            "source": "examples" if self.from_data else "queries",
+            "examples_per_length": self.examples,
+            "found_from": list(self.lengths),
+            "sparsity": {str(n): k for n, k in self.sparsity.items()},
+            "queries": self.queries,
+            "holds": self.holds,
+            "reason": self.reason,
+            "rule": None if self.rule is None else fields_of(self.rule),
+            "text": None if self.rule is None else self.rule.describe().splitlines(),
+            "checks": [] if self.check is None else [fields_of(check) for check in self.check.checks],
+            "problems": [] if self.check is None else list(self.check.problems),
+            "agrees": {str(n): same for n, same in self.agrees},
+        }
+
+
+def couple(
+    task: Task,
+    *,
+    from_data: bool = False,
+    examples: int = EXAMPLES,
+    checked: Sequence[int] | None = None,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda step: None,
+) -> CouplingFinding:
+    """Find places for ``task`` at its first lengths from 4 on, and check them at ``checked`` (5, 10, 20, 40).
+
+    Three lengths are used, and six where the answer is not affine in the length (⌈n/2⌉ symbols, for example).
+    With ``from_data`` the rule is found from ``examples`` examples per length alone. The check always estimates
+    dependencies by queries, also at lengths from which the rule was not found. Raises `LengthwiseError` for a task
+    without enough lengths, or a check of a length without instances.
+    """
+    lengths = _lengths(task)
+    checked = _with_instances(task) if checked is None else checked
+    _check_instances(task, checked)
+    first = task.batch(lengths[0], 1, stream(seed))
+    if first.allowed is not None:
+        return CouplingFinding(
+            task.name, task, from_data, 0, lengths[:FOUND_FROM], {}, 0,
+            reason="what comes next is not determined by the prefix, so no token has parents to be near",
+        )  # fmt: skip
+    _check_answer(task, first.text(0)[: first.prompt_length])
+
+    def estimate(n: int) -> Dependencies:
+        progress(f"dependencies at length {n}")
+        return _from_examples(task, n, examples, seed) if from_data else dependencies(task, n, seed)
+
+    known, rule, reason = search(lengths, estimate)
+    facts: dict[str, Any] = {
+        "name": task.name,
+        "task": task,
+        "from_data": from_data,
+        "examples": examples if from_data else 0,
+        "lengths": tuple(known),
+    }
+    sparsity = {n: d.sparsity for n, d in known.items()}
+    queries = 0 if from_data else sum(d.queries for d in known.values())
+    if rule is None:
+        return CouplingFinding(**facts, sparsity=sparsity, queries=queries, reason=reason)
+    queried: dict[int, Dependencies] = {} if from_data else dict(known)
+    for n in checked:
+        if n not in queried:
+            progress(f"checking at length {n}")
+            queried[n] = dependencies(task, n, seed)
+            queries += queried[n].queries
+    checks = check_coupling(rule, queried, checked)
+    return CouplingFinding(
+        **facts,
+        sparsity={**sparsity, **{n: queried[n].sparsity for n in checked}},
+        queries=queries,
+        rule=rule,
+        reason="" if checks.holds else checks.problems[0],
+        check=checks,
+        agrees=tuple(_agreements(task, rule, queried, checked, seed)),
+    )
+
+
+def _lengths(task: Task) -> tuple[int, ...]:
+    """The lengths of the task from which a rule can be found."""
+    lengths = tuple(task.lengths(SHORTEST, SHORTEST + 60))
+    require(
+        len(lengths) >= FOUND_FROM, f"task {task.name!r} has {len(lengths)} lengths in 4..64; a rule needs {FOUND_FROM}"
+    )
+    return lengths
+
+
+def _check_instances(task: Task, checked: Sequence[int]) -> None:
+    for n in checked:
+        require(bool(task.lengths(n, n)), f"task {task.name!r} has no instances of length {n}; check other lengths")
+
+
+def search(
+    lengths: Sequence[int], estimate: Callable[[int], Dependencies]
+) -> tuple[dict[int, Dependencies], CouplingRule | None, str]:
+    """The dependencies that were estimated, and the rule found from them, or why there is none.
+
+    Three lengths determine a rule; where these have none, three longer ones are used, too.
+    """
+    known = {n: estimate(n) for n in lengths[:FOUND_FROM]}
+    try:
+        return known, propose_coupling(known), ""
+    except MoreLengthsError as error:
+        more = [lengths[index] for index in MORE[FOUND_FROM:] if index < len(lengths)]
+        if not more:
+            return known, None, str(error)
+    except NoCouplingError as error:
+        return known, None, str(error)
+    known |= {n: estimate(n) for n in more}
+    try:
+        return known, propose_coupling(known), ""
+    except NoCouplingError as error:
+        return known, None, str(error)
+
+
+def _check_answer(task: Task, prompt: Sequence[str]) -> None:
+    """Raise `LengthwiseError` unless the task answers a prompt of its own."""
+    try:
+        task.solve(prompt)
+    except ValueError as error:
+        shown = " ".join(prompt)
+        raise LengthwiseError(f"task {task.name!r} does not answer its own prompt {shown!r}: {error}") from error
+
+
+def _with_instances(task: Task) -> tuple[int, ...]:
+    """The default lengths, or the next ones above them that have instances."""
+    nearest = [next(iter(task.lengths(n, n + 60)), n) for n in CHECKED]
+    return tuple(sorted(set(nearest)))
+
+
+def found_rule(task: Task, seed: int = 0) -> CouplingRule:
+    """The rule found from queries, without checks; raises `NoCouplingError` if there is none."""
+    lengths = task.lengths(SHORTEST, SHORTEST + 60)
+    _, rule, reason = search(lengths, lambda n: dependencies(task, n, seed))
+    if rule is None:
+        raise NoCouplingError(reason)
+    return rule
+
+
+def dependencies(task: Task, length: int, seed: int = 0) -> Dependencies:
+    """The parents at one length, estimated by queries to ``task.answer`` alone."""
+    rng = stream(seed, "couple", "queries", length)
+    return estimate_dependencies(task.solve, _sampler(task, _layout(task, length, seed)), length, rng)
+
+
+def _from_examples(task: Task, length: int, examples: int, seed: int) -> Dependencies:
+    rng = stream(seed, "couple", "examples", length)
+    batch = task.batch(length, examples, rng, _layout(task, length, seed))
+    return dependencies_from_data(batch.input_ids, batch.prompt_length, length, rng)
+
+
+def _layout(task: Task, length: int, seed: int) -> Layout:
+    """One layout for all examples of a length, so that they have the same columns."""
+    return task.layout(length, stream(seed, "couple", "layout", length))
+
+
+def _sampler(task: Task, layout: Layout) -> Sampler:
+    prompts: list[list[str]] = []
+
+    def sample(length: int, rng: Rng) -> Sequence[str]:
+        if not prompts:
+            batch = task.batch(length, 256, rng, layout)
+            prompts.extend(batch.text(row)[: batch.prompt_length] for row in range(batch.size))
+        return prompts.pop()
+
+    return sample
+
+
+def _agreements(
+    task: Task, rule: CouplingRule, queried: dict[int, Dependencies], checked: Sequence[int], seed: int
+) -> list[tuple[int, bool]]:
+    """Whether found and stated places agree, by length; empty without stated places of one level that never vary."""
+    found = []
+    for n in checked:
+        places = task.batch(n, 32, stream(seed, "couple", "places", n), _layout(task, n, seed)).places
+        if places.shape[2] != 1 or not places.any() or (places != places[0]).any():
+            return []
+        symbols = np.array(queried[n].varies)
+        stated = places[0, :, 0]
+        if len(rule.places(n)) != len(stated):
+            return [*found, (n, False)]
+        found.append((n, same_places(rule.places(n), stated, queried[n].prompt_length, symbols)))
+    return found
+
+
+FEWEST = 200
+"""Examples of one prompt length that are enough to estimate parents among a few symbols."""
+
+TokenRows = Sequence[Sequence[str]]
+
+
+def couple_examples(
+    path: Path, *, seed: int = 0, progress: Callable[[str], None] = lambda step: None
+) -> CouplingFinding:
+    """Find places from the examples in ``path``, and check them at the longer prompts of the same file.
+
+    Of each prompt length, the examples with the most frequent answer length are used. Raises `LengthwiseError` for a
+    malformed file, answers that are yes or no, or fewer than three prompt lengths with 200 examples.
+    """
+    rows = _rows(path)
+    lengths = tuple(sorted(rows))
+
+    def estimate(n: int) -> Dependencies:
+        progress(f"dependencies of prompts of {n} tokens")
+        return dependencies_from_data(rows[n], n, n, stream(seed, "couple", "file", n))
+
+    known, rule, reason = search(lengths, estimate)
+    count = sum(len(rows[n]) for n in lengths) // len(lengths)
+    if rule is None:
+        sparsity = {n: d.sparsity for n, d in known.items()}
+        return CouplingFinding(path.name, None, True, count, tuple(known), sparsity, 0, reason=reason)
+    found_from = tuple(known)
+    known |= {n: estimate(n) for n in lengths if n not in known}
+    checks = check_coupling(rule, known, lengths)
+    return CouplingFinding(
+        path.name, None, True, count, found_from, {n: d.sparsity for n, d in known.items()}, 0,
+        rule, "" if checks.holds else checks.problems[0], checks,
+    )  # fmt: skip
+
+
+def _rows(path: Path) -> dict[int, TokenRows]:
+    """Prompt and answer together, by the number of prompt tokens; lengths with too few examples are left out."""
+    by_length: dict[int, list[tuple[Sequence[str], Sequence[str]]]] = defaultdict(list)
+    for prompt, answer in read_examples(path):
+        if isinstance(answer, bool):
+            raise LengthwiseError(f"{path}: answers are yes or no; a coupling places the tokens of longer answers")
+        by_length[len(prompt)].append((prompt, answer))
+    rows: dict[int, TokenRows] = {}
+    for n, pairs in by_length.items():
+        size, _ = Counter(len(answer) for _, answer in pairs).most_common(1)[0]
+        kept = [[*prompt, *answer] for prompt, answer in pairs if len(answer) == size]
+        if len(kept) >= FEWEST:
+            rows[n] = kept
+    require(
+        len(rows) >= FOUND_FROM,
+        f"{path} has {len(rows)} prompt lengths with {FEWEST} examples or more, and a rule needs {FOUND_FROM}; "
+        "give more examples, of a few lengths each",
+    )
+    return rows

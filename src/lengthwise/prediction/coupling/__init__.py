@@ -1,1 +1,0 @@
-"""The coupling search on a task and on a file of examples."""

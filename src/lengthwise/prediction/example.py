@@ -1,0 +1,278 @@
+"""An example of a task with its structure, and tasks kept in result files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from lengthwise.core.batch import Layout
+from lengthwise.core.config import apply_edits, fields_of
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.rng import stream
+from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.positions.structure import structure_at
+from lengthwise.tasks import TASKS, Task
+
+STRUCTURE_LENGTHS = (5, 20, 100)
+"""Lengths at which sparsity and span are shown by default."""
+LONGEST = 100_000
+"""Largest length of an example."""
+MOST_TOKENS = 72
+"""A longer sequence would be too small to read in a figure."""
+_Spans = tuple[int | None, int | None, int | None]
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token with its text, its places and position ids by level, and the tokens that it depends on."""
+
+    position: int
+    text: str
+    places: tuple[int, ...]
+    ids: tuple[int, ...]
+    scored: bool
+    answer: bool
+    parents: tuple[int, ...]
+    selectors: tuple[int, ...]
+    allowed: tuple[str, ...] = ()
+    """The allowed tokens, if the task states a set instead of one answer."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The token as JSON values; ``allowed`` only where there are some."""
+        values = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return {"token" if k == "text" else k: v for k, v in values.items() if k != "allowed" or v}
+
+
+@dataclass(frozen=True)
+class TokenSequence:
+    """One sequence of the task ``title``, token by token."""
+
+    title: str
+    length: int
+    tokens: tuple[Token, ...]
+
+    @property
+    def scored(self) -> tuple[Token, ...]:
+        """The scored tokens, which count in loss and metrics."""
+        return tuple(token for token in self.tokens if token.scored)
+
+    def reach(self, token: Token, *, places: bool = False) -> int:
+        """Largest distance from the predicting token (position − 1) to a parent, in tokens or in places."""
+        where = [t.places[0] if places else t.position for t in self.tokens]
+        return max((abs(where[token.position - 1] - where[parent]) for parent in token.parents), default=0)
+
+
+@dataclass(frozen=True)
+class Example(TokenSequence):
+    """One training sequence of a task under a position scheme."""
+
+    task: Task
+    scheme: PositionScheme
+    seed: int
+    axes: dict[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """The example as JSON values."""
+        return {
+            "task": TASKS.describe(self.task),
+            "scheme": SCHEMES.describe(self.scheme),
+            "length": self.length,
+            "seed": self.seed,
+            "axes": self.axes,
+            "levels": list(self.task.levels),
+            "tokens": [token.to_json() for token in self.tokens],
+        }
+
+
+@dataclass(frozen=True)
+class SpanRow:
+    """The spans of schemes that have equal spans; None where a scheme has too few position ids.
+
+    ``spans`` counts parents, ``selectors`` selectors, ``both`` parents and selectors.
+    """
+
+    schemes: tuple[str, ...]
+    spans: tuple[int | None, ...]
+    both: tuple[int | None, ...]
+    selectors: tuple[int | None, ...] = ()
+    """Empty where it comes from a result file that is older than this field."""
+
+
+@dataclass(frozen=True)
+class StructureTable:
+    """Sparsity k and span by length for every registered scheme; ``selectors`` and ``both`` are numbers of tokens."""
+
+    lengths: tuple[int, ...]
+    sparsity: tuple[int, ...]
+    selectors: tuple[int, ...]
+    both: tuple[int, ...]
+    rows: tuple[SpanRow, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The table as JSON values, with one list of spans per scheme."""
+        counts = {"sparsity": self.sparsity, "selectors": self.selectors, "both": self.both}
+        return {
+            "lengths": list(self.lengths),
+            **{key: list(values) for key, values in counts.items()},
+            "span": {scheme: list(row.spans) for row in self.rows for scheme in row.schemes},
+            "span_selectors": {scheme: list(row.selectors) for row in self.rows for scheme in row.schemes},
+            "span_both": {scheme: list(row.both) for row in self.rows for scheme in row.schemes},
+        }
+
+
+def configured(task: str, scheme: str, edits: Sequence[str]) -> tuple[Task, PositionScheme]:
+    """A task and a scheme by name, with edits ``field=value`` of the task and ``scheme.field=value`` of the scheme.
+
+    Raises `LengthwiseError` for unknown names and fields and for values of the wrong type.
+    """
+    plain_task, plain_scheme = TASKS.build(task), SCHEMES.build(scheme)
+    values = apply_edits({**fields_of(plain_task), "scheme": fields_of(plain_scheme)}, list(edits))
+    scheme_values = values.pop("scheme")
+    if not isinstance(scheme_values, dict):
+        raise LengthwiseError(f"--set scheme={scheme_values}: choose the scheme with --scheme {scheme_values}")
+    return TASKS.build({"name": task, **values}), SCHEMES.build({"name": scheme, **scheme_values})
+
+
+def example(task: Task, scheme: PositionScheme, length: int, seed: int, layout: Layout | None = None) -> Example:
+    """The example of a seed; its tokens do not depend on the scheme.
+
+    Raises `LengthwiseError` if the length has no instances or the scheme too few ids.
+    """
+    require(length <= LONGEST, f"an example has a length of at most {LONGEST}, got {length}")
+    batch = task.batch(length, 1, stream(seed, "show", "task"), layout)
+    ids = scheme.assign(batch.places, task.levels, stream(seed, "show", "ids"))
+    text = batch.text(0)
+    tokens = tuple(
+        Token(
+            position=t,
+            text=text[t],
+            places=tuple(batch.places[0, t].tolist()),
+            ids=tuple(ids[0, t].tolist()),
+            scored=bool(batch.scored[t]),
+            answer=bool(batch.answer[t]),
+            parents=_valid(batch.parents[0, t]),
+            selectors=_valid(batch.selectors[0, t]),
+            allowed=() if batch.allowed is None else tuple(batch.vocab.decode(np.flatnonzero(batch.allowed[0, t]))),
+        )
+        for t in range(batch.tokens)
+    )
+    return Example(task.name, length, tokens, task, scheme, seed, batch.layout.axes)
+
+
+def short_example(task: Task) -> Example | None:
+    """The longest test layout of at most 12 if there is one, else a length near 5; None if all are too long to draw."""
+    lengths: Sequence[int] = task.lengths(1, 12)
+    tested = [(length, layout) for length in lengths for layout in task.test_layouts(length)[:1]]
+    others = [(length, None) for length in sorted(lengths, key=lambda n: abs(n - 5))]
+    for length, layout in [*tested[-1:], *others]:
+        shown = example(task, SCHEMES.build("coupled"), length, 0, layout)
+        if shown.scored and len(shown.tokens) <= MOST_TOKENS:
+            return shown
+    return None
+
+
+def tested_structure(task: Task, lengths: Sequence[int]) -> StructureTable:
+    """The structure at the first six of these lengths that have instances, or at the default lengths."""
+    return structure_table(task, sorted({int(n) for n in lengths if task.lengths(int(n), int(n))})[:6] or None, 0)
+
+
+def _valid(positions: np.ndarray) -> tuple[int, ...]:
+    return tuple(sorted({int(position) for position in positions if position >= 0}))
+
+
+def structure_table(
+    task: Task, lengths: Sequence[int] | None, seed: int, scheme: PositionScheme | None = None
+) -> StructureTable:
+    """Sparsity and span under every registered scheme; ``scheme`` replaces the default scheme of its name.
+
+    ``lengths=None`` takes the default lengths that have instances. Raises `LengthwiseError` for lengths without any.
+    """
+    longest = max(lengths or [0])
+    require(longest <= LONGEST, f"structure is shown for lengths of at most {LONGEST}, got {longest}")
+    if lengths is None:
+        lengths = [n for n in STRUCTURE_LENGTHS if task.lengths(n, n)] or task.lengths(1, max(STRUCTURE_LENGTHS))[-3:]
+    plain = SCHEMES.build("sequential", max_position=1 << 30)
+    counted = [structure_at(task, plain, n, seed) for n in lengths]
+    by_spans: dict[tuple[_Spans, ...], list[str]] = {}
+    of_places: tuple[_Spans, ...] = ()
+    for name in SCHEMES:
+        used = scheme if scheme is not None and scheme.name == name else SCHEMES.build(name)
+        # All schemes that give each place one id have the spans of the places.
+        spans = (used.equals_places and of_places) or tuple(_spans(task, used, n, seed) for n in lengths)
+        of_places = spans if used.equals_places else of_places
+        by_spans.setdefault(spans, []).append(name)
+    by_kind = ((names, zip(*spans, strict=True)) for spans, names in by_spans.items())
+    rows = (SpanRow(tuple(names), parents, both, selectors) for names, (parents, selectors, both) in by_kind)
+    parents, selectors, both = zip(*((s.parents.count, s.selectors.count, s.both.count) for s in counted), strict=True)
+    return StructureTable(tuple(lengths), parents, selectors, both, tuple(rows))
+
+
+def _spans(task: Task, scheme: PositionScheme, length: int, seed: int) -> _Spans:
+    """The span of the parents, of the selectors, and of both."""
+    try:
+        found = structure_at(task, scheme, length, seed)
+    except LengthwiseError:
+        return None, None, None
+    return found.parents.span, found.selectors.span, found.both.span
+
+
+PACKAGE = "lengthwise"
+
+
+@dataclass(frozen=True)
+class StoredTask:
+    """A task's title and summary, an example, and its structure by length; plain values, no code."""
+
+    title: str
+    summary: str
+    example: TokenSequence | None
+    structure: StructureTable
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; `stored_task` reads them back."""
+        return json.loads(json.dumps(asdict(self)))
+
+
+def is_built_in(task: Task) -> bool:
+    """Whether the task's class is part of this package."""
+    return type(task).__module__.partition(".")[0] == PACKAGE
+
+
+def title_of(name: str) -> str:
+    """How a task is called on a page: the class of ``path/to/file.py:Class``, or else its name."""
+    return name.rpartition(":")[2]
+
+
+def to_store(task: Task, lengths: Sequence[int]) -> StoredTask:
+    """What to keep of a task that is tested at these lengths."""
+    shown, title = short_example(task), title_of(task.name)
+    example = None if shown is None else TokenSequence(title, shown.length, shown.tokens)
+    return StoredTask(title, task.summary, example, tested_structure(task, lengths))
+
+
+def stored_task(values: Mapping[str, Any], where: str) -> StoredTask:
+    """The stored task of a result file; raises `LengthwiseError` if it is damaged."""
+    try:
+        found = TypeAdapter(StoredTask).validate_json(json.dumps(values), strict=True)
+    except (ValidationError, TypeError, ValueError) as error:
+        raise LengthwiseError(f"{where}: the stored task is damaged; delete the file and run again") from error
+    require(_sound(found), f"{where}: the stored task is damaged; delete the file and run again")
+    return found
+
+
+def _sound(stored: StoredTask) -> bool:
+    """Whether tokens stand in order with parents before them, and every row of the structure has all lengths."""
+    tokens = () if stored.example is None else stored.example.tokens
+    in_order = all(
+        token.position == index and token.places and all(0 <= parent < index for parent in token.parents)
+        for index, token in enumerate(tokens)
+    )
+    count = len(stored.structure.lengths)
+    rows = all(len(row.spans) == count for row in stored.structure.rows) and len(stored.structure.sparsity) == count
+    drawn = stored.example is None or (len(tokens) <= MOST_TOKENS and any(token.scored for token in tokens))
+    return in_order and rows and drawn

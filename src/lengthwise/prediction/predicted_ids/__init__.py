@@ -1,1 +1,0 @@
-"""The rule by which position ids follow from the prefix, and its C-RASP program."""

@@ -1,0 +1,411 @@
+"""Known suites of tasks and languages, with the verdicts of the literature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from lengthwise.crasp import library
+from lengthwise.crasp.certificates import explanation
+from lengthwise.crasp.decide import decide
+from lengthwise.crasp.library import program_text
+from lengthwise.crasp.program import FRAGMENTS, Fragment, Program
+from lengthwise.crasp.syntax import parse, to_text
+from lengthwise.languages.automaton import Dfa
+from lengthwise.languages.communication import FOOLING_SETS
+from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.languages.named import LANGUAGES
+from lengthwise.prediction.verdict import Argument
+from lengthwise.sparsity.planted import Lookup
+from lengthwise.tasks import Task
+from lengthwise.tasks.addition import (
+    Addition,
+    BinaryAddition,
+    HintedAddition,
+    MultiOperandAddition,
+    RunningSums,
+    Subtraction,
+    TuringAddition,
+)
+from lengthwise.tasks.copying import (
+    FILLER,
+    Copy,
+    Duplicate,
+    LookBack,
+    MissingDuplicate,
+    OddsFirst,
+    Reverse,
+    StackManipulation,
+    UniqueBigramCopy,
+)
+from lengthwise.tasks.counting import (
+    BinMajorityInterleave,
+    Counting,
+    Histogram,
+    Majority,
+    Minesweeper,
+    SquareRoot,
+    Successor,
+)
+from lengthwise.tasks.language import Language
+from lengthwise.tasks.modular import BracketedArithmetic, CycleNavigation, GroupWords, ModularArithmetic, SolveEquation
+from lengthwise.tasks.multiplication import LongMultiplication, Multiplication
+from lengthwise.tasks.parity import QUERY as BITS_QUERY
+from lengthwise.tasks.parity import BitwiseOr, EvenPairs, Parity, ParityScratchpad, SparseParity
+from lengthwise.tasks.planted import PlantedTask
+from lengthwise.tasks.recall import (
+    MARKER,
+    FlipFlop,
+    Induction,
+    Lego,
+    MultiQueryRecall,
+    Needle,
+    PointerValueRetrieval,
+    Retrieval,
+)
+from lengthwise.tasks.recoupled import TaskHinting
+from lengthwise.tasks.sorting import BucketSort, Sort
+from lengthwise.tasks.variable_assignment import LINE_END, QUERY, VariableAssignment
+
+HUANG = "Huang et al. 2025"
+SCHEME = "the scheme is the same for any alphabet"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """An argument and its fragment."""
+
+    fragment: Fragment
+    argument: Argument
+
+
+def program_evidence(program: Program, name: str, note: str = "") -> Evidence:
+    """A program as a *yes* for its fragment; ``note`` limits what it covers, if that is not the whole task."""
+    fragment = program.fragment
+    shape = f"depth {program.depth}, window {program.window}, period {program.period}"
+    why = f"a C-RASP program exists ({name}: {shape}{f'; {note}' if note else ''})"
+    proof = {"kind": "program", "name": name, "program": to_text(program)} | ({"note": note} if note else {})
+    return Evidence(fragment, Argument("yes", "proved", why, proof))
+
+
+@lru_cache(maxsize=128)
+def language_evidence(
+    source: str | Dfa, about: str = "", *, end: str = "visible", alphabet: str | None = None
+) -> tuple[Evidence, ...]:
+    """The exact decision for a regular language, one piece of evidence per fragment that is decided.
+
+    It is kept, because every position system needs the same.
+    """
+    decision = decide(source, alphabet, ends=("visible", "eos") if end == "both" else (end,))
+    regex = source if isinstance(source, str) else "it"
+    regex = f"{about}, {regex}" if about else regex
+    found: list[Evidence] = []
+    for fragment in FRAGMENTS:
+        verdict = decision.verdict(fragment, end)
+        if verdict.verdict == "unknown":
+            continue
+        sentences = explanation(decision, fragment, end).splitlines()
+        if verdict.verdict == "yes":
+            shape = f"window {verdict.window}, period {verdict.period}"
+            why = f"the decision finds a program for {regex} ({shape})"
+            proof = {"kind": "potentials", "lines": sentences}
+            found.append(Evidence(fragment, Argument("yes", "proved", why, proof)))
+        else:
+            why = f"no guarantee: no program exists for {regex}"
+            basis = "cited" if verdict.basis == "cited" else "ours"
+            proof = {"kind": "merged states", "lines": sentences}
+            found.append(Evidence(fragment, Argument("no", basis, why, proof)))
+    return tuple(found)
+
+
+def library_evidence(name: str, note: str = "") -> Evidence:
+    """A program of the library as evidence."""
+    return program_evidence(library.get(name), name, note)
+
+
+def template_evidence(template: str, name: str, note: str = "", **values: Any) -> Evidence:
+    """A program from a template of the library as evidence."""
+    return program_evidence(parse(program_text(template, **values)), name, note)
+
+
+def for_symbols(count: int) -> str:
+    """What a program for fewer symbols covers."""
+    return f"for {count} symbols; {SCHEME}"
+
+
+def cited(fragment: Fragment, answer: str, why: str, source: str = HUANG) -> Evidence:
+    """A published answer."""
+    return Evidence(fragment, Argument("yes" if answer == "yes" else "no", "cited", f"{why} ({source})"))
+
+
+def no_for_nope(what: str, source: str = HUANG) -> Evidence:
+    """A published *no* without positions."""
+    return cited("none", "no", f"no guarantee: no program without positions exists for {what}", source)
+
+
+def fooling_set(key: str, basis: str = "cited") -> Evidence:
+    """A *no* for every fragment by a fooling set that is checked here."""
+    fooling = FOOLING_SETS[key]
+    count = fooling.verify(4)
+    why = f"no guarantee: communication bound (Theorem 12, {HUANG}). {fooling.statement}"
+    proof = {"kind": "fooling set", "statement": fooling.statement, "checked": f"{count} prefixes of 4 bits, all pairs"}
+    return Evidence("ape", Argument("no", "cited" if basis == "cited" else "ours", why, proof))
+
+
+def communication(statement: str) -> Evidence:
+    """A *no* for every fragment by a communication bound, stated in words."""
+    why = f"no guarantee: communication bound (Theorem 12, {HUANG}). {statement}"
+    return Evidence("ape", Argument("no", "ours", why, {"kind": "fooling argument", "statement": statement}))
+
+
+SMALL = 4
+"""Symbols of a program that is written out for fewer symbols than the task has."""
+
+STATEMENTS: dict[type[Task], str] = {
+    Subtraction: "Alice's digits are the first number; Bob subtracts 0 and writes all of them: N digits are needed.",
+    Multiplication: "Alice's digits are the first factor; Bob multiplies by 1 and writes them all: N digits.",
+    LongMultiplication: "Alice's digits are the first factor; Bob multiplies by 1 and writes them all: N digits.",
+    MultiOperandAddition: "Alice's digits are the first number; Bob adds zeros and writes them all: N digits.",
+    RunningSums: "Alice's digits are the first number; Bob adds zeros and writes them all: N digits.",
+    TuringAddition: "Alice's digits are the first number; Bob writes all but the last into the first tape: N digits.",
+    BitwiseOr: "Alice's bits are the first string; Bob's are zeros, and he writes all of hers: N bits are needed.",
+    StackManipulation: "Alice's bits are the first stack; Bob adds no action and writes them all: N bits are needed.",
+    SquareRoot: "Alice's bits are the upper half; Bob appends zeros, and the root determines them: N bits are needed.",
+    Minesweeper: "Alice's fields are the upper half of the board; Bob writes which of them are mines.",
+}
+"""Communication bounds: what Bob can write needs more of Alice than the logarithm of the length."""
+
+OPEN: dict[type[Task], str] = {
+    HintedAddition: "the number of hints bounds the length, so that no program for all lengths is asked for",
+    TaskHinting: "a hint adds training data and does not change the question; predict the task itself",
+    BracketedArithmetic: "no bound is known to us, and no program",
+    SolveEquation: "no bound is known to us, and no program",
+    MissingDuplicate: "one bit of Alice's suffices, the parity of her string, so that communication excludes nothing",
+    PointerValueRetrieval: "the number of pointers bounds the length, so that no program for all lengths is asked for",
+    Histogram: "the number of counts bounds the length, so that no program for all lengths is asked for",
+    Lego: "the number of variables bounds the length, so that no program for all lengths is asked for",
+}
+"""Tasks for which we know neither a program nor a reason that there is none."""
+
+
+def _stated(task: Task) -> Iterator[Evidence]:
+    yield communication(STATEMENTS[type(task)])
+
+
+def _cycle_of(size: int, about: str) -> Iterator[Evidence]:
+    """Words with a number of ones that is a multiple of ``size``, a slice of the task."""
+    yield from language_evidence(f"(0*{'10*' * size})*0*", about)
+
+
+def _modular(task: ModularArithmetic) -> Iterator[Evidence]:
+    yield from _cycle_of(task.modulus, "sums of zeros and ones that are 0")
+
+
+def _cycle(task: CycleNavigation) -> Iterator[Evidence]:
+    yield from _cycle_of(task.size, "moves to the right that lead back")
+
+
+def _group_words(task: GroupWords) -> Iterator[Evidence]:
+    if task.scratchpad:
+        yield communication(
+            "Products reveal every element: from Alice's message at = Bob could write them and read her N elements."
+        )
+    else:
+        yield from _cycle_of(2, "powers of an element of order two that are the identity")
+
+
+def _even_pairs(_: EvenPairs) -> Iterator[Evidence]:
+    yield from language_evidence("0|1|0(0|1)*0|1(0|1)*1", "the words whose first and last bit agree")
+
+
+def _repeats(task: Duplicate | OddsFirst) -> Iterator[Evidence]:
+    if task.symbols == "repeats":
+        yield communication("Alice's symbols are the string; Bob writes them all: N symbols are needed.")
+
+
+def _bucket_sort(task: BucketSort) -> Iterator[Evidence]:
+    yield template_evidence("bucket_sort", "counting each letter", symbols=task.vocab.tokens[4:])
+
+
+def _counting(task: Counting) -> Iterator[Evidence]:
+    numbers = task.vocab.tokens[4 : 4 + min(task.numbers, 7)]
+    yield template_evidence("counting", "successors", for_symbols(len(numbers)), numbers=numbers)
+
+
+def _bigram_copy(task: UniqueBigramCopy) -> Iterator[Evidence]:
+    symbols = task.vocab.tokens[4 : 4 + min(task.letters, SMALL)]
+    yield template_evidence("bigram_copy", "the last two symbols", for_symbols(len(symbols)), symbols=symbols)
+
+
+def _successor(task: Successor) -> Iterator[Evidence]:
+    symbols = task.vocab.tokens[4 : 4 + min(task.letters, SMALL)]
+    yield template_evidence("successor", "the larger symbols", for_symbols(len(symbols)), symbols=symbols)
+
+
+def _needle(task: Needle) -> Iterator[Evidence]:
+    noise = list(task.vocab.tokens[4 : 4 + min(task.noise, 2)])
+    yield _pairs("needle", "one hop after another", task.keys, noise=noise, hops=task.hops)
+
+
+def _recall(task: MultiQueryRecall) -> Iterator[Evidence]:
+    yield _pairs("recall", f"the key {task.queries} back", task.keys, queries=task.queries)
+
+
+def _pairs(template: str, name: str, most: int, **values: Any) -> Evidence:
+    """A program that is written out for at most five keys and values."""
+    count = min(most, 5)
+    pairs = {"keys": [f"k{i}" for i in range(count)], "values": [f"v{i}" for i in range(count)]}
+    return template_evidence(template, name, f"for {count} keys and values; {SCHEME}", **pairs, **values)
+
+
+SUITES: dict[type[Task], Callable[..., Iterator[Evidence]]] = {
+    **dict.fromkeys(STATEMENTS, _stated),
+    **dict.fromkeys(OPEN, lambda task: iter(())),
+    ModularArithmetic: _modular,
+    CycleNavigation: _cycle,
+    GroupWords: _group_words,
+    EvenPairs: _even_pairs,
+    Duplicate: _repeats,
+    OddsFirst: _repeats,
+    BucketSort: _bucket_sort,
+    Counting: _counting,
+    Successor: _successor,
+    UniqueBigramCopy: _bigram_copy,
+    Needle: _needle,
+    MultiQueryRecall: _recall,
+}
+"""How the evidence on a task of these classes is made; a derived class with rules of its own comes first."""
+
+
+LATER = "later work on retrieval and copying, arXiv 2505.21785, as listed by others"
+PARITIES = "Running parities reveal every bit: from Alice's message at = Bob could write the trace and read her N bits."
+DIGITS = "Alice's bits are the first operand; Bob adds 0 and writes all of its digits: N digits are needed."
+SYMBOLS = "abcdefg"
+NAMES, VALUES = "abcd", "0123"
+
+DEFINING = ("write", "answer", "layout", "vocab", "batch", "lengths", "min_length", "max_length")
+"""The members of a task's class that determine its strings and answers."""
+
+
+def evidence(task: Task) -> list[Evidence]:
+    """All evidence on ``task`` in its configuration."""
+    for kind in type(task).__mro__:
+        known = _KNOWN.get(kind) or SUITES.get(kind)
+        if known is not None and _defines_the_same(type(task), kind):
+            return list(known(task))
+    return []
+
+
+def _defines_the_same(derived: type[Task], known: type[Task]) -> bool:
+    """Whether evidence on a class holds for a derived class: one of ours, or one with the same strings and answers."""
+    ours = derived.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return ours or all(getattr(derived, name) is getattr(known, name) for name in DEFINING)
+
+
+def _majority(task: Majority) -> Iterator[Evidence]:
+    # Acceptance of the program is the answer 1 here; with letters, 26 are the default and the library's.
+    if task.letters in (2, 26):
+        yield library_evidence("bin_majority" if task.letters == 2 else "majority")
+    else:
+        yield library_evidence("majority-3", for_symbols(3))
+
+
+def _copy(task: Copy) -> Iterator[Evidence]:
+    if task.symbols == "distinct":
+        yield library_evidence("unique_copy", for_symbols(7))
+        yield no_for_nope("copying distinct symbols")
+    else:
+        yield fooling_set("repeat_copy")
+
+
+def _reverse(task: Reverse) -> Iterator[Evidence]:
+    if task.symbols == "distinct":
+        yield library_evidence("unique_reverse", for_symbols(7))
+        yield no_for_nope("reversing distinct symbols", LATER)
+    else:
+        yield communication("Alice's symbols are the word to reverse; Bob writes them all: N bits are needed.")
+
+
+def _interleaved(task: BinMajorityInterleave) -> Iterator[Evidence]:
+    note = "" if task.period == 3 else "for 3 streams; the scheme is the same for any number"
+    yield library_evidence("bin_majority_interleave", note)
+    if task.period > 1:
+        yield no_for_nope("majorities of interleaved streams")
+
+
+def _sparse_parity(task: SparseParity) -> Iterator[Evidence]:
+    most = max((task.k_max, *task.k_test))
+    counts = range(1, most + 1, 2)
+    yield template_evidence("marked_ones", f"counting up to {most} marked ones", counts=counts, query=BITS_QUERY)
+
+
+def _planted(task: PlantedTask) -> Iterator[Evidence]:
+    # A symmetric g* of k bits is a function of the number of marked ones; a lookup may depend on their order.
+    if task.values != 2 or isinstance(task.label, Lookup):
+        return
+    labels = [int(task.label(np.array([1] * ones + [0] * (task.k - ones)))) for ones in range(task.k + 1)]
+    if set(labels) != {0, 1}:
+        return
+    counts = [ones for ones, label in enumerate(labels) if label]
+    yield template_evidence("marked_ones", f"counting up to {task.k} marked ones", counts=counts, query=BITS_QUERY)
+
+
+def _look_back(task: LookBack) -> Iterator[Evidence]:
+    note = for_symbols(len(SYMBOLS))
+    yield template_evidence("look_back", f"induction {task.t} back", note, symbols=SYMBOLS, t=task.t, filler=FILLER)
+    yield no_for_nope("looking back a fixed distance")
+
+
+def _retrieval(task: Retrieval) -> Iterator[Evidence]:
+    symbols = [symbol for symbol in task.vocab.tokens if task.vocab[symbol] >= 4 and symbol != MARKER]
+    values = {"symbols": symbols, "side": task.side, "marker": MARKER}
+    yield template_evidence("retrieval", "the marker's neighbour", **values)
+    yield no_for_nope("the neighbour of a unique token", LATER)
+
+
+def _variable_assignment(task: VariableAssignment) -> Iterator[Evidence]:
+    if task.scratchpad:
+        note = f"for {len(NAMES)} names and {len(VALUES)} values; {SCHEME}"
+        values = {"names": NAMES, "values": VALUES, "separators": task.separators, "query": QUERY, "end": LINE_END}
+        yield template_evidence("variable_assignment", "looking up line by line", note, **values)
+
+
+def _language(task: Language) -> Iterator[Evidence]:
+    if task.language in COUNTER_LANGUAGES:
+        program = {"a^nb^n": "a^n b^n", "a^nb^nc^n": "a^n b^n c^n"}.get(task.language, task.language)
+        yield library_evidence(program)
+    elif task.language in LANGUAGES:
+        named = LANGUAGES[task.language]
+        yield from language_evidence(named.source, task.language, alphabet=named.alphabet)
+    else:
+        yield from language_evidence(task.language, alphabet=task.alphabet)
+
+
+def _induction(_: Induction) -> Iterator[Evidence]:
+    yield template_evidence("induction", "induction head", for_symbols(len(SYMBOLS)), symbols=SYMBOLS)
+    yield no_for_nope("induction", LATER)
+
+
+_KNOWN: dict[type[Task], Callable[..., Iterable[Evidence]]] = {
+    Majority: _majority,
+    Copy: _copy,
+    Reverse: _reverse,
+    Parity: lambda _: language_evidence("(0*10*1)*0*", "the even words"),
+    ParityScratchpad: lambda _: [communication(PARITIES)],
+    Addition: lambda _: [communication(DIGITS)],
+    BinaryAddition: lambda _: [fooling_set("addition")],
+    BinMajorityInterleave: _interleaved,
+    Sort: lambda _: [library_evidence("sort", for_symbols(7))],
+    SparseParity: _sparse_parity,
+    PlantedTask: _planted,
+    LookBack: _look_back,
+    Retrieval: _retrieval,
+    Induction: _induction,
+    FlipFlop: lambda _: language_evidence("[abe]*be*", "the last write, as a language with neutral symbols", end="eos"),
+    VariableAssignment: _variable_assignment,
+    Language: _language,
+}

@@ -1,1 +1,0 @@
-"""Evidence on the tasks of the suites: arithmetic, the Chomsky hierarchy, strings and recall."""

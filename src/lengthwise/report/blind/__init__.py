@@ -1,1 +1,0 @@
-"""Pages and the figure of a blind study."""

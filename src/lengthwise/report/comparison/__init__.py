@@ -1,1 +1,0 @@
-"""The table and the picture of a comparison, from its result file."""

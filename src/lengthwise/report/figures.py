@@ -1,0 +1,718 @@
+"""Figures of results: accuracy against length, dependencies, audits, comparisons, blind studies."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from markupsafe import escape
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from lengthwise.core.files import replacing
+from lengthwise.prediction.example import TokenSequence, title_of
+from lengthwise.report.summary import Cell, Panel, SystemSummary, common_chance, panels
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Plot
+    from matplotlib.transforms import Transform
+
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
+"""The palette of Okabe and Ito (2008), which stays distinguishable under all common forms of colour blindness."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+INK, QUIET, LINE = "#1d2733", "#5d6875", "#d5dae0"
+PAPER, GRID, BAND, FAINT, TINT = "#ffffff", "#eceff2", "#eef2f6", "#b9c2cc", "#fbe9dd"
+ROLES = {
+    **{colour: f"c{index}" for index, colour in enumerate(COLOURS)},
+    INK: "ink", QUIET: "quiet", LINE: "line", PAPER: "paper", GRID: "grid", BAND: "band", FAINT: "faint", TINT: "tint",
+}  # fmt: skip
+"""The CSS variable of a page's style sheet that replaces each colour, so that figures follow dark mode."""
+WIDE, NARROW = 10.0, 3.6
+"""Widths of a figure in inches: on a screen of 900 CSS pixels or more, and on a telephone."""
+
+
+@contextmanager
+def page_style(salt: str) -> Iterator[None]:
+    """Use the settings of all figures while the context is active; ``salt`` makes the ids of a figure unique."""
+    import matplotlib
+
+    settings: Any = {
+        "svg.fonttype": "none",
+        "pdf.fonttype": 42,  # TrueType: some journals refuse matplotlib's Type 3
+        "svg.hashsalt": salt,
+        "text.parse_math": False,
+        "font.family": "sans-serif",
+        "font.size": 10,
+        "text.color": INK,
+        "axes.edgecolor": LINE,
+        "axes.labelcolor": QUIET,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "axes.titlesize": 11,
+        "axes.titlelocation": "left",
+        "axes.titlecolor": INK,
+        "grid.color": GRID,
+        "legend.frameon": False,
+        "xtick.color": QUIET,
+        "ytick.color": QUIET,
+        "xtick.major.size": 0,
+        "ytick.major.size": 0,
+        "xtick.minor.size": 0,
+        "ytick.minor.size": 0,
+    }
+    with matplotlib.rc_context(settings):
+        yield
+
+
+LONGEST_NAME = 60
+
+
+@contextmanager
+def new_figure(width: float, height: float, salt: str = "", alt: str = "") -> Iterator[Drawing]:
+    """An empty figure of this size in inches, outside pyplot, to be drawn in the `page_style` of ``salt``.
+
+    ``alt`` describes it to screen readers.
+    """
+
+    with page_style(salt):
+        yield Drawing(width, height, salt, alt)
+
+
+def to_svg(figure: Drawing, label: str) -> str:
+    """The ``<svg>`` element of a figure, with ``label`` for screen readers."""
+    figure.alt = label
+    return figure.svg()
+
+
+def themed(svg: str) -> str:
+    """The same element for a page: with CSS variables for the colours of `ROLES`, and without unused ids."""
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
+    # A page holds several figures, so ids that nothing refers to would repeat.
+    svg = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
+    # The page sets the font.
+    svg = re.sub(r" font-family: [^;\"]*;", "", svg)
+    pattern = "|".join(ROLES)
+    return re.sub(rf"({pattern})(?![0-9a-f])", lambda found: f"var(--{ROLES[found[1]]},{found[1]})", svg)
+
+
+def log_axis(plot: Axes, which: Literal["x", "y"], ticks: Sequence[float] | None = None, base: int = 10) -> None:
+    """Make an axis logarithmic, with plain numbers at ``ticks`` or at matplotlib's choice of powers."""
+    axis = plot.xaxis if which == "x" else plot.yaxis
+    (plot.set_xscale if which == "x" else plot.set_yscale)("log", base=base)
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(lambda value, _: "")
+    if ticks is not None:
+        axis.set_ticks(ticks, minor=False)
+        axis.set_ticks([], minor=True)
+
+
+def short_name(name: str, width: int) -> str:
+    """A name of at most `LONGEST_NAME` characters, on lines of about ``width`` characters."""
+    whole = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())
+    cut = whole if len(whole) <= LONGEST_NAME else whole[: LONGEST_NAME - 1] + "…"
+    lines = [""]
+    for part in re.findall(r"[^\s_=]+[_=]*\s*|\S\s*", cut):
+        if lines[-1] and len(lines[-1] + part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines) or "–"
+
+
+METADATA = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None, "Producer": None}, "png": {}}
+"""Without dates, the same data give the same bytes."""
+
+
+class Drawing(Figure):
+    """A matplotlib figure with a description ``alt``, and a text for each point of its marked lines in ``tips``."""
+
+    def __init__(self, width: float, height: float, salt: str, alt: str) -> None:
+        super().__init__(figsize=(width, height), layout=ConstrainedLayoutEngine(h_pad=0.09, w_pad=0.05))
+        FigureCanvasSVG(self)
+        self.salt, self.alt = salt, alt
+        self.tips: dict[str, list[str]] = {}
+
+    def tip_id(self, texts: Sequence[str]) -> str:
+        """The ``gid`` for a line whose markers get these ``texts``, one per point."""
+        name = f"tips-{len(self.tips)}"
+        self.tips[name] = list(texts)
+        return name
+
+    def svg(self) -> str:
+        """The ``<svg>`` element, which scales to the width of its container; texts of points are ``<title>``."""
+        text = self._saved("svg").decode()
+        element = text[text.index("<svg") :]
+        width = self.get_figwidth() * 96
+        opening = (
+            f'<svg role="img" aria-label="{escape(self.alt)}" style="width:100%;height:auto;max-width:{width:.0f}px" '
+        )
+        for name, tips in self.tips.items():
+            element = _with_titles(element, name, tips)
+        # The page sets the font.
+        return element.replace("<svg ", opening, 1).replace("'DejaVu Sans', ", "").replace("DejaVu Sans, ", "")
+
+    def _repr_html_(self) -> str:
+        return self.svg()
+
+    def write(self, folder: Path, name: str) -> list[Path]:
+        """Write ``name.svg``, ``name.pdf`` and ``name.png`` (200 dpi); raises `LengthwiseError` if it can't."""
+        paths = []
+        for kind in METADATA:
+            path = folder / f"{name}.{kind}"
+            with replacing(path) as temporary:
+                temporary.write_bytes(self._saved(kind))
+            paths.append(path)
+        return paths
+
+    def _saved(self, kind: str) -> bytes:
+        buffer = io.BytesIO()
+        with page_style(self.salt), warnings.catch_warnings():
+            # A browser has glyphs that matplotlib's font lacks.
+            warnings.filterwarnings("ignore", message="Glyph")
+            warnings.filterwarnings("ignore", message="constrained_layout not applied")
+            transparent = kind == "svg"
+            self.savefig(buffer, format=kind, dpi=200, transparent=transparent, metadata=METADATA[kind])
+        return buffer.getvalue()
+
+
+def _with_titles(svg: str, name: str, tips: Sequence[str]) -> str:
+    """Put a ``<title>`` into the first markers after the group ``name``."""
+    head, found, tail = svg.partition(f'<g id="{name}">')
+    texts = iter(tips)
+    filled = re.sub(
+        r"(<use [^>]*)/>", lambda use: f"{use[1]}><title>{escape(next(texts))}</title></use>", tail, count=len(tips)
+    )
+    return head + found + filled
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure in a wide and, if it has one, in a narrow version; ``name`` is that of its files."""
+
+    name: str
+    wide: Drawing
+    narrow: Drawing | None = None
+
+    def html(self) -> Markup:
+        """Both versions, of which the style sheet shows one; without a narrow version, a narrow page scrolls."""
+        from markupsafe import Markup
+
+        if self.narrow is None:
+            return Markup(f'<div class="scroll">{themed(self.wide.svg())}</div>')
+        return Markup(
+            f'<div class="wide">{themed(self.wide.svg())}</div><div class="narrow">{themed(self.narrow.svg())}</div>'
+        )
+
+
+def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
+    """Write each figure as SVG, PDF and PNG; returns the paths. Raises `LengthwiseError` if a file can't be written."""
+    names: dict[str, int] = {}
+    paths = []
+    for picture in pictures:
+        name = re.sub(r"[^a-z0-9]+", "-", picture.name.lower()).strip("-")[:80] or "figure"
+        names[name] = names.get(name, 0) + 1
+        paths += picture.wide.write(folder, name if names[name] == 1 else f"{name}-{names[name]}")
+    return paths
+
+
+LOW, HIGH = -0.04, 1.14
+"""Limits of the vertical axis; the space above 1 holds the text on training lengths."""
+SHADE = {"fc": PAPER, "ec": "none", "alpha": 0.75, "pad": 1}
+MARGINS = 0.95
+"""Height in inches of a panel's title, tick labels and axis label."""
+MOST_NAMED = 6
+"""Panels of the same systems beyond which they are small, and one legend names the systems."""
+
+
+def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Drawing | None:
+    """One panel per task and axes, ``width`` inches wide; None if no seed of any system fitted."""
+    drawn = [panel for panel in panels(systems) if panel.cells]
+    if not drawn:
+        return None
+    if len(drawn) > MOST_NAMED and len({panel.systems for panel in drawn}) == 1:
+        return _draw_small(drawn, systems, width)
+    small = width < 2 * NARROW
+    columns = 1 if small or len(drawn) == 1 else 2
+    rows = -(-len(drawn) // columns)
+    size, letters = (7.5, 17) if small else (9.5, 30 if columns == 1 else 20)
+    names = [_with_fitted(system, letters) for system in systems]
+    lines = max(sum(names[index].count("\n") + 1.35 for index in panel.cells) for panel in drawn)
+    height = max(2.6 if small else 3.9 / columns**0.5, lines * 1.25 * size / 72 * (HIGH - LOW) + MARGINS)
+    salt, missing = f"accuracy {systems[0].recipe} {width}", _not_drawn(systems, 46 if small else 100)
+    room = height * rows + 1.5 * size / 72 * len(missing)
+    with new_figure(width, room, salt, "Exact match against length, by system") as figure:
+        if missing:
+            figure.supxlabel("\n".join(missing), x=0.01, ha="left", fontsize=size, color=QUIET)
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for plot in grid.flat[len(drawn) :]:
+            plot.set_visible(False)
+        for plot, panel in zip(grid.flat, drawn, strict=False):
+            _Panel(figure, plot, panel, systems).draw(size)
+            _names(plot, panel, names, size, (height - MARGINS) * 72)
+        return figure
+
+
+def _draw_small(drawn: Sequence[Panel], systems: Sequence[SystemSummary], width: float) -> Drawing:
+    """Small panels of about 2 inches, four or two side by side, above one legend."""
+    from matplotlib.lines import Line2D
+
+    columns, size, letters = (2, 7.5, 42) if width < 2 * NARROW else (4, 8.5, 60)
+    names = {index: _with_fitted(systems[index], letters) for index in drawn[0].systems}
+    rows, lines = -(-len(drawn) // columns), sum(name.count("\n") + 1 for name in names.values()) / (columns // 2)
+    salt, height = f"accuracy {systems[0].recipe} {width}", 1.95 * rows + 1.6 * size / 72 * lines
+    with new_figure(width, height, salt, "Exact match against length, by system") as figure:
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for plot in grid.flat[len(drawn) :]:
+            plot.set_visible(False)
+        for plot, panel in zip(grid.flat, drawn, strict=False):
+            _Panel(figure, plot, panel, systems).draw(size, small=True)
+        handles = []
+        for index, name in sorted(names.items()):
+            (colour, marker), style = look(drawn[0], index), line_style(drawn[0], index)
+            if not systems[index].fitted:
+                marker, style = "", "none"
+            handles.append(Line2D([], [], color=colour, marker=marker, ms=4.5, lw=2, ls=style, label=name))
+        figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
+        return figure
+
+
+def _with_fitted(system: SystemSummary, letters: int) -> str:
+    """The system on lines of ``letters`` characters, and how many seeds fitted where that is not all of them."""
+    name, fitted, seeds = short_name(system.label, letters), len(system.fitted), len(system.results)
+    return name if fitted == seeds else f"{name}\nfitted: {fitted} of {seeds}"
+
+
+def _not_drawn(systems: Sequence[SystemSummary], letters: int) -> list[str]:
+    """The lines that name the systems without a fitted seed; none if there is no such system."""
+    names = [short_name(system.label, 999) for system in systems if not system.fitted]
+    return textwrap.wrap(f"Not fitted in any seed, so not drawn: {'; '.join(names)}", letters) if names else []
+
+
+class _Panel:
+    """Draws one panel."""
+
+    def __init__(self, figure: Drawing, plot: Plot, panel: Panel, systems: Sequence[SystemSummary]) -> None:
+        self.figure, self.plot, self.panel, self.systems = figure, plot, panel, systems
+        self.lengths = panel.lengths
+        self.trained = max(systems[index].max_length for index in panel.cells)
+        shortest = min(self.lengths[0], self.trained)
+        self.logarithmic = shortest > 0 and self.lengths[-1] > 6 * shortest
+        self.limits = _limits(shortest, max(self.lengths[-1], self.trained), self.logarithmic)
+
+    def draw(self, size: float, *, small: bool = False) -> None:
+        """All lines, the training lengths and the chance line, with text of ``size`` points, less in a small panel."""
+        plot, (left, right) = self.plot, self.limits
+        ticks = sorted({self.trained, *self.lengths})
+        room = 0.9 * size * len(str(ticks[-1])) / 72 / (0.5 * self.figure.get_figwidth())
+        kept = [tick for tick in ticks if tick == ticks[-1] or self._share(ticks[-1]) - self._share(tick) > room]
+        ticks = [tick for i, tick in enumerate(kept) if not i or self._share(tick) - self._share(kept[i - 1]) > room]
+        if self.logarithmic:
+            log_axis(plot, "x", [float(tick) for tick in ticks])
+        else:
+            plot.set_xticks(ticks)
+        plot.set_xlim(left, right)
+        plot.set_ylim(LOW, HIGH)
+        plot.set_yticks([0, 0.25, 0.5, 0.75, 1])
+        plot.tick_params(labelsize=size)
+        plot.set_xlabel("length, logarithmic axis" if self.logarithmic and not small else "length", fontsize=size)
+        plot.set_ylabel("exact match", fontsize=size)
+        if self.panel.title:
+            plot.set_title(short_name(self.panel.title, 24 if small else 44), fontsize=size + 1.5, fontweight="bold")
+        plot.axvspan(left, self.trained, color=BAND, zorder=0, linewidth=0)
+        text, side = f" ◂ trained{'' if small else ' up'} to {self.trained}", "left"
+        if self._share(self.trained) > 0.5:
+            text, side = f"{text[3:]} ", "right"
+        plot.text(self.trained, 1.085, text, ha=side, va="center", color=QUIET, fontsize=size)
+        for index, cells in self.panel.cells.items():
+            self._system(index, cells)
+        chance = common_chance(
+            [self.systems[index].experiment for index in self.panel.cells], self.lengths[-1], self.panel.axes
+        )
+        if chance:
+            plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)))
+            shown = f" chance {chance:.2f} (answer)"
+            plot.text(left, chance + 0.02, shown, color=QUIET, fontsize=size, va="bottom", bbox=SHADE)
+
+    def _share(self, length: float) -> float:
+        """Where a length lies between the limits, from 0 to 1."""
+        left, right = self.limits
+        if self.logarithmic:
+            return log(length / left) / log(right / left)
+        return (length - left) / (right - left)
+
+    def _system(self, index: int, cells: Sequence[Cell]) -> None:
+        """The line of the medians, its interval, each seed, and the accuracy with the right ids given."""
+        name, (colour, marker) = short_name(self.systems[index].label, 999), look(self.panel, index)
+        found = [(cell, estimate) for cell in cells if (estimate := cell.estimate())]
+        at, medians = [cell.length for cell, _ in found], [estimate.median for _, estimate in found]
+        low, high = [estimate.low for _, estimate in found], [estimate.high for _, estimate in found]
+        self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
+        for seed in range(len(cells[0].scores)):
+            rates = [(cell.length, cell.scores[seed].rate() or 0.0) for cell in cells if seed < len(cell.scores)]
+            self.plot.plot(*zip(*rates, strict=True), color=colour, lw=0.7, alpha=0.45)
+        tips = [f"{name}, length {cell.length}: {e.median:.3f}, 95 % {e.low:.2f} to {e.high:.2f}" for cell, e in found]
+        self.plot.plot(
+            at, medians, color=colour, marker=marker, ms=5.5, lw=2, ls=line_style(self.panel, index),
+            clip_on=False, zorder=3, gid=self.figure.tip_id(tips),
+        )  # fmt: skip
+        ceiling = [estimate.median for cell in cells if (estimate := cell.estimate("oracle_ids"))]
+        predicted = all("exact_match_ids" in score.correct for cell in cells for score in cell.scores)
+        complete = predicted and len(ceiling) == len(medians)
+        if complete and any(c - m > 0.01 for c, m in zip(ceiling, medians, strict=True)):
+            self.plot.plot(at, ceiling, color=colour, lw=1.3, ls=(0, (1, 1.5)), zorder=2)
+
+
+def look(panel: Panel, index: int) -> tuple[str, str]:
+    """Colour and marker of the system with this index."""
+    rank = panel.systems.index(index)
+    return COLOURS[rank % len(COLOURS)], MARKERS[(rank + rank // len(COLOURS)) % len(MARKERS)]
+
+
+def line_style(panel: Panel, index: int) -> str:
+    """Dashed from the system on at which colours repeat."""
+    return "--" if panel.systems.index(index) >= len(COLOURS) else "-"
+
+
+def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
+    if low == high:
+        return low - 1, high + 1
+    if logarithmic:
+        return low / (high / low) ** 0.06, high * (high / low) ** 0.03
+    return low - 0.06 * (high - low), high + 0.03 * (high - low)
+
+
+def _names(plot: Plot, panel: Panel, names: Sequence[str], size: float, points: float) -> None:
+    """Names at the line ends of a plot that is ``points`` high, moved apart where they would overlap."""
+    ends: list[tuple[float, int, int]] = []
+    for index, cells in panel.cells.items():
+        last = cells[-1]
+        found = last.estimate()
+        if found is not None:
+            ends.append((found.median, -index, last.length))
+    unit = 1.25 * size / points * (HIGH - LOW)
+    ends.sort(reverse=True)
+    heights = [(names[-minus].count("\n") + 1.35) * unit for _, minus, _ in ends]
+    for (value, minus, length), y in zip(ends, _apart([value for value, _, _ in ends], heights), strict=True):
+        colour, marker = look(panel, -minus)
+        plot.annotate(
+            names[-minus], (1, y), xycoords=("axes fraction", "data"), xytext=(19, 0), textcoords="offset points",
+            color=INK, va="center", fontsize=size, annotation_clip=False, linespacing=1.15,
+        )  # fmt: skip
+        plot.plot([1], [y], marker, color=colour, ms=5.5, transform=_right_of(plot), clip_on=False)
+        plot.annotate(
+            "", (length, value), xytext=(1.0, y), textcoords=_right_of(plot), annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.7, "shrinkA": 0, "shrinkB": 4},
+        )  # fmt: skip
+
+
+def _right_of(plot: Plot) -> Transform:
+    """Coordinates with x in 12 points right of the plot and y in data."""
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+    assert plot.figure is not None
+    moved = ScaledTranslation(12 / 72, 0, plot.figure.dpi_scale_trans)
+    return blended_transform_factory(plot.transAxes, plot.transData) + moved
+
+
+def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+    """Centres from top to bottom, as near to ``wanted`` as boxes of these heights allow within the plot."""
+    centres: list[float] = []
+    for value, height in zip(wanted, heights, strict=True):
+        top = centres[-1] - heights[len(centres) - 1] / 2 if centres else HIGH
+        centres.append(min(value, top - height / 2))
+    floor = LOW
+    for index in reversed(range(len(centres))):
+        centres[index] = max(centres[index], floor + heights[index] / 2)
+        floor = centres[index] + heights[index] / 2
+    return centres
+
+
+ACCENT = COLOURS[1]
+
+Point = tuple[float, float]
+
+
+def draw_dependencies(shown: TokenSequence, width: float = WIDE) -> Drawing:
+    """One or two panels; one scored token and its parents are highlighted, the other dependencies are faint.
+
+    Distances count from the token before the scored one, which has a dashed outline: there the model predicts it.
+    """
+    focus = _focus(shown)
+    places = [token.places[0] for token in shown.tokens]
+    rows = min(max(Counter(places).values()), 14)
+    plain = [(float(t), 0.0) for t in range(len(shown.tokens))]
+    salt = "dependencies" + shown.title
+    alt = "Dependencies of one example under plain and coupled position ids"
+    with new_figure(width, 2.5 + (0.45 * rows + 1.0 if any(places) else 0), salt, alt) as figure:
+        if any(places):
+            top, bottom = figure.subplots(2, 1, height_ratios=[2.3, 0.42 * rows + 0.9])
+            _draw(bottom, shown, _stacked(places), focus, arcs=False)
+            _title(bottom, "coupled ids: a column shares an id", shown, focus, places=True)
+        else:
+            top = figure.subplots()
+        _draw(top, shown, plain, focus, arcs=True)
+        _title(top, "plain ids: every token has its own", shown, focus, places=False)
+        return figure
+
+
+def _focus(shown: TokenSequence) -> int:
+    """The scored token to highlight: among those with most parents, the middle one."""
+    most = max(len(token.parents) for token in shown.scored)
+    best = [token.position for token in shown.scored if len(token.parents) == most]
+    return best[len(best) // 2]
+
+
+def _stacked(places: list[int]) -> list[Point]:
+    """Column = place, row = number of earlier tokens of that place."""
+    seen: Counter[int] = Counter()
+    points = []
+    for place in places:
+        points.append((float(place), -float(seen[place])))
+        seen[place] += 1
+    return points
+
+
+def _title(plot: Plot, text: str, shown: TokenSequence, focus: int, *, places: bool) -> None:
+    away = shown.reach(shown.tokens[focus], places=places)
+    unit = "id" if away == 1 else "ids"
+    plot.set_title(f"{text}; farthest parent: {away} {unit} from the predicting token (dashed)", fontsize=10, pad=12)
+
+
+def _draw(plot: Plot, shown: TokenSequence, points: list[Point], focus: int, *, arcs: bool) -> None:
+    """The dependencies as arcs or lines, and over them the tokens in boxes."""
+    plot.grid(False)
+    plot.set_yticks([])
+    plot.spines[["left", "bottom"]].set_visible(False)
+    low, high = min(y for _, y in points), max(y for _, y in points)
+    right = max(max(x for x, _ in points), 1.0)
+    tallest = 0.0
+    for token in sorted(shown.scored, key=lambda token: token.position == focus):
+        for parent in token.parents:
+            ends, picked = (points[parent], points[token.position]), token.position == focus
+            if arcs:
+                tallest = max(tallest, _arc(plot, *ends, picked, right))
+            else:
+                _line(plot, *ends, picked)
+    picked = {focus, *shown.tokens[focus].parents}
+    for token, (x, y) in zip(shown.tokens, points, strict=True):
+        predicting = token.position == focus - 1
+        edge = ACCENT if token.position in picked else INK if predicting else LINE
+        face = ACCENT if token.position == focus else TINT if token.position in picked else PAPER
+        ink = PAPER if token.position == focus else INK if token.scored or token.position in picked else QUIET
+        plot.text(
+            x, y, token.text.strip("<>"), ha="center", va="center", fontsize=10 if len(points) <= 40 else 8, color=ink,
+            bbox={"boxstyle": "round,pad=0.28", "fc": face, "ec": edge, "lw": 1.4 if predicting else 0.9,
+                  "ls": (0, (2, 1.5)) if predicting else "-"},
+            fontweight="bold" if token.scored else "normal", zorder=4,
+        )  # fmt: skip
+    plot.set_xlim(-0.8, right + 0.8)
+    plot.set_ylim(low - 0.6, max(high + 0.6, tallest + 0.3))
+    plot.set_xticks(range(0, int(right) + 1, max(1, int(right) // 24)))
+    plot.tick_params(labelsize=8)
+    plot.set_xlabel("position id", fontsize=9)
+
+
+def _arc(plot: Plot, start: Point, end: Point, picked: bool, reach: float) -> float:
+    """Draw an arc between two tokens; returns its height."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    colour, width, order = (ACCENT, 1.6, 3) if picked else (FAINT, 0.7, 1)
+    height, lift = 0.4 + 2.6 * abs(end[0] - start[0]) / reach, 0.35
+    corners = [(start[0], lift), (start[0], height * 1.33), (end[0], height * 1.33), (end[0], lift)]
+    curve = Path(corners, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+    plot.add_patch(PathPatch(curve, fill=False, ec=colour, lw=width, zorder=order))
+    return height
+
+
+def _line(plot: Plot, start: Point, end: Point, picked: bool) -> None:
+    from matplotlib.patches import FancyArrowPatch
+
+    colour, width, order = (ACCENT, 1.6, 3) if picked else (FAINT, 0.7, 1)
+    bend = "arc3,rad=0.25" if start[0] == end[0] else "arc3,rad=0.08"
+    plot.add_patch(
+        FancyArrowPatch(
+            start, end, connectionstyle=bend, arrowstyle="-", color=colour, lw=width, zorder=order, shrinkA=8, shrinkB=8
+        )
+    )
+
+
+AXES = {"problem": "words", "length": "words", "distance": "distance", "number": "number"}
+"""What is on the horizontal axis of each sweep."""
+TITLES = {
+    "problem": "problem, no filler",
+    "length": "length alone",
+    "distance": "distance alone",
+    "number": "number alone",
+}
+LABELS = {"words": "words", "distance": "words to the farthest that matters", "number": "words that matter"}
+
+
+def draw_audit(cells: Sequence[Mapping[str, Any]], width: float = WIDE) -> Drawing:
+    """Rates of right answers with 95 % intervals, a line per form."""
+    sweeps = [sweep for sweep in AXES if any(cell["sweep"] == sweep for cell in cells)]
+    columns = len(sweeps) if width > 2 * NARROW else 1
+    lines = -(-len(sweeps) // columns)
+    salt = f"audit {width} {len(cells)}"
+    with new_figure(width, 2.4 * lines + 0.4, salt, "Rate of right answers as one thing at a time varies") as figure:
+        grid = figure.subplots(lines, columns, sharey=True, squeeze=False)
+        for plot, sweep in zip(grid.flat, sweeps, strict=True):
+            _panel(figure, plot, sweep, [cell for cell in cells if cell["sweep"] == sweep])
+        for plot in grid[:, 0]:
+            plot.set_ylabel("right answers", fontsize=9)
+        return figure
+
+
+def _panel(figure: Drawing, plot: Plot, sweep: str, cells: Sequence[Mapping[str, Any]]) -> None:
+    plot.set_title(TITLES[sweep], fontsize=9)
+    plot.set_xlabel(LABELS[AXES[sweep]], fontsize=8)
+    plot.set_ylim(-0.05, 1.05)
+    for index, form in enumerate(dict.fromkeys(cell["form"] for cell in cells)):
+        rows = [cell for cell in cells if cell["form"] == form and cell["rate"] is not None]
+        if not rows:
+            continue
+        at = [cell[AXES[sweep]] for cell in rows]
+        tips = [f"{form}: {cell['counts']['right']} of {cell['answered']} right" for cell in rows]
+        colour = COLOURS[index % len(COLOURS)]
+        plot.vlines(at, [cell["low"] for cell in rows], [cell["high"] for cell in rows], color=colour, lw=1)
+        plot.plot(
+            at, [cell["rate"] for cell in rows], color=colour, marker=MARKERS[index % len(MARKERS)], ms=5, lw=1.5,
+            label=form, clip_on=False, gid=figure.tip_id(tips),
+        )  # fmt: skip
+    at = sorted({cell[AXES[sweep]] for cell in cells})
+    if at and at[0] > 0:
+        log_axis(plot, "x", at, base=2)
+    if sweep == "problem" and plot.lines:
+        plot.legend(fontsize=8, frameon=False)
+
+
+WIDTH = 8.6
+SPREAD = 0.22
+"""Vertical distance between the dots of two seeds of one system, in rows."""
+
+
+def draw_comparison(values: Mapping[str, Any], width: float = WIDTH) -> Drawing | None:
+    """The picture of a ``comparison.json``, ``width`` inches wide; None if no system has a finished seed.
+
+    Systems are ranked from top to bottom. A bar reaches to the median; hollow dots are seeds that did not fit.
+    """
+    rows = [row for row in values["systems"] if row["seeds"]]
+    if not rows:
+        return None
+    salt, trained, left = f"comparison {values['name']} {width}", values["trained_to"], 0.8
+    task = title_of(values["name"])
+    small = width < 2 * NARROW
+    names = [short_name(row["system"], 13 if small else 34) for row in reversed(rows)]
+    lines = max(name.count("\n") + 1 for name in names)
+    with new_figure(
+        width, (1.9 if small else 1.3) + max(0.42, 0.17 * lines) * len(rows), salt, _description(values, rows)
+    ) as figure:
+        plot = figure.subplots()
+        plot.axvspan(left, trained, color=BAND, zorder=0, linewidth=0)
+        for line, row in enumerate(reversed(rows)):
+            colour = COLOURS[0] if row["fitted"] else FAINT
+            plot.barh(line, max(row["reach"], left) - left, left=left, height=0.5, color=colour, alpha=0.25, zorder=1)
+            seeds = row["seeds"]
+            heights = [line + SPREAD * (index - (len(seeds) - 1) / 2) for index in range(len(seeds))]
+            for seed, height in zip(seeds, heights, strict=True):
+                tip = f"{row['system']}, seed {seed['seed']}: " + _outcome(seed)
+                plot.plot(
+                    [max(seed["reach"], left)], [height], "o", color=colour if seed["fitted"] else QUIET, ms=5.5,
+                    mfc=colour if seed["fitted"] else PAPER, zorder=3, gid=figure.tip_id([tip]), clip_on=False,
+                )  # fmt: skip
+        plot.set_yticks(range(len(rows)), names, color=INK)
+        ticks = [1.0, *(float(length) for length in values["tests"])]
+        log_axis(plot, "x", ticks[:: len(ticks) // 4 or 1] if small else ticks)
+        plot.set_xlim(left, max(values["tests"]) * 1.08)
+        plot.set_ylim(-0.6, len(rows) - 0.4)
+        plot.grid(visible=False, axis="y")
+        least = f"at least {values['reach_at']:.0%} exact match"
+        if small:
+            plot.tick_params(labelsize=8)
+            plot.set_xlabel(f"longest length with\n{least}\n(trained up to {trained})", fontsize=8.5)
+        else:
+            plot.set_xlabel(f"longest length with {least} (trained up to {trained})")
+            plot.set_title(f"{short_name(task, 60)}: how far each position system goes", fontweight="bold")
+        return figure
+
+
+def _outcome(seed: Mapping[str, Any]) -> str:
+    if not seed["fitted"]:
+        return f"not fitted, {seed['in_distribution']:.3f} in distribution"
+    return f"up to length {seed['reach']}"
+
+
+def _description(values: Mapping[str, Any], rows: list[Any]) -> str:
+    best = rows[0]
+    task = title_of(values["name"])
+    return f"How far {len(rows)} position systems go on {task}; {best['system']} goes to {best['reach']}"
+
+
+LanguageRow = Mapping[str, Any]
+
+VERDICT_COLOURS = {"yes": COLOURS[2], "no": COLOURS[1], "unknown": QUIET}
+"""Of what was predicted; people with any common colour blindness can tell them apart."""
+BLIND_SPREAD = 0.13
+"""Vertical distance between the dots of neighbouring seeds, in rows."""
+
+
+def draw_blind(rows: Sequence[LanguageRow], cut: float, width: float = WIDE, name: str = "101-150") -> Drawing:
+    """Accuracy of every seed in one bin, the lower one of uniform and adversarial words.
+
+    Filled dots are fitted seeds of decided cells; hollow ones are all others. A bar is the median that decides.
+    """
+    encodings = list(dict.fromkeys(str(row["encoding"]) for row in rows))
+    languages = list(dict.fromkeys(str(row["language"]) for row in rows))
+    small = width < 2 * NARROW
+    labels = [short_name(text, 12 if small else 30) for text in languages]
+    lines = max(label.count("\n") + 1 for label in labels)
+    salt = f"blind {width} {' '.join(languages)}"
+    alt = f"Accuracy on {name} symbols of every seed; colour tells the prediction"
+    with new_figure(width, max(1.8, 0.9 + max(0.2, 0.16 * lines) * len(languages)), salt, alt) as figure:
+        plots = figure.subplots(1, len(encodings), sharey=True, squeeze=False)[0]
+        for plot, encoding in zip(plots, encodings, strict=True):
+            plot.set_title(short_name(encoding, 20), fontsize=9)
+            plot.tick_params(labelsize=7.5 if small else 8.5)
+            plot.axvline(cut, color=QUIET, lw=0.8, ls=":")
+            plot.grid(visible=False, axis="y")
+            for row in rows:
+                if str(row["encoding"]) == encoding:
+                    _row(figure, plot, row, languages.index(str(row["language"])), name)
+            plot.set_xlim(-0.05, 1.05)
+            plot.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+            plot.set_xlabel("accuracy", fontsize=8 if small else 9)
+        plots[0].set_ylim(len(languages) - 0.4, -0.6)
+        plots[0].set_yticks(range(len(languages)), labels, color=INK)
+        return figure
+
+
+def _row(figure: Drawing, plot: Plot, row: LanguageRow, line: int, name: str) -> None:
+    """The dots of the seeds of one cell."""
+    colour = VERDICT_COLOURS[row["predicted"]]
+    for index, seed in enumerate(row["seeds"]):
+        rates = [found["rate"] for found in seed["sets"].get(name, {}).values()]
+        if not rates:
+            continue
+        height = line + BLIND_SPREAD * (index - (len(row["seeds"]) - 1) / 2)
+        face = colour if row["status"] == "decided" and seed["fitted"] else PAPER
+        tip = f"{row['language']}, {row['encoding']}, seed {seed['seed']}: {min(rates):.3f}"
+        plot.plot(
+            [min(rates)], [height], "o", ms=3.4, mec=colour, mfc=face, mew=0.8, clip_on=False,
+            gid=figure.tip_id([tip]),
+        )  # fmt: skip
+    if row["score"] is not None:
+        plot.plot([row["score"]] * 2, [line - 0.4, line + 0.4], color=INK, lw=1)

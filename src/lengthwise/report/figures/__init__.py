@@ -1,1 +1,0 @@
-"""One figure per file, from results to SVG."""

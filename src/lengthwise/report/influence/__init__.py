@@ -1,1 +1,0 @@
-"""Reads results on influential tokens and draws their figures and pages."""

@@ -1,0 +1,645 @@
+"""Rules of coupled ids: the search for one, its checks, and what theory says of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, product
+from math import comb
+from typing import Any
+
+import numpy as np
+import pydantic
+from jaxtyping import Bool, Int
+from numpy import ndarray
+
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.rng import Rng
+from lengthwise.sparsity.dependence import Dependencies
+from lengthwise.sparsity.planted import Offsets, Uniform, offset_patterns
+
+
+class _SizeFormula:
+    """Leaves fields that were added later out of JSON while they have their defaults, so that hashes stay the same."""
+
+    @pydantic.model_serializer(mode="wrap")
+    def _without_defaults(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        added = {"divisor": 1, "offset": 0}
+        return {key: value for key, value in handler(self).items() if key not in added or value != added[key]}
+
+
+@dataclass(frozen=True)
+class ColumnRange(_SizeFormula):
+    """A segment of a rule: ``⌊(base + per_length·n) / divisor⌋`` neighbouring columns of the prompt or the answer.
+
+    All of them vary, or all are constant.
+    """
+
+    base: int
+    per_length: int
+    in_prompt: bool
+    varies: bool
+    divisor: int = 1
+
+    def size(self, length: int) -> int:
+        """Number of tokens at ``length``."""
+        return (self.base + self.per_length * length) // self.divisor
+
+    def describe(self) -> str:
+        """Its location and size as text."""
+        where, what = "prompt" if self.in_prompt else "answer", "symbols" if self.varies else "constant"
+        size = linear(self.base, self.per_length)
+        return f"{where}, {size if self.divisor == 1 else f'floor(({size}) / {self.divisor})'} {what}"
+
+
+@dataclass(frozen=True)
+class PlaceFormula(_SizeFormula):
+    """place(i) = shift + per_length·⌊(n + offset) / divisor⌋ + slope·⌊(i + phase) / run⌋."""
+
+    shift: int
+    per_length: int
+    slope: int
+    run: int = 1
+    phase: int = 0
+    offset: int = 0
+    divisor: int = 1
+
+    def __call__(self, index: Int[ndarray, "*N"], length: int | ndarray) -> Int[ndarray, "*N"]:
+        """Places of tokens by their index in the segment."""
+        units = (length + self.offset) // self.divisor
+        return self.shift + self.per_length * units + self.slope * ((index + self.phase) // self.run)
+
+    def describe(self) -> str:
+        """The formula as text."""
+        step = "i" if self.phase == 0 else f"(i + {self.phase})"
+        step = step if self.run == 1 else f"floor({step} / {self.run})"
+        tail = {0: "", 1: f" + {step}", -1: f" - {step}"}[self.slope]
+        whole = linear(self.shift, self.per_length)
+        if self.per_length and self.divisor > 1:
+            whole = whole.replace("n", f"floor(({linear(self.offset, 1)}) / {self.divisor})")
+        return f"place {whole}{tail}"
+
+
+def linear(base: int, per_length: int) -> str:
+    """``base + per_length·n`` as text."""
+    if per_length == 0:
+        return str(base)
+    term = {1: "n", -1: "-n"}.get(per_length, f"{per_length}n")
+    return term if base == 0 else f"{term} {'+' if base > 0 else '-'} {abs(base)}"
+
+
+@dataclass(frozen=True)
+class CouplingRule:
+    """Places for every length. ``formulas[s]`` is None where segment s gets no place.
+
+    The rule was found from sequences of the ``lengths``.
+    """
+
+    segments: tuple[ColumnRange, ...]
+    formulas: tuple[PlaceFormula | None, ...]
+    lengths: tuple[int, ...]
+
+    def places(self, length: int) -> Int[ndarray, " T"]:
+        """The place of every token, prompt and answer, at ``length``; places start at 1, and 0 means none.
+
+        Raises `LengthwiseError` for a length that has no sequence.
+        """
+        parts = []
+        for segment, formula in zip(self.segments, self.formulas, strict=True):
+            size = segment.size(length)
+            require(size >= 0, f"the coupling has no sequence of length {length}; use {min(self.lengths)} or more")
+            # Only tokens on which nothing depends have a place below 1 by the formula.
+            parts.append(np.zeros(size, np.int64) if formula is None else formula(np.arange(size), length).clip(0))
+        return np.concatenate(parts)
+
+    def describe(self) -> str:
+        """The rule as text, one line per segment."""
+        lines = []
+        for segment, formula in zip(self.segments, self.formulas, strict=True):
+            lines.append(f"{segment.describe():<34} {'no place' if formula is None else formula.describe()}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class LengthCheck:
+    """One length of a `CouplingCheck`."""
+
+    length: int
+    tokens: int
+    places: int
+    tokens_per_place: int
+    span: int
+    seen: bool
+
+
+@dataclass(frozen=True)
+class CouplingCheck:
+    """The result of `check_coupling`: four requirements on a coupling, by length.
+
+    (i) tokens per place do not grow, (ii) the number of places grows linearly, (iii) every span is at most 1, (iv) the
+    rule holds at lengths that it was not found from.
+    """
+
+    checks: tuple[LengthCheck, ...]
+    problems: tuple[str, ...] = field(default=())
+
+    @property
+    def holds(self) -> bool:
+        """Whether all requirements are met."""
+        return not self.problems
+
+    @property
+    def tokens_per_place(self) -> int:
+        """c: the largest number of tokens of one place."""
+        return max(check.tokens_per_place for check in self.checks)
+
+
+def check_coupling(
+    rule: CouplingRule, dependencies: Mapping[int, Dependencies], lengths: Sequence[int] = (5, 10, 20, 40)
+) -> CouplingCheck:
+    """Check requirements (i) to (iv) at ``lengths`` against dependencies estimated there.
+
+    The span of a dependency is the distance of the parent's place from that of the *predicting* token, the one before
+    the predicted. A parent or predicting token without a place is a problem. Raises `LengthwiseError` if dependencies
+    of a length are missing.
+    """
+    checks, problems = [], []
+    for n in sorted(lengths):
+        require(n in dependencies, f"no dependencies at length {n}; estimate them or leave the length out")
+        d = dependencies[n]
+        places = rule.places(n)
+        if len(places) != d.tokens:
+            problems.append(f"length {n}: the rule gives {len(places)} places to {d.tokens} tokens")
+            continue
+        edges = d.edges()
+        used = places[np.unique(np.column_stack([edges[:, 0] - 1, edges[:, 1]]))] if len(edges) else np.array([1])
+        if (used < 1).any():
+            problems.append(f"length {n}: a token of a dependency has no place")
+        gaps = np.abs(places[edges[:, 0] - 1] - places[edges[:, 1]])
+        span = int(gaps.max(initial=0))
+        if span > 1:
+            problems.append(f"length {n}: a dependency spans {span} places")
+        if d.unresolved:
+            problems.append(f"length {n}: the parents of {len(d.unresolved)} answer tokens are not known")
+        real, counts = np.unique(places[places > 0], return_counts=True)
+        checks.append(LengthCheck(n, len(places), len(real), int(counts.max(initial=0)), span, n in rule.lengths))
+    rounded = any(segment.divisor > 1 for segment in rule.segments) or any(f and f.run > 1 for f in rule.formulas)
+    problems += _growth(checks, slack=1 if rounded else 0)
+    if all(check.seen for check in checks):
+        problems.append("no length was checked that the rule was not found from")
+    return CouplingCheck(tuple(checks), tuple(problems))
+
+
+def _growth(checks: list[LengthCheck], slack: int) -> list[str]:
+    """What is wrong with the tokens per place and the number of places, which may be ``slack`` off a straight line."""
+    if len(checks) < 2:
+        return []
+    problems = []
+    first, last = checks[0], checks[-1]
+    if last.tokens_per_place > first.tokens_per_place:
+        problems.append(
+            f"tokens per place grow from {first.tokens_per_place} to {last.tokens_per_place} "
+            f"between lengths {first.length} and {last.length}"
+        )
+    rate = (last.places - first.places) / (last.length - first.length)
+    straight = all(abs(c.places - first.places - rate * (c.length - first.length)) <= slack for c in checks)
+    if rate <= 0 or not straight:
+        problems.append(f"the number of places does not grow linearly: {', '.join(str(c.places) for c in checks)}")
+    return problems
+
+
+def same_places(
+    found: Int[ndarray, " T"], reference: Int[ndarray, " T"], prompt_length: int, compared: ndarray
+) -> bool:
+    """Whether two assignments of places are equal on the ``compared`` tokens (a mask ``[T]``), up to reversal, a
+    constant, and a shift of the answer by at most one place.
+    """
+    prompt = np.flatnonzero(compared[:prompt_length])
+    answer = np.flatnonzero(compared[prompt_length:]) + prompt_length
+    for sign in (1, -1):
+        gap = found - sign * reference
+        if len(set(gap[prompt].tolist())) <= 1 and len(set(gap[answer].tolist())) <= 1:
+            both = len(prompt) and len(answer)
+            if not both or abs(int(gap[prompt[0]] - gap[answer[0]])) <= 1:
+                return True
+    return False
+
+
+DIVISORS = (2, 3)
+ENOUGH_FOR_DIVISORS = 6
+"""Lengths from which a size with a divisor is told from others: two periods of the largest."""
+
+
+class NoCouplingError(LengthwiseError):
+    """No rule of the family puts every parent within one place; the message names the reason."""
+
+
+class MoreLengthsError(NoCouplingError):
+    """These lengths have no rule; more of them may show sizes that are affine in the length up to rounding."""
+
+
+def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Dependencies]) -> CouplingRule:
+    """The rule that keeps every parent within one place of the predicting token, with the closest parents.
+
+    Needs dependencies at two lengths or more; with three, an accidental fit is unlikely. Raises `NoCouplingError` with
+    the reason if no rule of the family does this.
+    """
+    known = list(dependencies.values()) if isinstance(dependencies, Mapping) else list(dependencies)
+    require(len(known) >= 2, f"a rule needs dependencies at two lengths or more, got {len(known)}; estimate another")
+    known.sort(key=lambda d: d.length)
+    lengths = tuple(d.length for d in known)
+    for d in known:
+        if d.unresolved:
+            raise NoCouplingError(
+                f"at length {d.length} no set of earlier tokens was found that determines answer token "
+                f"{d.unresolved[0] + 1}; give more examples or query the task"
+            )
+    sparsity = [d.sparsity for d in known]
+    grows = NoCouplingError(
+        f"the number of parents grows with length: {_list(sparsity)} at lengths {_list(lengths)}; "
+        "a coupling fixed in advance needs a constant number (a scratchpad may give one; where the content chooses "
+        "what matters, predict the places)"
+    )
+    if len(known) > 2 and all(b > a for a, b in pairwise(sparsity)):
+        raise grows
+    # Where the number of parents grows in steps (a majority of 2m bits has as many as one of 2m - 1 bits), the given
+    # lengths may still have a rule; the growth is the reason only if they have none.
+    in_steps = len(known) > 2 and sparsity[-1] > sparsity[0] and all(b >= a for a, b in pairwise(sparsity))
+    segments = find_segments(known)
+    if segments is None and in_steps:
+        raise grows
+    if segments is None:
+        raise MoreLengthsError(
+            f"the layout is not affine in the length: {_list([d.tokens for d in known])} tokens at lengths "
+            f"{_list(lengths)}; write operands of one length each, padded if need be, and an answer of n, n/2 or n/3 "
+            "symbols"
+        )
+    formulas = search_formulas(segments, known)
+    if formulas is None and in_steps:
+        raise grows
+    if formulas is None:
+        raise MoreLengthsError(
+            f"no rule that is affine in the index keeps every parent within one place "
+            f"({_list(sparsity)} parents at lengths {_list(lengths)}); a scratchpad that writes down what is far away, "
+            "or another order of the answer, may have one"
+        )
+    return CouplingRule(segments, formulas, lengths)
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def find_segments(known: Sequence[Dependencies]) -> tuple[ColumnRange, ...] | None:
+    """The segments that all lengths have in common; None if their sizes are not affine in the length.
+
+    From six lengths on, a size may also be affine up to rounding down after a division by 2 or 3. Constant columns of
+    a fixed number (``<bos>``, ``=`` …) become one segment each.
+    """
+    runs = [_column_groups(d) for d in known]
+    if len({tuple(kind for kind, _ in run) for run in runs}) != 1:
+        return None
+    segments = []
+    n = [d.length for d in known]
+    for s, (in_prompt, varies) in enumerate(kind for kind, _ in runs[0]):
+        size = _size(n, [run[s][1] for run in runs])
+        if size is None:
+            return None
+        base, rate, divisor = size
+        if rate == 0 and not varies:
+            segments += [ColumnRange(1, 0, in_prompt, varies)] * base
+        else:
+            segments.append(ColumnRange(base, rate, in_prompt, varies, divisor))
+    return tuple(segments)
+
+
+def _size(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, int, int] | None:
+    """``(base, rate, divisor)`` with size ⌊(base + rate·n) / divisor⌋ at every length; None if there is none."""
+    rate, rest = divmod(sizes[-1] - sizes[0], lengths[-1] - lengths[0])
+    found = [(sizes[0] - rate * lengths[0], rate, 1)] if not rest else []
+    if len(lengths) >= ENOUGH_FOR_DIVISORS:
+        bases = [(d, d * sizes[0] - lengths[0] + remainder) for d in DIVISORS for remainder in range(d)]
+        found += [(base, 1, d) for d, base in bases]
+    for base, rate, divisor in found:
+        if all((base + rate * n) // divisor == size for n, size in zip(lengths, sizes, strict=True)):
+            return base, rate, divisor
+    return None
+
+
+def _column_groups(d: Dependencies) -> list[tuple[tuple[bool, bool], int]]:
+    """((in the prompt, varies), size) of every range of equal columns."""
+    result: list[tuple[tuple[bool, bool], int]] = []
+    for i, varies in enumerate(d.varies):
+        kind = (i < d.prompt_length, varies)
+        if result and result[-1][0] == kind:
+            result[-1] = (kind, result[-1][1] + 1)
+        else:
+            result.append((kind, 1))
+    return result
+
+
+@dataclass(frozen=True)
+class _Link:
+    """Pairs of tokens that should be close: their indices in two segments, and the lengths of their sequences."""
+
+    left: Int[ndarray, " E"]
+    right: Int[ndarray, " E"]
+    length: Int[ndarray, " E"]
+
+
+_Links = dict[tuple[int, int], _Link]
+"""Links by (segment of the left token, segment of the right token)."""
+
+
+def search_formulas(
+    segments: tuple[ColumnRange, ...], known: Sequence[Dependencies]
+) -> tuple[PlaceFormula | None, ...] | None:
+    """Formulas for the segments that dependencies touch, None for the others; None if the search fails.
+
+    The first growing segment of the answer gets place i. A depth-first search assigns the others, most linked first,
+    and checks each candidate against all links to segments that already have a formula.
+    """
+    near, close, step = _links(segments, known)
+    touched = {s for pair in near for s in pair}
+    answers = [s for s in sorted(touched) if not segments[s].in_prompt and segments[s].per_length > 0]
+    if not answers:
+        return None
+    anchor = answers[0]
+    # What is counted from the end of the answer is so in units of the answer's size.
+    unit = segments[anchor].divisor
+    offset = segments[anchor].base if unit > 1 else 0
+    for run, phase in _RUNS:
+        formulas = {anchor: PlaceFormula(0, 0, 1, run, phase, offset, unit)}
+        if _fits(near, formulas, anchor):
+            found = _extend(segments, near, close, step, formulas, touched)
+            if found is not None:
+                return _finish(segments, found, known)
+    return None
+
+
+_RUNS = tuple((run, phase) for run in (1, 2, 3) for phase in range(run))
+
+
+def _links(segments: tuple[ColumnRange, ...], known: Sequence[Dependencies]) -> tuple[_Links, _Links, _Links]:
+    """Three kinds of links: ``near`` (predicting token, parent; at most 1 apart), ``close`` (predicted token, parent;
+    preferably equal) and ``step`` (predicting token, predicted token; preferably consecutive).
+    """
+    near: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
+    close: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
+    step: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
+    for d in known:
+        owner = np.repeat(np.arange(len(segments)), [s.size(d.length) for s in segments])
+        start = np.concatenate([[0], np.cumsum([s.size(d.length) for s in segments])])
+        for child, parent in d.edges().tolist():
+            for links, left, right in ((near, child - 1, parent), (close, child, parent), (step, child - 1, child)):
+                a, b = int(owner[left]), int(owner[right])
+                links[a, b].append((left - int(start[a]), right - int(start[b]), d.length))
+    return _arrays(near), _arrays(close), _arrays(step)
+
+
+def _arrays(links: dict[tuple[int, int], list[tuple[int, int, int]]]) -> _Links:
+    return {pair: _Link(*np.array(rows).T) for pair, rows in links.items()}
+
+
+def _extend(
+    segments: tuple[ColumnRange, ...],
+    near: _Links,
+    close: _Links,
+    step: _Links,
+    formulas: dict[int, PlaceFormula],
+    touched: set[int],
+) -> dict[int, PlaceFormula] | None:
+    missing = touched - formulas.keys()
+    if not missing:
+        return formulas
+
+    # The segment with most links to those with a formula has the most constrained candidates.
+    def linked(s: int) -> int:
+        return sum(len(link.length) for pair, link in near.items() if s in pair and set(pair) & formulas.keys())
+
+    new = max(sorted(missing), key=linked)
+    scored = []
+    first = next(iter(formulas.values()))
+    for plain in _candidates(segments[new]):
+        formula = replace(plain, offset=first.offset, divisor=first.divisor)
+        trial = {**formulas, new: formula}
+        if _fits(near, trial, new):
+            cost = _cost(close, trial, new), _cost(step, trial, new, ahead=1)
+            scored.append((*cost, formula.run, abs(formula.shift), len(scored), trial))
+    for *_, trial in sorted(scored, key=lambda item: item[:5]):
+        found = _extend(segments, near, close, step, trial, touched)
+        if found is not None:
+            return found
+    return None
+
+
+def _candidates(segment: ColumnRange) -> list[PlaceFormula]:
+    if segment.per_length == 0 and segment.base == 1:
+        return [PlaceFormula(shift, tau, 0) for shift, tau in product(range(-4, 5), (0, 1))]
+    # A slope of zero would put a growing segment into one place.
+    slopes = (1, -1) if segment.per_length else (1, -1, 0)
+    return [
+        PlaceFormula(shift, tau, slope, run, phase)
+        for slope, tau, (run, phase), shift in product(slopes, (0, 1, -1), _RUNS, range(-4, 5))
+    ]
+
+
+def _fits(near: _Links, formulas: dict[int, PlaceFormula], new: int) -> bool:
+    return all(gaps.max() <= 1 for gaps in _gaps(near, formulas, new, 0))
+
+
+def _cost(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int = 0) -> int:
+    return sum(int(gaps.sum()) for gaps in _gaps(links, formulas, new, ahead))
+
+
+def _gaps(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int) -> list[ndarray]:
+    """Distances of right places from left places plus ``ahead``, for every link that the new formula completes."""
+    return [
+        np.abs(formulas[a](link.left, link.length) + ahead - formulas[b](link.right, link.length))
+        for (a, b), link in links.items()
+        if new in (a, b) and a in formulas and b in formulas
+    ]
+
+
+def _used_places(segments: tuple[ColumnRange, ...], found: dict[int, PlaceFormula], d: Dependencies) -> int:
+    """The smallest place of a parent or a predicting token."""
+    sizes = [segment.size(d.length) for segment in segments]
+    parts = [found[s](np.arange(size), d.length) if s in found else np.zeros(size) for s, size in enumerate(sizes)]
+    edges = d.edges()
+    return int(np.concatenate(parts)[np.concatenate([edges[:, 0] - 1, edges[:, 1]])].min())
+
+
+def _finish(
+    segments: tuple[ColumnRange, ...], found: dict[int, PlaceFormula], known: Sequence[Dependencies]
+) -> tuple[PlaceFormula | None, ...]:
+    """Shift all formulas so that the smallest place that a dependency uses is 1, and place the end after the answer."""
+    low = min(_used_places(segments, found, d) for d in known)
+    result: list[PlaceFormula | None] = []
+    for s, segment in enumerate(segments):
+        formula = found.get(s)
+        if formula is not None:
+            formula = replace(formula, shift=formula.shift + 1 - low)
+        elif s and not segment.in_prompt and segment.base == 1 and not segment.per_length:
+            before, size = result[s - 1], segments[s - 1]
+            if before is not None and before.slope == 1 and before.run == 1 and size.divisor == before.divisor:
+                base = size.base if size.divisor == 1 else 0
+                formula = replace(before, shift=before.shift + base, per_length=before.per_length + size.per_length)
+                formula = replace(formula, slope=0)
+        result.append(formula)
+    return tuple(result)
+
+
+def dependency_spans(
+    ids: Int[ndarray, "B T"], parents: Int[ndarray, "B T P"], scored: Bool[ndarray, " T"] | None = None
+) -> Int[ndarray, " B"]:
+    """The largest |id of the predicting token - id of a parent| over scored tokens, per sequence.
+
+    The predicting token is the one before the predicted; a sequence without parents has span 0.
+    """
+    _check(ids, parents)
+    real = _real(parents, scored)
+    real[:, 0] = False
+    rows = np.arange(len(ids))[:, None, None]
+    predicting = np.concatenate([ids[:, :1], ids[:, :-1]], axis=1)
+    gaps = np.abs(predicting[..., None] - ids[rows, parents])
+    return np.where(real, gaps, 0).max(axis=(1, 2), initial=0)
+
+
+@dataclass(frozen=True)
+class LocalCoupling:
+    """The result of `check_local_coupling` (after Golowich et al. 2025, Definition 4.1).
+
+    ``width`` is the largest distance between the places of two parents of one token. Of ``tokens`` with parents,
+    ``violations`` exceed the window; ``unplaced`` counts parents without a place. ``tokens_per_place`` (c) and
+    ``places`` (the number of places used) are maxima over sequences.
+    """
+
+    window: int
+    width: int
+    tokens: int
+    violations: int
+    unplaced: int
+    tokens_per_place: int
+    places: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether the parents of every token have places inside the window."""
+        return self.violations == 0 and self.unplaced == 0
+
+
+def check_local_coupling(
+    places: Int[ndarray, "B T"], parents: Int[ndarray, "B T P"], window: int, scored: Bool[ndarray, " T"] | None = None
+) -> LocalCoupling:
+    """Check that the places of every token's parents lie within a window of width ``window``; place 0 is no place."""
+    _check(places, parents)
+    real = _real(parents, scored)
+    value = places[np.arange(len(places))[:, None, None], parents]
+    is_placed = real & (value > 0)
+    high = np.where(is_placed, value, np.iinfo(np.int64).min).max(axis=2, initial=np.iinfo(np.int64).min)
+    low = np.where(is_placed, value, np.iinfo(np.int64).max).min(axis=2, initial=np.iinfo(np.int64).max)
+    some = is_placed.any(axis=2)
+    width = np.where(some, high - np.where(some, low, high), 0)
+    counts = [np.unique(row[row > 0], return_counts=True)[1] for row in places]
+    return LocalCoupling(
+        window=window,
+        width=int(width.max(initial=0)),
+        tokens=int(real.any(axis=2).sum()),
+        violations=int((width > window).sum()),
+        unplaced=int((real & (value <= 0)).sum()),
+        tokens_per_place=max((int(c.max(initial=0)) for c in counts), default=0),
+        places=max((len(c) for c in counts), default=0),
+    )
+
+
+def super_tokens(tokens: Int[ndarray, "B T"], places: Int[ndarray, " T"], alphabet: int) -> Int[ndarray, "B M"]:
+    """The string of super-tokens: at each of the M places, the ordered tuple of its tokens as one number.
+
+    The number's digits in base |V| + 1 are the tokens plus one, the first token most significant, and 0 for missing
+    tokens; it has c digits, the largest number of tokens of a place. Raises `LengthwiseError` if it exceeds 2^62.
+    """
+    top = int(places.max(initial=0))
+    groups = [np.flatnonzero(places == p) for p in range(1, top + 1)]
+    c = max((len(g) for g in groups), default=0)
+    require((alphabet + 1) ** c < 2**62, f"{c} tokens of {alphabet} kinds in one place are too many to number")
+    result = np.zeros((len(tokens), top), dtype=np.int64)
+    for p, group in enumerate(groups):
+        for column in range(c):
+            digit = tokens[:, group[column]] + 1 if column < len(group) else 0
+            result[:, p] = result[:, p] * (alphabet + 1) + digit
+    return result
+
+
+def pose_ids(size: int, length: int, target: int, chunks: int, rng: Rng) -> Int[ndarray, "B T"]:
+    """Ids of PoSE (Zhu et al. 2023): the string is cut into ``chunks`` pieces, each shifted by a random jump.
+
+    Ids stay below ``target``; cuts and jumps are uniform, and the first piece may start above 0. Raises
+    `LengthwiseError` unless 1 <= chunks <= length <= target.
+    """
+    require(1 <= chunks <= length <= target, f"PoSE needs chunks <= length <= target, got {chunks}, {length}, {target}")
+    cuts = np.argsort(rng.random((size, length - 1)), axis=1)[:, : chunks - 1] + 1
+    piece = (np.arange(length) >= np.sort(cuts, axis=1)[..., None]).sum(axis=1)
+    jumps = np.sort(rng.integers(target - length + 1, size=(size, chunks)), axis=1)
+    return np.arange(length) + np.take_along_axis(jumps, piece, axis=1)
+
+
+def pose_covers(pattern: Offsets, length: int, target: int, chunks: int) -> bool:
+    """Whether some PoSE ids give k tokens of a string of ``length`` these id offsets.
+
+    At most chunks - 1 gaps can be stretched, preferably the largest. A stretched gap takes one position, every other
+    its full width.
+    """
+    gaps = sorted(b - a for a, b in pairwise(pattern))
+    stretched = min(chunks - 1, len(gaps))
+    kept = gaps[: len(gaps) - stretched]
+    return pattern[-1] < target and sum(kept) + stretched <= length - 1
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many of the offset patterns possible at the target length occur at the training length."""
+
+    k: int
+    length: int
+    target: int
+    chunks: int
+    covered: int
+    patterns: int
+    exact: bool
+
+    @property
+    def share(self) -> float:
+        """The share of covered patterns."""
+        return self.covered / self.patterns
+
+
+def pose_coverage(
+    k: int, length: int, target: int, chunks: int, rng: Rng | None = None, samples: int = 20_000
+) -> Coverage:
+    """Count the covered patterns of k tokens at ``target``: of all C(target - 1, k - 1), or of ``samples`` random ones.
+
+    Without ``rng`` the count is exact; raises `LengthwiseError` beyond 500,000 patterns. With one chunk there is no
+    PoSE.
+    """
+    number = comb(target - 1, k - 1)
+    patterns: Iterable[Offsets]
+    if rng is None:
+        require(number <= 500_000, f"{number} patterns are too many to list; give rng to sample them")
+        patterns, total = offset_patterns(k, target - 1), number
+    else:
+        # Uniform over patterns: the gaps after position 0 are a uniform (k - 1)-subset of 1..target-1.
+        drawn = Uniform(k - 1).sample(samples, target - 1, rng) + 1 if k > 1 else np.zeros((samples, 0), dtype=np.int64)
+        patterns, total = ((0, *row) for row in drawn.tolist()), samples
+    covered = sum(pose_covers(pattern, length, target, chunks) for pattern in patterns)
+    return Coverage(k, length, target, chunks, covered, total, rng is None)
+
+
+def _check(ids: ndarray, parents: ndarray) -> None:
+    good = ids.ndim == 2 and parents.ndim == 3 and parents.shape[:2] == ids.shape
+    require(good, f"ids need shape [B, T] and parents [B, T, P], got {ids.shape} and {parents.shape}")
+
+
+def _real(parents: ndarray, scored: ndarray | None) -> ndarray:
+    real = parents >= 0
+    return real if scored is None else real & scored[None, :, None]

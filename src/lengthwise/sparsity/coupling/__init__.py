@@ -1,1 +1,0 @@
-"""Estimates which tokens depend on which, and searches a position coupling that brings them together."""

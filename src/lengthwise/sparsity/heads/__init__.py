@@ -1,1 +1,0 @@
-"""Sparse functional attention heads, their learners, Theorem A with counterexamples, and the error bound."""

@@ -1,0 +1,408 @@
+"""Planted correlations: labels that depend on k tokens at random places."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+from math import comb
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from lengthwise.core.config import AtLeast1, AtLeast2, config
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.registry import Registry
+from lengthwise.core.rng import Rng
+
+
+class Label(ABC):
+    """A function from k values in 0..m-1 to a label."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+        """The labels of words of values."""
+
+    @abstractmethod
+    def classes(self, k: int, m: int) -> int:
+        """Number of labels for k values in 0..m-1."""
+
+    def check(self, k: int, m: int) -> None:
+        """Raise `ValueError` if the function is not defined for k values in 0..m-1."""
+        del k, m
+
+
+LABELS: Registry[Label] = Registry("label function")
+
+
+@LABELS.register("parity")
+class ParityLabel(Label):
+    """1 if the sum of the values is odd."""
+
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+        return values.sum(axis=-1) % 2
+
+    def classes(self, k: int, m: int) -> int:
+        return 2
+
+
+@LABELS.register("sum_mod")
+class SumMod(Label):
+    """The sum of the values modulo ``modulus``."""
+
+    modulus: AtLeast2
+
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+        return values.sum(axis=-1) % self.modulus
+
+    def classes(self, k: int, m: int) -> int:
+        return self.modulus
+
+
+@LABELS.register("majority")
+class MajorityLabel(Label):
+    """The most frequent value; of equally frequent ones the smallest."""
+
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+        top = int(values.max(initial=0)) + 1
+        return (values[..., None] == np.arange(top)).sum(axis=-2).argmax(axis=-1)
+
+    def classes(self, k: int, m: int) -> int:
+        return m
+
+
+@LABELS.register("lookup")
+class Lookup(Label):
+    """Any function: ``table`` holds the label of each of the m^k words, the last value varying fastest."""
+
+    m: int
+    table: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.m < 1 or not self.table or min(self.table) < 0:
+            raise ValueError("a lookup table needs m >= 1 values and labels of at least 0")
+
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+        weight = self.m ** np.arange(values.shape[-1])[::-1]
+        return np.asarray(self.table)[(values * weight).sum(axis=-1)]
+
+    def classes(self, k: int, m: int) -> int:
+        return max(self.table) + 1
+
+    def check(self, k: int, m: int) -> None:
+        if len(self.table) != self.m**k or m > self.m:
+            raise ValueError(
+                f"a lookup of {k} values in 0..{m - 1} needs m >= {m} and m^k entries, got {len(self.table)}"
+            )
+
+
+Offsets = tuple[int, ...]
+"""The shape of a k-tuple of positions: their distances from the first one, so ``(0, 2, 3)`` for positions 7, 9, 10."""
+
+
+def offset_patterns(k: int, span: int) -> tuple[Offsets, ...]:
+    """All C(span, k - 1) shapes with distances up to ``span``, the short ones first."""
+    require(k >= 1, f"a tuple has at least one token, got k = {k}; use k >= 1")
+    shapes = [(0, *rest) for rest in combinations(range(1, span + 1), k - 1)]
+    return tuple(sorted(shapes, key=lambda shape: (shape[-1], shape)))
+
+
+class Placement(ABC):
+    """A distribution over increasing k-tuples of positions 0..ℓ-1, for every length ℓ."""
+
+    name: ClassVar[str]
+    k: int
+
+    @abstractmethod
+    def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
+        """``size`` draws of S*, each increasing; raises `LengthwiseError` if none fits into ``length``."""
+
+    @abstractmethod
+    def patterns(self, length: int) -> tuple[Offsets, ...]:
+        """The shapes that S* takes at ``length``."""
+
+    def span(self, length: int) -> int:
+        """The largest max S* - min S* at ``length``."""
+        return max(shape[-1] for shape in self.patterns(length))
+
+
+PLACEMENTS: Registry[Placement] = Registry("placement")
+
+
+@PLACEMENTS.register("uniform")
+class Uniform(Placement):
+    """All k-subsets equally likely: not local, the span grows with the length."""
+
+    k: AtLeast1
+
+    def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
+        _fits(self.k - 1, length)
+        keys = rng.random((size, length), dtype=np.float32)
+        return np.sort(np.argpartition(keys, self.k - 1, axis=1)[:, : self.k], axis=1)
+
+    def patterns(self, length: int) -> tuple[Offsets, ...]:
+        return offset_patterns(self.k, length - 1)
+
+    def span(self, length: int) -> int:
+        return length - 1 if self.k > 1 else 0
+
+
+@PLACEMENTS.register("local")
+class Local(Placement):
+    """All k-subsets of span at most ``max_span`` (the paper's L_local) equally likely."""
+
+    k: int
+    max_span: int
+
+    def __post_init__(self) -> None:
+        if self.k < 1 or self.max_span < self.k - 1:
+            raise ValueError(f"k >= 1 tokens need max_span >= k - 1, got k = {self.k}, max_span = {self.max_span}")
+
+    def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
+        """Draw min S* by the number of subsets that start there, then the others from the next ``max_span``."""
+        _fits(self.k - 1, length)
+        room = np.minimum(self.max_span, length - 1 - np.arange(length))
+        starts = np.array([comb(int(r), self.k - 1) for r in room], dtype=np.float64)
+        first = rng.choice(length, size=size, p=starts / starts.sum())
+        keys = rng.random((size, self.max_span))
+        keys[np.arange(self.max_span) >= room[first][:, None]] = 2.0
+        rest = np.argsort(keys, axis=1)[:, : self.k - 1] + 1
+        return np.sort(np.concatenate([np.zeros_like(first)[:, None], rest], axis=1), axis=1) + first[:, None]
+
+    def patterns(self, length: int) -> tuple[Offsets, ...]:
+        return offset_patterns(self.k, min(self.max_span, length - 1))
+
+
+@PLACEMENTS.register("offsets")
+class FixedOffsets(Placement):
+    """One of the given shapes, equally likely, at a uniform position where it fits."""
+
+    shapes: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not self.shapes or len({len(shape) for shape in self.shapes}) != 1:
+            raise ValueError(f"shapes need one common number of tokens, got {self.shapes}")
+        for shape in self.shapes:
+            if not shape or shape[0] != 0 or any(b <= a for a, b in pairwise(shape)):
+                raise ValueError(f"a shape starts at 0 and increases, got {shape}")
+
+    @property
+    def k(self) -> int:  # type: ignore[override]
+        """Tokens of every shape."""
+        return len(self.shapes[0])
+
+    def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
+        fitting = self.patterns(length)
+        if not fitting:
+            _fits(min(shape[-1] for shape in self.shapes), length)
+        shapes = np.asarray(fitting)[rng.integers(len(fitting), size=size)]
+        return shapes + rng.integers(length - shapes[:, -1])[:, None]
+
+    def patterns(self, length: int) -> tuple[Offsets, ...]:
+        return tuple(shape for shape in self.shapes if shape[-1] < length)
+
+
+@PLACEMENTS.register("strided")
+class Strided(Placement):
+    """The same position in each of k equal blocks: offsets ℓ/k, 2ℓ/k, …, so the span grows with the length.
+
+    Under the coupling of `places`, which numbers every block alike, the span is 0.
+    """
+
+    k: AtLeast1
+
+    def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
+        (shape,) = self.patterns(length)
+        return rng.integers(length // self.k, size=size)[:, None] + np.array(shape)
+
+    def patterns(self, length: int) -> tuple[Offsets, ...]:
+        """The only shape at this length; raises `LengthwiseError` unless the length is a multiple of k."""
+        require(length >= self.k and length % self.k == 0, f"strided S* needs a multiple of {self.k}, got {length}")
+        return (tuple(range(0, length, length // self.k)),)
+
+    def places(self, length: int) -> Int[ndarray, " T"]:
+        """The places of the coupling: 1..ℓ/k in every block."""
+        return np.tile(np.arange(1, length // self.k + 1), self.k)
+
+
+@dataclass(frozen=True)
+class UserPlacement(Placement):
+    """The user's own S*: an array ``[N, k]`` to draw rows from, or a function ``f(size, length, rng) -> [size, k]``.
+
+    It has no JSON form and so is for Python only. Rows of an array that do not fit into a length are not drawn there.
+    """
+
+    k: int
+    source: ndarray | Callable[[int, int, Rng], ndarray]
+
+    def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
+        """Draw rows; raises `LengthwiseError` unless they are increasing positions of shape ``[size, k]``."""
+        if callable(self.source):
+            drawn = np.asarray(self.source(size, length, rng))
+        else:
+            rows = self._fitting(length)
+            drawn = rows[rng.integers(len(rows), size=size)]
+        if drawn.shape != (size, self.k) or not np.issubdtype(drawn.dtype, np.integer):
+            raise LengthwiseError(
+                f"a placement gives integers of shape {(size, self.k)}, got {drawn.dtype} {drawn.shape}"
+            )
+        inside = (drawn >= 0).all() and (drawn < length).all() and (np.diff(drawn, axis=1) > 0).all()
+        require(bool(inside), f"a placement gives increasing positions in 0..{length - 1}; check the given source")
+        return drawn.astype(np.int64)
+
+    def patterns(self, length: int) -> tuple[Offsets, ...]:
+        """The shapes of the array's rows; raises `LengthwiseError` for a function."""
+        if callable(self.source):
+            raise LengthwiseError("the shapes of a placement given as a function are unknown; give an array of rows")
+        rows = self._fitting(length)
+        return tuple(sorted({tuple(int(i) for i in row - row[0]) for row in rows}, key=lambda s: (s[-1], s)))
+
+    def _fitting(self, length: int) -> ndarray:
+        rows = np.asarray(self.source)
+        require(rows.ndim == 2 and rows.shape[1] == self.k, f"rows of a placement need {self.k} positions each")
+        rows = rows[rows.max(axis=1) < length]
+        require(len(rows) > 0, f"no given placement fits into length {length}; use a longer string")
+        return rows
+
+
+def _fits(span: int, length: int) -> None:
+    require(length > span, f"the relevant tokens need length {span + 1} or more, got {length}; use a longer string")
+
+
+@config
+class WordDistribution:
+    """Q_voc: the distribution of the k relevant tokens, given either by ``symbols`` or by ``listed``.
+
+    Each token is uniform over ``symbols``, or whole words (tuples of k tokens) are drawn from ``listed`` with
+    ``probabilities`` (uniform if empty). Raises `ValueError` for both, neither, or bad probabilities.
+    """
+
+    symbols: tuple[int, ...] = ()
+    listed: tuple[tuple[int, ...], ...] = ()
+    probabilities: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.symbols) == bool(self.listed):
+            raise ValueError("words need either symbols or a list of words, not both and not neither")
+        if self.probabilities and len(self.probabilities) != len(self.listed):
+            raise ValueError(f"{len(self.listed)} words need as many probabilities, got {len(self.probabilities)}")
+        if self.probabilities and not np.isclose(sum(self.probabilities), 1):
+            raise ValueError(f"word probabilities must sum to 1, got {sum(self.probabilities):.6g}")
+        if any(p < 0 for p in self.probabilities):
+            raise ValueError("word probabilities must not be negative")
+
+    def sample(self, size: int, k: int, rng: Rng) -> Int[ndarray, "B k"]:
+        """``size`` words."""
+        if self.symbols:
+            return np.asarray(self.symbols)[rng.integers(len(self.symbols), size=(size, k))]
+        return np.asarray(self.listed)[rng.choice(len(self.listed), size=size, p=self.probabilities or None)]
+
+    def support(self, k: int) -> Int[ndarray, "W k"]:
+        """Every word of positive probability, each once."""
+        if self.symbols:
+            grid = np.meshgrid(*[np.unique(self.symbols)] * k, indexing="ij")
+            return np.stack(grid, axis=-1).reshape(-1, k)
+        kept = [w for i, w in enumerate(self.listed) if not self.probabilities or self.probabilities[i] > 0]
+        return np.unique(np.asarray(kept), axis=0)
+
+
+@dataclass(frozen=True)
+class PlantedStrings:
+    """B strings of one length with their labels and relevant positions (increasing)."""
+
+    tokens: Int[ndarray, "B T"]
+    labels: Int[ndarray, " B"]
+    relevant: Int[ndarray, "B k"]
+
+
+@config
+class Planted:
+    """A k-sparse planted distribution for every length.
+
+    ``background`` is μ, one probability per token of the alphabet. ``values`` maps every token to its value in g*.
+    `Planted.marked` builds the usual case. Raises `ValueError` for parts that do not fit together.
+    """
+
+    placement: Placement
+    words: WordDistribution
+    background: tuple[float, ...]
+    values: tuple[int, ...]
+    label: Label = ParityLabel()
+
+    def __post_init__(self) -> None:
+        if not np.isclose(sum(self.background), 1) or min(self.background, default=0) < 0:
+            raise ValueError(f"background probabilities must be at least 0 and sum to 1, got {self.background}")
+        if len(self.values) != self.alphabet or min(self.values) < 0:
+            raise ValueError(f"each of the {self.alphabet} tokens needs one value of at least 0, got {self.values}")
+        if any(len(word) != self.k for word in self.words.listed):
+            raise ValueError(f"every listed word needs k = {self.k} tokens")
+        foreign = [t for t in (*self.words.symbols, *sum(self.words.listed, ())) if not 0 <= t < self.alphabet]
+        if foreign:
+            raise ValueError(f"token {foreign[0]} is outside the alphabet 0..{self.alphabet - 1}")
+        self.label.check(self.k, max(self.values) + 1)
+
+    @classmethod
+    def marked(
+        cls,
+        k: int,
+        *,
+        span: int | None = None,
+        values: int = 2,
+        label: Label | None = None,
+        placement: Placement | None = None,
+    ) -> Planted:
+        """Background tokens 0..m-1 and marked tokens m..2m-1 of values 0..m-1, all uniform, for m = ``values``.
+
+        S* is uniform over all k-subsets, over those of span at most ``span``, or drawn by ``placement``.
+        """
+        if placement is None:
+            placement = Uniform(k) if span is None else Local(k, span)
+        return cls(
+            placement=placement,
+            words=WordDistribution(symbols=tuple(range(values, 2 * values))),
+            background=(1 / values,) * values + (0.0,) * values,
+            values=tuple(range(values)) * 2,
+            label=label or ParityLabel(),
+        )
+
+    @property
+    def k(self) -> int:
+        """Sparsity: the number of tokens that the label depends on."""
+        return self.placement.k
+
+    @property
+    def alphabet(self) -> int:
+        """|V|: the number of tokens of the alphabet."""
+        return len(self.background)
+
+    @property
+    def classes(self) -> int:
+        """Number of labels."""
+        return self.label.classes(self.k, max(self.values) + 1)
+
+    @cached_property
+    def background_support(self) -> Int[ndarray, " n"]:
+        """B, the tokens of positive background probability."""
+        return np.flatnonzero(np.asarray(self.background))
+
+    def label_of(self, words: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+        """g* of the tokens at the relevant positions."""
+        return self.label(np.asarray(self.values)[words])
+
+    def sample(self, size: int, length: int, rng: Rng) -> PlantedStrings:
+        """``size`` independent strings of ``length``; raises `LengthwiseError` if S* does not fit."""
+        require(size >= 1, f"a sample needs at least one string, got size {size}; use size 1 or more")
+        relevant = self.placement.sample(size, length, rng)
+        words = self.words.sample(size, self.k, rng)
+        edges = np.cumsum(self.background)
+        # The last edge is 1 up to rounding; clipping keeps a draw of 0.9999… inside the support.
+        tokens = np.searchsorted(edges, rng.random((size, length)), side="right")
+        tokens = np.minimum(tokens, self.background_support[-1]).astype(np.int64)
+        np.put_along_axis(tokens, relevant, words, axis=1)
+        return PlantedStrings(tokens, self.label_of(words), relevant)

@@ -1,1 +1,0 @@
-"""Strings with planted correlations: placements, label functions and the distribution."""

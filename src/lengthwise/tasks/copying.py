@@ -1,0 +1,342 @@
+"""Copying and reversing, with the tasks built from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.config import Alphabet1, AtLeast1
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
+from lengthwise.tasks.base import TASKS, StringTask, SymbolChoice, Task, draw, read, symbol_names
+
+
+@TASKS.register("copy")
+class Copy(StringTask):
+    """``<bos> a b a <sep> a b a <eos>`` with repeats; with distinct symbols no symbol occurs twice in a string.
+
+    Length = number of symbols. ``letters`` is the size of the alphabet, by default 150 for distinct symbols and 2 for
+    repeats (the sizes of Huang et al. 2025). A symbol and its copy share a place.
+    """
+
+    summary = "a string, then the same string again"
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """The string again."""
+        n = layout.length
+        self.write_in_order(seq, rng, n, range(n))
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """The string between ``<bos>`` and ``<sep>``."""
+        return [*read(self.symbols, self.vocab, prompt), EOS]
+
+
+@TASKS.register("reverse")
+class Reverse(StringTask):
+    """``<bos> a b b <sep> b b a <eos>``: the string from its end to its start.
+
+    Length = number of symbols; ``symbols`` and ``letters`` as in copy. A symbol and its copy share a place.
+    """
+
+    summary = "a string, then the same string backwards"
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Symbol i (from 0) and its copy have place i + 1, ``<sep>`` has n + 1."""
+        n = layout.length
+        x = draw(self.symbols, self.vocab, n, seq.size, rng)
+        seq.bos()
+        given = seq.givens(x, place=np.arange(1, n + 1))
+        seq.sep(place=n + 1)
+        for i in reversed(range(n)):
+            seq.predicted(x[i], place=i + 1, parents=[given[i]])
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        return [*read(self.symbols, self.vocab, prompt)[::-1], EOS]
+
+
+@TASKS.register("unique-bigram-copy")
+class UniqueBigramCopy(Task):
+    """``<bos> a b a c <sep> a b a c <eos>``: symbols repeat, but no pair of neighbours does.
+
+    Length = number of symbols. Two symbols say where the copy is. A symbol and its copy share a place. Strings are
+    walks: the next symbol is uniform among those that make a new pair, and a walk that has none starts again.
+    """
+
+    summary = "a string in which no pair of neighbours occurs twice, then the same string"
+
+    letters: Annotated[int, Field(ge=2, le=26)] = 12
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        return Vocab.of(symbol_names(self.letters))
+
+    def max_length(self) -> int:
+        """Half of all pairs: longer walks often end too early."""
+        return self.letters**2 // 2
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Symbol i (from 0) and its copy have place i + 2, ``<sep>`` has 1."""
+        n = layout.length
+        x = _walks(self.letters, n, seq.size, rng) + 4
+        seq.bos()
+        given = seq.givens(x, place=np.arange(2, n + 2))
+        seq.sep(place=1)
+        for i in range(n):
+            seq.predicted(x[i], place=i + 2, parents=[given[i]])
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """The string again."""
+        string = read("repeats", self.vocab, prompt)
+        pairs = list(pairwise(string))
+        if len(set(pairs)) < len(pairs):
+            raise ValueError("a pair of neighbours occurs twice")
+        return [*string, EOS]
+
+
+def _walks(letters: int, length: int, rows: int, rng: Rng) -> np.ndarray:
+    """Strings ``[length, rows]`` of symbols from 0, in which no pair of neighbours occurs twice."""
+    x = np.zeros((length, rows), dtype=np.int64)
+    todo = np.arange(rows)
+    while todo.size:
+        own = np.arange(todo.size)
+        used = np.zeros((todo.size, letters, letters), dtype=bool)
+        stuck = np.zeros(todo.size, dtype=bool)
+        x[0, todo] = rng.integers(letters, size=todo.size)
+        for i in range(1, length):
+            here = x[i - 1, todo]
+            keys = np.where(used[own, here], -1.0, rng.random((todo.size, letters)))
+            following = keys.argmax(axis=1)
+            stuck |= keys[own, following] < 0
+            used[own, here, following] = True
+            x[i, todo] = following
+        todo = todo[stuck]
+    return x
+
+
+@TASKS.register("duplicate")
+class Duplicate(StringTask):
+    """``<bos> a b b <sep> a b b a b b <eos>``: the string twice.
+
+    Length = number of symbols; ``symbols`` and ``letters`` as in `copy`. A symbol and its copies share a place.
+    """
+
+    summary = "a string, then the same string twice"
+
+    symbols: SymbolChoice = "repeats"
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """The string twice."""
+        n = layout.length
+        self.write_in_order(seq, rng, n, [*range(n), *range(n)])
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        return [*2 * read(self.symbols, self.vocab, prompt), EOS]
+
+
+@TASKS.register("odds-first")
+class OddsFirst(StringTask):
+    """``<bos> a b c d e <sep> a c e b d <eos>``: the first, third, … symbol, then the second, fourth, …
+
+    Length = number of symbols; ``symbols`` and ``letters`` as in `copy`. A symbol and its copy share a place.
+    """
+
+    summary = "a string, then its symbols at odd and after them those at even places"
+
+    symbols: SymbolChoice = "repeats"
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Symbols 0, 2, …, then 1, 3, …"""
+        n = layout.length
+        self.write_in_order(seq, rng, n, [*range(0, n, 2), *range(1, n, 2)])
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Two slices."""
+        string = read(self.symbols, self.vocab, prompt)
+        return [*string[::2], *string[1::2], EOS]
+
+
+HIDDEN = "?"
+
+
+@TASKS.register("missing-duplicate")
+class MissingDuplicate(Task):
+    """``<bos> 0 1 1 0 ? 1 <sep> 1 <eos>``: 011 twice, with one bit hidden.
+
+    Length = bits of the string that is written twice. The answer depends on the twin of the hidden bit, which the mark
+    chooses. Twins share a place.
+    """
+
+    summary = "a string of n bits twice, with one bit hidden"
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        return Vocab.of(["0", "1", HIDDEN])
+
+    def chance(self, layout: Layout) -> float:
+        return 0.5
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Bit i (from 0) of both copies has place i + 2, and so has the answer that names it; ``<sep>`` has 1."""
+        n, every_row = layout.length, np.arange(seq.size)
+        bits = rng.integers(2, size=(n, seq.size), dtype=np.int64)
+        hidden = rng.integers(2 * n, size=seq.size, dtype=np.int64)
+        twice = np.concatenate([bits, bits]) + self.vocab["0"]
+        twice[hidden, every_row] = self.vocab[HIDDEN]
+        seq.bos()
+        given = seq.givens(twice, place=np.tile(np.arange(2, n + 2), 2))
+        seq.sep(place=1)
+        twin = (hidden + n) % (2 * n)
+        found = bits[hidden % n, every_row] + self.vocab["0"]
+        seq.predicted(found, hidden % n + 2, parents=[twin + given[0]], selectors=[hidden + given[0]])
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Compare the halves."""
+        string = read("repeats", self.vocab, prompt)
+        half = len(string) // 2
+        first, second = string[:half], string[half:]
+        if len(first) != len(second) or string.count(HIDDEN) != 1:
+            raise ValueError("not a string twice with one symbol hidden")
+        found = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
+        if len(found) != 1:
+            raise ValueError("the halves differ")
+        return [next(symbol for symbol in found[0] if symbol != HIDDEN), EOS]
+
+
+FILLER = "#"
+
+
+@TASKS.register("look-back")
+class LookBack(Task):
+    """``<bos> # a b c d e <sep> a c e <eos>`` for t = 2: the first symbol and every t-th one after it.
+
+    Length = number of symbols, all distinct, after t − 1 fillers. With t = 1 this is copying. The next answer is the
+    symbol t places after the last one.
+    """
+
+    summary = "every t-th symbol of a string: induction at distance t"
+
+    t: AtLeast1 = 2
+    letters: Alphabet1 = 150
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        return Vocab.of([*symbol_names(self.letters), FILLER])
+
+    def max_length(self) -> int:
+        """Symbols are distinct."""
+        return self.letters
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Symbol i (from 0) and its copy have place i + t + 1, fillers 2 to t, ``<sep>`` 1."""
+        n = layout.length
+        x = draw("distinct", Vocab(self.vocab.tokens[:-1]), n, seq.size, rng)
+        seq.bos()
+        for i in range(self.t - 1):
+            seq.given(self.vocab[FILLER], place=i + 2)
+        given = seq.givens(x, place=np.arange(n) + self.t + 1)
+        seq.sep(place=1)
+        for i in range(0, n, self.t):
+            seq.predicted(x[i], place=i + self.t + 1, parents=[given[i]])
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        string, result = list(prompt[self.t : -1]), []
+        fillers = list(prompt[1 : self.t])
+        if prompt[0] != BOS or prompt[-1] != SEP or fillers != [FILLER] * (self.t - 1) or not string:
+            raise ValueError("not a string after fillers")
+        if len(set(string)) < len(string) or any(not 4 <= self.vocab[symbol] < 4 + self.letters for symbol in string):
+            raise ValueError("not a string of distinct symbols")
+        for index, symbol in enumerate(string):
+            if index % self.t == 0:
+                result.append(symbol)
+        return [*result, EOS]
+
+
+POP, PUSH, BOTTOM = "pop", ("push0", "push1"), "#"
+
+
+@dataclass(frozen=True)
+class StackSize(Layout):
+    """How many of the tokens are the first stack; the others are actions."""
+
+    stack: int
+
+
+@TASKS.register("stack-manipulation")
+class StackManipulation(Task):
+    """``<bos> 0 1 pop push0 push1 <sep> 1 0 0 # # # <eos>``: the stack 01 after three actions, top first.
+
+    Length = symbols of the first stack (bottom to top) and actions. A pop from an empty stack changes nothing. The
+    answer is filled up with ``#`` to one token more than the length. Every symbol is a copy of one that was pushed,
+    chosen by the actions.
+    """
+
+    summary = "the stack after pushes and pops, top to bottom"
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        return Vocab.of(["0", "1", POP, *PUSH, BOTTOM])
+
+    def layout(self, length: int, rng: Rng) -> StackSize:
+        """The first stack has 1 to n symbols."""
+        return StackSize(length, int(rng.integers(1, length + 1)))
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Token i (from 0) has place i + 2, and so has a copy of its symbol; ``<sep>`` and ``#`` have 1."""
+        assert isinstance(layout, StackSize)
+        n, rows = layout.length, np.arange(seq.size)
+        first = rng.integers(2, size=(layout.stack, seq.size), dtype=np.int64) + self.vocab["0"]
+        actions = rng.integers(3, size=(n - layout.stack, seq.size), dtype=np.int64) + self.vocab[POP]
+        seq.bos()
+        tokens = np.concatenate([first, actions])
+        given = seq.givens(tokens, place=np.arange(2, n + 2))
+        seq.sep(place=1)
+        # Which token is on the stack at each height, and the height.
+        stack = np.full((n + 1, seq.size), -1, dtype=np.int64)
+        stack[: layout.stack] = np.arange(layout.stack)[:, None]
+        height = np.full(seq.size, layout.stack)
+        for step in range(layout.stack, n):
+            pop = tokens[step] == self.vocab[POP]
+            stack[height[~pop], rows[~pop]] = step
+            height = np.where(pop, np.maximum(height - 1, 0), height + 1)
+        symbols = np.where(tokens >= self.vocab[PUSH[0]], tokens - self.vocab[PUSH[0]] + self.vocab["0"], tokens)
+        for depth in range(1, n + 2):
+            there = depth <= height
+            source = stack[np.maximum(height - depth, 0), rows]
+            seq.predicted(
+                np.where(there, symbols[source, rows], self.vocab[BOTTOM]),
+                place=np.where(there, source + 2, 1),
+                parents=[np.where(there, source + given[0], -1)],
+                selectors=given[layout.stack :],
+            )
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """A Python list as stack."""
+        string = read("repeats", self.vocab, prompt)
+        stack: list[str] = []
+        started = False
+        for token in string:
+            if token in ("0", "1") and not started:
+                stack.append(token)
+                continue
+            started = True
+            if token in PUSH:
+                stack.append(token[-1])
+            elif token == POP:
+                stack = stack[:-1]
+            else:
+                raise ValueError(f"{token!r} is no action")
+        if string[0] not in ("0", "1"):
+            raise ValueError("the first stack is empty")
+        return [*reversed(stack), *[BOTTOM] * (len(string) + 1 - len(stack)), EOS]

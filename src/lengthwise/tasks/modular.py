@@ -1,0 +1,338 @@
+"""Sums modulo m, words of a group, and walks on a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.rng import Rng
+from lengthwise.core.vocab import BOS, EOS, Vocab
+from lengthwise.tasks.base import TASKS, Task, read
+
+Shape = int | tuple[Any, Any]
+"""A bracketed expression: the index of a number, or two expressions with an operation between them."""
+
+
+def applied(operation: np.ndarray, x: np.ndarray, y: np.ndarray, modulus: int) -> np.ndarray:
+    """x + y, x - y or x · y, row by row, for operations 0, 1 and 2."""
+    return np.choose(operation, [x + y, x - y, x * y]) % modulus
+
+
+@TASKS.register("modular-arithmetic")
+class ModularArithmetic(Task):
+    """``<bos> 3 + 4 * 2 = 1 <eos>``: an expression without brackets modulo 5; ``*`` binds tighter than ``+`` and ``-``.
+
+    Length = numbers. Every number and every sign matters. With ``times`` false there are ``+`` and ``-`` alone, and the
+    task is a walk around a cycle.
+    """
+
+    summary = "an expression of n numbers modulo 5, without brackets"
+
+    modulus: Annotated[int, Field(ge=2, le=10)] = 5
+    times: bool = True
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        return Vocab.of([*map(str, range(self.modulus)), "+", "-", *(["*"] if self.times else []), "="])
+
+    def chance(self, layout: Layout) -> float:
+        return 1.0 / self.modulus
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Number i (from 0) and the sign after it have place i + 1; the answer has place 1."""
+        n, zero = layout.length, self.vocab["0"]
+        x = rng.integers(self.modulus, size=(n, seq.size), dtype=np.int64)
+        signs = rng.integers(3 if self.times else 2, size=(n - 1, seq.size), dtype=np.int64)
+        seq.bos()
+        given = []
+        for i in range(n):
+            given.append(seq.given(x[i] + zero, place=i + 1))
+            if i < n - 1:
+                given.append(seq.given(signs[i] + self.vocab["+"], place=i + 1))
+        seq.given(self.vocab["="], place=n)
+        total, term = np.zeros(seq.size, dtype=np.int64), x[0]
+        for i in range(n - 1):
+            product = signs[i] == 2
+            total = np.where(product, total, total + term)
+            term = np.where(product, term * x[i + 1], np.where(signs[i] == 1, -x[i + 1], x[i + 1])) % self.modulus
+        seq.predicted((total + term) % self.modulus + zero, place=1, parents=given)
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Products first, then the sum."""
+        body = list(prompt[1:-1])
+        if prompt[0] != BOS or prompt[-1] != "=" or len(body) % 2 == 0:
+            raise ValueError("not an expression")
+        total, term = 0, self.digit(body[0])
+        for sign, text in zip(body[1::2], body[2::2], strict=True):
+            value = self.digit(text)
+            if sign == "*" and self.times:
+                term *= value
+            elif sign in ("+", "-"):
+                total, term = total + term, value if sign == "+" else -value
+            else:
+                raise ValueError(f"{sign!r} is no sign")
+        return [str((total + term) % self.modulus), EOS]
+
+    def digit(self, text: str) -> int:
+        """A number below the modulus; raises `ValueError` for another token."""
+        if text not in self.vocab.tokens[4 : 4 + self.modulus]:
+            raise ValueError(f"{text!r} is no number below {self.modulus}")
+        return int(text)
+
+
+@dataclass(frozen=True)
+class Brackets(Layout):
+    """The brackets of an expression, which are the same in all rows."""
+
+    shape: Shape
+
+
+def _drawn_shape(low: int, high: int, rng: Rng) -> Shape:
+    """Brackets around the numbers low..high-1, each cut uniformly."""
+    if high - low == 1:
+        return low
+    cut = int(rng.integers(low + 1, high))
+    return _drawn_shape(low, cut, rng), _drawn_shape(cut, high, rng)
+
+
+@TASKS.register("modular-arithmetic-brackets")
+class BracketedArithmetic(ModularArithmetic):
+    """``<bos> ( 3 + ( 4 * 2 ) ) = 1 <eos>``: a fully bracketed expression modulo 5.
+
+    Length = numbers. The brackets are part of the layout: where they are, the same numbers and signs matter.
+    """
+
+    summary = "a fully bracketed expression of n numbers modulo 5"
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        signs = ["+", "-", *(["*"] if self.times else [])]
+        return Vocab.of([*map(str, range(self.modulus)), *signs, "(", ")", "x", "="])
+
+    def layout(self, length: int, rng: Rng) -> Brackets:
+        """Every bracket is cut at a uniform place."""
+        return Brackets(length, _drawn_shape(0, length, rng))
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Number i (from 0) has place i + 1 with the brackets and signs after it; brackets before it have 1."""
+        assert isinstance(layout, Brackets)
+        x = rng.integers(self.modulus, size=(layout.length, seq.size), dtype=np.int64)
+        seq.bos()
+        value, given = self.expression(seq, layout.shape, x, rng)
+        seq.given(self.vocab["="], place=1)
+        seq.predicted(value + self.vocab["0"], place=1, parents=given)
+        seq.eos()
+
+    def expression(
+        self, seq: SequenceBuilder, shape: Shape, x: np.ndarray, rng: Rng, *, hidden: np.ndarray | None = None
+    ) -> tuple[np.ndarray, list[int]]:
+        """Write an expression; returns its value and the positions of its numbers and signs.
+
+        Where ``hidden`` is the index of a number, ``x`` is written in its place.
+        """
+        if isinstance(shape, int):
+            token = x[shape] + self.vocab["0"]
+            shown = token if hidden is None else np.where(hidden == shape, self.vocab["x"], token)
+            return x[shape], [seq.given(shown, place=shape + 1)]
+        seq.given(self.vocab["("], place=1)
+        left, before = self.expression(seq, shape[0], x, rng, hidden=hidden)
+        signs = rng.integers(3 if self.times else 2, size=seq.size, dtype=np.int64)
+        sign = seq.given(signs + self.vocab["+"], place=1)
+        right, after = self.expression(seq, shape[1], x, rng, hidden=hidden)
+        seq.given(self.vocab[")"], place=1)
+        return applied(signs, left, right, self.modulus), [*before, sign, *after]
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Read the brackets from left to right."""
+        body = list(prompt[1:-1])
+        if prompt[0] != BOS or prompt[-1] != "=":
+            raise ValueError("not an expression")
+        return [str(self.value(body)), EOS]
+
+    def value(self, body: list[str]) -> int:
+        """The value of a bracketed expression; raises `ValueError` for any other text."""
+        value, rest = self._read(body)
+        if rest:
+            raise ValueError("something follows the expression")
+        return value
+
+    def _read(self, body: list[str]) -> tuple[int, list[str]]:
+        if not body:
+            raise ValueError("the expression ends too early")
+        if body[0] != "(":
+            return self.digit(body[0]), body[1:]
+        left, rest = self._read(body[1:])
+        if not rest or rest[0] not in ("+", "-", "*") or (rest[0] == "*" and not self.times):
+            raise ValueError("a sign is missing")
+        right, after = self._read(rest[1:])
+        if not after or after[0] != ")":
+            raise ValueError("a bracket is not closed")
+        found = {"+": left + right, "-": left - right, "*": left * right}[rest[0]] % self.modulus
+        return found, after[1:]
+
+
+@TASKS.register("solve-equation")
+class SolveEquation(BracketedArithmetic):
+    """``<bos> ( x + ( 4 - 2 ) ) = 1 <sep> 4 <eos>``: the digit for x that makes the equation true modulo 5.
+
+    Length = numbers, x included. Without products every x has one solution.
+    """
+
+    summary = "the unknown digit of a bracketed equation modulo 5"
+
+    min_length = 2
+
+    times: bool = False
+
+    def __post_init__(self) -> None:
+        if self.times:
+            raise ValueError("times must be false: with products an equation may have no solution, or several")
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Places as in the expression; ``=``, its value and the answer have place 1."""
+        assert isinstance(layout, Brackets)
+        x = rng.integers(self.modulus, size=(layout.length, seq.size), dtype=np.int64)
+        unknown = rng.integers(layout.length, size=seq.size, dtype=np.int64)
+        seq.bos()
+        value, given = self.expression(seq, layout.shape, x, rng, hidden=unknown)
+        seq.given(self.vocab["="], place=1)
+        result = seq.given(value + self.vocab["0"], place=1)
+        seq.sep(place=1)
+        solution = x[unknown, np.arange(seq.size)]
+        seq.predicted(solution + self.vocab["0"], place=1, parents=[*given, result])
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Try every digit."""
+        body = list(prompt[1:-3])
+        if len(prompt) < 5 or prompt[0] != BOS or prompt[-3] != "=" or prompt[-1] != "<sep>" or body.count("x") != 1:
+            raise ValueError("not an equation with one x")
+        wanted, at = self.digit(prompt[-2]), body.index("x")
+        for digit in range(self.modulus):
+            if self.value([*body[:at], str(digit), *body[at + 1 :]]) == wanted:
+                return [str(digit), EOS]
+        raise ValueError("the equation has no solution")
+
+
+GroupName = Literal["S3", "A4", "S4", "A5", "S5"]
+
+
+def elements(group: GroupName) -> list[tuple[int, ...]]:
+    """The permutations of a symmetric or alternating group, the identity first."""
+    degree = int(group[1])
+    found = list(permutations(range(degree)))
+    return found if group[0] == "S" else [p for p in found if _is_even(p)]
+
+
+def _is_even(permutation: tuple[int, ...]) -> bool:
+    inversions = sum(a > b for i, a in enumerate(permutation) for b in permutation[i + 1 :])
+    return inversions % 2 == 0
+
+
+def table_of(group: GroupName) -> np.ndarray:
+    """The index of the product of two elements, ``[g, g]``: the second one is applied after the first."""
+    listed = elements(group)
+    index = {permutation: i for i, permutation in enumerate(listed)}
+    return np.array([[index[tuple(q[i] for i in p)] for q in listed] for p in listed])
+
+
+@TASKS.register("group-words")
+class GroupWords(Task):
+    """``<bos> e3 e1 e4 = e3 e5 e0 <eos>``: the product of the elements read so far; the last one is the answer.
+
+    Length = number of elements of the ``group``, by default S3. Without ``scratchpad`` only the last product is asked
+    for, and every element matters. As in `parity-scratchpad`, element i and the product before it share a place.
+    """
+
+    summary = "the products of n elements of a finite group, one after the other"
+    place_rule = "next"
+
+    group: GroupName = "S3"
+    scratchpad: bool = True
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        return Vocab.of([*(f"e{i}" for i in range(len(elements(self.group)))), "="])
+
+    def chance(self, layout: Layout) -> float:
+        return 1.0 / (len(self.vocab) - 5)
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Element i (from 1) has place i, ``=`` has 1, product i has i + 1; without scratchpad all have place 1."""
+        n, zero, table = layout.length, self.vocab["e0"], table_of(self.group)
+        x = rng.integers(len(table), size=(n, seq.size), dtype=np.int64)
+        seq.bos()
+        given = seq.givens(x + zero, place=np.arange(1, n + 1) if self.scratchpad else 1)
+        seq.given(self.vocab["="], place=1)
+        product, before = np.zeros(seq.size, dtype=np.int64), list[int]()
+        for i in range(n):
+            product = table[product, x[i]]
+            if self.scratchpad:
+                parents = [given[i], *before]
+                before = [seq.predicted(product + zero, place=i + 2, parents=parents, answer=i == n - 1)]
+        if not self.scratchpad:
+            seq.predicted(product + zero, place=1, parents=given)
+        seq.eos(place=n + 2 if self.scratchpad else 1)
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Apply the permutations one after the other."""
+        listed = elements(self.group)
+        names = {f"e{i}": permutation for i, permutation in enumerate(listed)}
+        if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != "=" or not set(prompt[1:-1]) <= set(names):
+            raise ValueError("not elements followed by =")
+        product, trace = listed[0], []
+        for token in prompt[1:-1]:
+            product = tuple(names[token][i] for i in product)
+            trace.append(f"e{listed.index(product)}")
+        return [*(trace if self.scratchpad else trace[-1:]), EOS]
+
+
+TASKS.alias("group-words-a5", {"name": "group-words", "group": "A5"})
+
+
+MOVES = ("left", "stay", "right")
+
+
+@TASKS.register("cycle-navigation")
+class CycleNavigation(Task):
+    """``<bos> right right stay <sep> 2 <eos>``: the final place on a cycle of 5, from place 0.
+
+    Length = number of moves. Every move matters.
+    """
+
+    summary = "the final place of n moves on a cycle of 5"
+
+    size: Annotated[int, Field(ge=2, le=100)] = 5
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        return Vocab.of([*MOVES, *map(str, range(self.size))])
+
+    def chance(self, layout: Layout) -> float:
+        return 1.0 / min(self.size, 2 * layout.length + 1)
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """All moves share place 1 with the answer; ``<sep>`` has 2."""
+        moves = rng.integers(3, size=(layout.length, seq.size))
+        seq.bos()
+        given = seq.givens(moves + self.vocab["left"], place=1)
+        seq.sep(place=2)
+        seq.predicted((moves - 1).sum(axis=0) % self.size + self.vocab["0"], place=1, parents=given)
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Walk."""
+        at = 0
+        for move in read("repeats", self.vocab, prompt):
+            if move not in MOVES:
+                raise ValueError(f"{move!r} is no move")
+            at = (at + MOVES.index(move) - 1) % self.size
+        return [str(at), EOS]

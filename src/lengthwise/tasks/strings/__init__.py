@@ -1,7 +1,0 @@
-"""Tasks on strings and counts. Older ones have files in the folder above."""
-
-from importlib import import_module
-from pkgutil import iter_modules
-
-for _file in iter_modules(__path__):
-    import_module(f"{__name__}.{_file.name}")

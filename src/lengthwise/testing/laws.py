@@ -1,0 +1,514 @@
+"""The laws of tasks, schemes and encodings, which own components can be checked with."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lengthwise.core.batch import NOT_SCORED, Batch
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.core.vocab import BOS
+from lengthwise.models.attention_state import Cache
+from lengthwise.models.build import build_model
+from lengthwise.models.config import ModelConfig
+from lengthwise.models.inputs import Inputs
+from lengthwise.models.stacked import TransformerStack
+from lengthwise.models.transformer import Transformer
+from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
+from lengthwise.positions.schemes import SCHEMES, Coupled, PositionScheme
+from lengthwise.tasks import TASKS, Task
+
+
+class LawError(AssertionError):
+    """A component breaks a law; the message says how."""
+
+
+def need(condition: object, message: str) -> None:
+    """Raise `LawError` unless ``condition`` holds."""
+    if not condition:
+        raise LawError(message)
+
+
+@contextmanager
+def refused(words: str, error: type[Exception] = LengthwiseError, *, what: str = "") -> Iterator[None]:
+    """Raise `LawError` unless the block raises ``error`` with these words in its message."""
+    try:
+        yield
+    except error as raised:
+        need(str(raised), f"{what or 'an error'} says nothing; say what is wrong")
+        need(words in str(raised), f"{what or 'an error'} says {str(raised)!r}, which lacks {words!r}")
+    else:
+        with_words = repr(words) if words else "a message"
+        raise LawError(f"{what or 'a mistake'} is accepted; raise {error.__name__} with {with_words}")
+
+
+FIRST_ROWS, EDITED_ROWS = 5, 1000
+"""Strings of a batch that are edited in search of the effect of a parent."""
+KEPT_ANSWERS = 1 << 13
+"""The latest answers are kept: an answer takes long, and many prompts come again."""
+Solver = Callable[[tuple[str, ...]], list[str] | None]
+
+
+def some_differ(rows: np.ndarray, others: np.ndarray) -> bool:
+    """Whether two of the ``rows`` are equal, but what ``others`` hold for them is not."""
+    groups, kinds = (np.unique(values, axis=0, return_inverse=True)[1].reshape(-1) for values in (rows, others))
+    # More pairs than groups: some group has two kinds.
+    pairs = np.unique(np.column_stack([groups, kinds]), axis=0)
+    return len(pairs) > len(np.unique(groups))
+
+
+def solver(task: Task) -> Solver:
+    """Gives a prompt and its answer by `Task.answer`, or None where `Task.answer` refuses the prompt."""
+
+    @functools.lru_cache(maxsize=KEPT_ANSWERS)
+    def solve(prompt: tuple[str, ...]) -> list[str] | None:
+        try:
+            return [*prompt, *task.answer(list(prompt))]
+        except ValueError:
+            return None
+
+    return solve
+
+
+def an_edit_changes(solve: Solver, batch: Batch, t: int, slot: int, tried: int = EDITED_ROWS) -> bool:
+    """Whether the token changes with this parent alone after some edit of the prompt, solved again by `Task.answer`.
+
+    Two edits are tried on each string: another token at the parent (if it is in the prompt), and the same with all
+    tokens of the prompt that are no parents taken from the next string. The other parents must come out as before.
+    """
+    cut = batch.prompt_length
+    for row in range(min(batch.size, tried)):
+        changed = int(batch.parents[row, t, slot])
+        if changed < 0:
+            continue
+        text, other = batch.text(row), batch.text((row + 1) % batch.size)
+        kept = {int(at) for at in batch.parents[row, t] if at >= 0} - {changed}
+        mixed = [text[at] if at in kept or at == changed else other[at] for at in range(cut)]
+        for prompt in (text[:cut], mixed):
+            for token in batch.vocab.tokens if changed < cut else [None]:
+                edited = prompt if token is None else [*prompt[:changed], token, *prompt[changed + 1 :]]
+                solved = solve(tuple(edited))
+                if solved is None or len(solved) != len(text) or solved[t] == text[t]:
+                    continue
+                if all(solved[at] == text[at] for at in kept):
+                    return True
+    return False
+
+
+NONSENSE = (["<sep>"], ["<eos>", "<eos>", "<eos>", "<eos>"], ["<bos>", "<pad>", "<sep>", "<pad>", "<sep>"])
+"""Prompts that are no instance of any task."""
+
+
+def batches(task: Task, size: int, *, lengths: int = 4, draws: int = 3) -> Iterator[Batch]:
+    """Batches of ``size`` strings of the shortest lengths: drawn layouts and test layouts."""
+    for length in [length for length in task.lengths(0, 12) if length][:lengths]:
+        for draw in range(draws):
+            yield task.batch(length, size, stream(draw, "law", length))
+        for index, layout in enumerate(task.test_layouts(length)):
+            yield task.batch(length, size, stream(index, "test", length), layout)
+
+
+def same_stream_same_batch(task: Task) -> None:
+    """Equal random streams give equal batches: all randomness comes from the stream."""
+    for length in task.lengths(0, 9):
+        one, two = (task.batch(length, 5, stream(7, length)) for _ in range(2))
+        other = task.batch(length, 50, stream(8, length))
+        for name in ("input_ids", "labels", "places", "parents", "selectors"):
+            same = np.array_equal(getattr(one, name), getattr(two, name))
+            need(same, f"length {length}: {name} differ between two batches of one stream; draw from rng only")
+        need(one.layout == two.layout, f"length {length}: layouts differ between two batches of one stream")
+        need(other.layout.length == length, f"length {length}: the layout says {other.layout.length}")
+
+
+def shapes_and_labels(task: Task) -> None:
+    """A batch starts with <bos>, ends with one block of predicted tokens, and labels exactly those."""
+    for batch in batches(task, 20):
+        at = f"length {batch.layout.length}"
+        need(batch.input_ids.shape == batch.labels.shape == batch.places.shape[:2], f"{at}: shapes differ")
+        need(batch.places.shape[2] == len(task.levels), f"{at}: places have another number of levels than `levels`")
+        need((batch.input_ids[:, 0] == task.vocab[BOS]).all(), f"{at}: the first token is not <bos>; call seq.bos()")
+        inside = batch.input_ids.min() >= 0 and batch.input_ids.max() < len(task.vocab)
+        need(inside, f"{at}: a token id lies outside of the vocabulary")
+        need(batch.scored.any(), f"{at}: nothing is predicted; write the answer with seq.predicted")
+        need(batch.scored[batch.prompt_length :].all(), f"{at}: a given token follows a predicted one")
+        right = (batch.labels[:, batch.scored] == batch.input_ids[:, batch.scored]).all()
+        need(right and (batch.labels[:, ~batch.scored] == NOT_SCORED).all(), f"{at}: labels are not the scored tokens")
+        need(batch.answer.any() and not batch.answer[~batch.scored].any(), f"{at}: the answer is not among the scored")
+        need(0 <= task.chance(batch.layout) <= 1, f"{at}: chance is {task.chance(batch.layout)}, not within 0 and 1")
+
+
+def answers_agree(task: Task) -> None:
+    """`answer` solves every prompt as `write` wrote it."""
+    answer = functools.lru_cache(maxsize=KEPT_ANSWERS)(lambda prompt: task.answer(list(prompt)))
+    for batch in batches(task, 60, lengths=9):
+        cut = batch.prompt_length
+        for row in range(batch.size):
+            text = batch.text(row)
+            if batch.allowed is not None:
+                _sets_agree(answer, batch, row, text)
+                continue
+            found = answer(tuple(text[:cut]))
+            need(found == text[cut:], f"answer({text[:cut]}) is {found}, but write wrote {text[cut:]}")
+
+
+def _sets_agree(answer: Callable[[tuple[str, ...]], list[str]], batch: Batch, row: int, text: list[str]) -> None:
+    """A next-symbol task answers every prefix with the set of tokens that may follow."""
+    assert batch.allowed is not None
+    for t in range(batch.tokens - 1):
+        wanted = batch.vocab.decode(np.flatnonzero(batch.allowed[row, t]))
+        found = answer(tuple(text[: t + 1]))
+        need(found == wanted, f"answer({text[: t + 1]}) is {found}, but write allows {wanted}")
+        need(batch.allowed[row, t, batch.input_ids[row, t + 1]], f"{text}: token {t + 1} is not allowed")
+    need(not batch.allowed[row, -1].any(), f"{text}: something is allowed after the end")
+
+
+def parents_are_earlier(task: Task) -> None:
+    """Parents and selectors stand before their token, once each, and only scored tokens have them."""
+    for batch in batches(task, 50):
+        for name in ("parents", "selectors"):
+            positions = getattr(batch, name)
+            before = (positions < np.arange(batch.tokens)[None, :, None]).all()
+            need(positions.min(initial=-1) >= -1 and before, f"one of the {name} does not stand before its token")
+            need((positions[:, ~batch.scored] == -1).all(), f"a token that is not scored has {name}")
+        ordered = np.sort(batch.parents, axis=2)
+        twice = (ordered[:, :, 1:] == ordered[:, :, :-1]) & (ordered[:, :, 1:] >= 0)
+        need(not twice.any(), "a parent is named twice")
+
+
+def _columns(task: Task, size: int) -> Iterator[tuple[Batch, int]]:
+    """The batches with every scored column of theirs, where columns have parents."""
+    for batch in batches(task, size):
+        if batch.allowed is not None:
+            need(batch.parents.shape[2] == 0, "a task that states sets of next tokens has no parents")
+            continue
+        for t in np.flatnonzero(batch.scored):
+            yield batch, int(t)
+
+
+def _values(batch: Batch, t: int) -> np.ndarray:
+    """The values of a column's parents (-1: none), ``[B P]``."""
+    # The other slots are those of columns with more parents.
+    parents = batch.parents[:, t, : len(batch.columns[t].parents)]
+    return np.where(parents >= 0, batch.input_ids[np.arange(batch.size)[:, None], parents], -1)
+
+
+def token_is_a_function_of_its_parents(task: Task) -> None:
+    """No parent is missing: strings that agree on a token's parents agree on the token."""
+    for batch, t in _columns(task, 2000):
+        missing = some_differ(_values(batch, t), batch.input_ids[:, t, None])
+        need(not missing, f"length {batch.layout.length}, column {t} ({batch.text(0)[t]!r}): a parent is missing")
+
+
+def no_parent_is_superfluous(task: Task) -> None:
+    """Every parent matters: some change of it alone changes the token."""
+    solve = solver(task)
+    for batch, t in _columns(task, 6000):
+        for slot in range(len(batch.columns[t].parents)):
+            rows = batch.parents[:, t, slot] >= 0
+            if not rows.any():
+                continue
+            # A few edits show the effect of most parents.
+            if an_edit_changes(solve, batch, t, slot, FIRST_ROWS):
+                continue
+            # Rows that agree on all other parents, yet differ in the token, differ because of this parent.
+            others = np.delete(_values(batch, t)[rows], slot, axis=1)
+            if some_differ(others, batch.input_ids[rows, t, None]):
+                continue
+            message = f"length {batch.layout.length}, {batch.layout}, column {t}: parent {slot} is superfluous"
+            need(an_edit_changes(solve, batch, t, slot), message)
+
+
+def places_start_at_one_without_gaps(task: Task) -> None:
+    """The places of the first level are 1, 2, …, without gaps; <bos> has none."""
+    for batch in batches(task, 50, lengths=6):
+        need((batch.places >= 0).all(), "a place is negative")
+        need((batch.places[:, 0] == 0).all(), "<bos> has a place; it has none (0)")
+        used = np.sort(batch.places[:, :, 0], axis=1)
+        for row in np.flatnonzero((np.diff(used, axis=1) > 1).any(axis=1))[:1]:
+            found = sorted(set(used[row].tolist()) - {0})
+            need(False, f"length {batch.layout.length}: places {found} leave a gap; number them from 1")
+
+
+def places_follow_the_rule(task: Task) -> None:
+    """The place of a predicted token follows from the prefix as `place_rule` says."""
+    need(task.levels[0] == "position", "the first level of places is not 'position'")
+    for batch in batches(task, 50, lengths=6):
+        for t in np.flatnonzero(batch.scored):
+            now, before = batch.places[:, t], batch.places[:, :t]
+            for level, kind in enumerate(task.levels):
+                if kind == "label":
+                    continue
+                if task.place_rule == "earlier":
+                    follows = (before[:, :, level] == now[:, None, level]).any(axis=1)
+                else:
+                    follows = np.isin(now[:, level] - before[:, -1, level], (0, 1))
+                need(follows.all(), f"column {t}: the place breaks the rule {task.place_rule!r} of place_rule")
+
+
+def places_are_functions_of_the_prefix(task: Task) -> None:
+    """Equal prompts have equal places throughout."""
+    for batch in batches(task, 2000, lengths=3):
+        differ = some_differ(batch.input_ids[:, : batch.prompt_length], batch.places.reshape(batch.size, -1))
+        need(
+            not differ, f"length {batch.layout.length}: one prompt has several places; they must follow from the prompt"
+        )
+
+
+def json_round_trip(task: Task) -> None:
+    """A task is rebuilt from its name and its fields."""
+    need(TASKS.build(TASKS.describe(task)) == task, "the fields do not rebuild the task; is it a @config dataclass?")
+
+
+def lengths_without_instances_are_refused(task: Task) -> None:
+    """`lengths` lists the lengths with instances, and every other length is refused."""
+    has = task.lengths(-3, 400)
+    need(has == sorted(set(has)), "lengths are not sorted, or one is listed twice")
+    need(has, "no length up to 400 has instances")
+    for length in [*range(-3, 14), 399, 400]:
+        need((length in has) == (task.lengths(length, length) == [length]), f"lengths disagree about {length}")
+        if length not in has:
+            with refused(f"has no instances of length {length}; use ", what=f"length {length}"):
+                task.batch(length, 2, stream(0))
+    with refused("at least one sequence", what="a batch of 0 sequences"):
+        task.batch(has[0], 0, stream(0))
+    with refused("the layout is for length", what="a layout of another length"):
+        task.batch(has[0], 1, stream(0), replace(task.layout(has[0], stream(0)), length=has[0] + 1))
+
+
+def nonsense_is_refused(task: Task) -> None:
+    """`answer` raises ValueError, with a message, for a prompt that is no instance."""
+    for prompt in NONSENSE:
+        with refused("", ValueError, what=f"answer({prompt})"):
+            task.answer(prompt)
+
+
+TASK_LAWS: dict[str, Callable[[Task], None]] = {
+    law.__name__: law
+    for law in (
+        same_stream_same_batch,
+        shapes_and_labels,
+        answers_agree,
+        parents_are_earlier,
+        token_is_a_function_of_its_parents,
+        no_parent_is_superfluous,
+        places_start_at_one_without_gaps,
+        places_follow_the_rule,
+        places_are_functions_of_the_prefix,
+        json_round_trip,
+        lengths_without_instances_are_refused,
+        nonsense_is_refused,
+    )
+}
+"""Every law of a task by name."""
+
+
+ROWS, TOKENS = 40, 8
+"""The size of the batches that the laws look at; a scheme needs at least this many ids."""
+
+
+def _places(rows: int = ROWS, tokens: int = TOKENS) -> np.ndarray:
+    """<bos> without a place, then places 1, 2, … of which the second half repeats the first, [rows, tokens, 1]."""
+    real = np.arange(tokens - 1) % max(1, (tokens - 1) // 2) + 1
+    return np.broadcast_to(np.concatenate([[0], real])[None, :, None], (rows, tokens, 1)).copy()
+
+
+def same_stream_same_ids(scheme: PositionScheme) -> None:
+    """Equal random streams give equal ids, and `assign` leaves the places alone."""
+    places = _places()
+    before = places.copy()
+    one, two = (scheme.assign(places, ("position",), stream(3, "ids")) for _ in range(2))
+    need(np.array_equal(one, two), "ids differ between two draws from one stream; draw from rng only")
+    need(np.array_equal(places, before), "assign changes the places that it was given")
+
+
+def shapes_and_range(scheme: PositionScheme) -> None:
+    """Ids are whole numbers within 0..max_position, one per token and level."""
+    for rows in (1, ROWS):
+        ids = scheme.assign(_places(rows), ("position",), stream(0, "ids"))
+        need(ids.shape == (rows, TOKENS, 1), f"ids have shape {ids.shape}, not {(rows, TOKENS, 1)}")
+        need(np.issubdtype(ids.dtype, np.integer), f"ids are of type {ids.dtype}, not whole numbers")
+        inside = ids.min() >= 0 and ids.max() <= scheme.max_position
+        need(inside, f"ids reach from {ids.min()} to {ids.max()}, outside of 0..{scheme.max_position}")
+
+
+def places_decide_ids(scheme: PositionScheme) -> None:
+    """A scheme that uses places gives one id to one place and 0 to none; any other numbers all tokens in order."""
+    places = _places()
+    ids = scheme.assign(places, ("position",), stream(1, "ids"))
+    if not scheme.uses_places:
+        need((np.diff(ids[..., 0], axis=1) > 0).all(), "ids of a scheme without places do not rise from token to token")
+        return
+    need(((places == 0) == (ids == 0)).all(), "id 0 is for tokens without a place, and for no others")
+    if not scheme.one_id_per_place:
+        return
+    same_place = places[:, :, None] == places[:, None, :]
+    same_id = ids[:, :, None] == ids[:, None, :]
+    need((same_place == same_id).all(), "two tokens of one place have two ids, or of two places one id")
+
+
+def evaluation_is_settled(scheme: PositionScheme) -> None:
+    """`for_evaluation` of an evaluation scheme is itself, with as many ids, and its ids come from the stream alone."""
+    evaluation = scheme.for_evaluation()
+    need(evaluation.for_evaluation() == evaluation, "for_evaluation() of the evaluation scheme gives another scheme")
+    need(evaluation.max_position == scheme.max_position, "max_position differs between training and evaluation")
+    first = evaluation.assign(_places(), ("position",), stream(0, "test"))
+    scheme.assign(_places(), ("position",), stream(0, "train"))
+    second = scheme.for_evaluation().assign(_places(), ("position",), stream(0, "test"))
+    need(np.array_equal(first, second), "ids at test time depend on what was drawn in training")
+
+
+def too_many_tokens_are_refused(scheme: PositionScheme) -> None:
+    """More tokens than ids is one clear line that names max_position."""
+    count = scheme.max_position + 2
+    if count > 200_000:
+        return
+    places = np.arange(1, count + 1)[None, :, None]
+    with refused("max_position", what=f"{count} tokens with max_position {scheme.max_position}"):
+        scheme.assign(places, ("position",), stream(0))
+
+
+def scheme_round_trip(scheme: PositionScheme) -> None:
+    """A scheme is rebuilt from its name and its fields."""
+    try:
+        same = SCHEMES.build(SCHEMES.describe(scheme)) == scheme
+    except LengthwiseError as error:
+        need(False, f"the fields do not rebuild the scheme: {error}")
+    else:
+        need(same, "the fields do not rebuild the scheme; is it a @config dataclass?")
+
+
+SCHEME_LAWS: dict[str, Callable[[PositionScheme], None]] = {
+    law.__name__: law
+    for law in (
+        same_stream_same_ids,
+        shapes_and_range,
+        places_decide_ids,
+        evaluation_is_settled,
+        too_many_tokens_are_refused,
+        scheme_round_trip,
+    )
+}
+"""Every law of a position scheme by name."""
+
+
+SMALL = ModelConfig(layers=2, heads=2, width=32, mlp_ratio=2, init="fan_in")
+ENCODING_ROWS, LENGTH, MAX_POSITION = 3, 3, 40
+TOLERANCE = 1e-4
+
+
+def _model(encoding: EncodingSpec, seed: int = 0) -> Transformer:
+    """A small model on coupled ids, with parameters far from their start, so that nothing is hidden by zeros."""
+    model = build_model(TASKS.build("addition"), Coupled(max_position=MAX_POSITION), encoding, SMALL, seed=seed)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
+    return model.eval()
+
+
+def _inputs() -> tuple[Tensor, Tensor]:
+    """Token ids [B, T] and position ids [B, T, 1] of additions."""
+    task, rng = TASKS.build("addition"), stream(0, "law", "encoding")
+    inputs = Inputs.of(task.batch(LENGTH, ENCODING_ROWS, rng), Coupled(max_position=20), task.levels, rng)
+    return inputs.input_ids, inputs.position_ids
+
+
+@torch.no_grad()
+def logits_are_finite(encoding: EncodingSpec) -> None:
+    """Logits are finite at every position, and have the shape [B, T, V]."""
+    tokens, ids = _inputs()
+    logits = _model(encoding)(tokens, ids).logits
+    need(logits.shape[:2] == tokens.shape, f"logits have shape {tuple(logits.shape)}")
+    need(torch.isfinite(logits).all(), "a logit is NaN or infinite")
+
+
+def every_parameter_gets_a_gradient(encoding: EncodingSpec) -> None:
+    """Every parameter of the encoding takes part in the loss."""
+    model = _model(encoding).train()
+    tokens, ids = _inputs()
+    model(tokens, ids).logits.square().mean().backward()
+    for name, parameter in model.encoding.named_parameters():
+        need(parameter.grad is not None and bool(parameter.grad.abs().sum() > 0), f"parameter {name} gets no gradient")
+
+
+@torch.no_grad()
+def later_tokens_change_nothing_earlier(encoding: EncodingSpec) -> None:
+    """Attention is causal: later tokens and ids leave earlier logits alone."""
+    model = _model(encoding)
+    tokens, ids = _inputs()
+    before = model(tokens, ids).logits
+    for t in range(1, tokens.shape[1]):
+        other, other_ids = tokens.clone(), ids.clone()
+        other[:, t:] = 4 + (other[:, t:] - 3) % 4
+        other_ids[:, t:] = 1 + (other_ids[:, t:] + 6) % 14
+        after = model(other, other_ids).logits
+        need(torch.allclose(before[:, :t], after[:, :t], atol=TOLERANCE), f"token {t} changes logits before it")
+
+
+@torch.no_grad()
+def cached_equals_uncached(encoding: EncodingSpec) -> None:
+    """Token by token with a cache, the logits are those of one pass."""
+    model = _model(encoding)
+    tokens, ids = _inputs()
+    whole = model(tokens, ids).logits
+    cache = Cache(capacity=tokens.shape[1])
+    for t in range(tokens.shape[1]):
+        step = model(tokens[:, t : t + 1], ids[:, t : t + 1], cache=cache).logits
+        need(torch.allclose(step[:, 0], whole[:, t], atol=TOLERANCE), f"cached logits differ at position {t}")
+
+
+@torch.no_grad()
+def two_runs_in_a_stack_equal_each_alone(encoding: EncodingSpec) -> None:
+    """Two models that train together as a stack have the logits that each has alone."""
+    (tokens, ids), models = _inputs(), [_model(encoding, seed) for seed in (0, 1)]
+    together = TransformerStack(models).eval()(tokens.repeat(2, 1), ids.repeat(2, 1, 1)).logits
+    apart = torch.cat([model(tokens, ids).logits for model in models])
+    need(torch.allclose(together, apart, atol=TOLERANCE), "logits of a stack differ from those of its models")
+
+
+@torch.no_grad()
+def translation_invariance_is_as_claimed(encoding: EncodingSpec) -> None:
+    """Where `translation_invariant` is true, adding one number to all ids changes nothing."""
+    if not encoding.translation_invariant:
+        return
+    model = _model(encoding)
+    tokens, ids = _inputs()
+    before, after = model(tokens, ids).logits, model(tokens, ids + 7).logits
+    need(torch.allclose(before, after, atol=1e-3), "logits change with a shift of all ids; set translation_invariant")
+
+
+@torch.no_grad()
+def weights_are_a_function_of_the_seed(encoding: EncodingSpec) -> None:
+    """Building twice from one seed gives the same weights, bit for bit."""
+    one, two = _model(encoding).state_dict(), _model(encoding).state_dict()
+    for name, value in one.items():
+        need(torch.equal(value, two[name]), f"{name} differs between two models of one seed; use torch's generator")
+
+
+def encoding_round_trip(encoding: EncodingSpec) -> None:
+    """An encoding is rebuilt from its name and its fields."""
+    same = ENCODINGS.build(ENCODINGS.describe(encoding)) == encoding
+    need(same, "the fields do not rebuild the encoding; is it a @config dataclass?")
+
+
+ENCODING_LAWS: dict[str, Callable[[EncodingSpec], None]] = {
+    law.__name__: law
+    for law in (
+        logits_are_finite,
+        every_parameter_gets_a_gradient,
+        later_tokens_change_nothing_earlier,
+        cached_equals_uncached,
+        two_runs_in_a_stack_equal_each_alone,
+        translation_invariance_is_as_claimed,
+        weights_are_a_function_of_the_seed,
+        encoding_round_trip,
+    )
+}
+"""Every law of a position encoding by name."""
