@@ -15,7 +15,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 SOURCE = Path(__file__).parents[1] / "src" / "lengthwise"
 # What computes the tables of the results pages.
-sys.path.insert(0, str(SOURCE.parents[1] / "docs"))
+STUDIES = SOURCE.parents[1] / "studies"
+sys.path += [str(STUDIES), *(str(folder) for folder in sorted(STUDIES.iterdir()) if folder.is_dir())]
 CHECKED_PACKAGES = ("nn", "tasks", "positions", "models", "training", "evaluation", "experiments")
 CHECKED_MODULES = [
     "lengthwise.core.batch",

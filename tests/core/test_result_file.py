@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from huang_table import build_table
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import check_seal, checked, each_once, sealed
-from lengthwise.experiments.recipes.huang_table import build_table
 from lengthwise.report.page import findings
 from lengthwise.report.summary import SeedResult, summarize
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+import influence_planted as recipe
 import numpy as np
 import pytest
 
 from lengthwise.core.rng import stream
 from lengthwise.experiments.events import silent
-from lengthwise.experiments.recipes import influence_planted as recipe
 from lengthwise.influence.measure import Scorer
 from lengthwise.influence.planted_check import PlantedTraining, train_planted
 from lengthwise.influence.planted_text import PlantedText

@@ -9,7 +9,7 @@ from typing import Any
 
 from made_up import experiment, result, score
 from made_up_influence import influence_result
-from test_figures import cells, mixed_results
+from test_figures import mixed_results
 
 from lengthwise.audit.asker import Asker, ModelFacts
 from lengthwise.audit.outcomes import Reply
@@ -18,7 +18,7 @@ from lengthwise.audit.run import run_audit
 from lengthwise.prediction.example import to_store
 from lengthwise.report.influence import InfluenceResult, token_view
 from lengthwise.report.page import read_report, render
-from lengthwise.report.pages import agreement_page, audit_page, blind_page, comparison_page, verification_page
+from lengthwise.report.pages import audit_page, blind_page, comparison_page, verification_page
 from lengthwise.report.summary import SeedResult
 from lengthwise.tasks import TASKS
 
@@ -109,7 +109,6 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "comparison": lambda folder: comparison_page(comparison_values()),
     "blind study": lambda folder: blind_page(TABLE, "The blind study"),
     "verification": lambda folder: verification(),
-    "agreement": lambda folder: agreement_page(cells(), {"yes right": 13}, "Verdicts and measurements"),
     "audit": audit,
 }
 """Each gets a folder that it may write to."""

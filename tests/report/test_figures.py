@@ -30,8 +30,6 @@ from lengthwise.report.figures import (
 )
 from lengthwise.report.influence import InfluenceResult, draw_masks, draw_recovered, draw_scatter, draw_spans
 from lengthwise.report.page import ResultsPage, read_report, render
-from lengthwise.report.pages import agreement_page
-from lengthwise.report.study_figures import draw_agreement
 from lengthwise.report.summary import SeedResult, panels, summarize
 from lengthwise.tasks import TASKS
 
@@ -189,28 +187,6 @@ def test_influence_figures_fit(width: float, values: dict[str, Any]) -> None:
     for draw in (draw_scatter, draw_recovered, draw_spans):
         assert problems(draw(read, width).svg(), LEAST[width]) == [], draw
     assert problems(draw_masks(width).svg(), LEAST[width]) == []
-
-
-def cells() -> list[dict[str, Any]]:
-    row = {"predicted": "yes", "status": "fitted", "fitted": 3, "seeds": 3, "test_set": "uniform", "right": True}
-    return [
-        {**row, "task": f"{{a,b}}* {i}", "encoding": encoding, "median": {"51-100": 0.9, "101-150": 0.8},
-         "published": {"51-100": 0.7, "101-150": 0.6}}
-        for i in range(7) for encoding in ("nope", "ape")
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_agreement_fits_and_draws_ours_and_the_published_numbers(width: float) -> None:
-    rows = cells()
-    rows[0] |= {"status": "not run", "median": {}, "right": None, "task": "$x$"}
-    figure = draw_agreement(rows, width)
-    assert problems(figure.svg(), LEAST[width]) == []
-    drawn = [list(np.asarray(line.get_ydata())) for line in figure.axes[2].get_lines() if line.get_marker() != "None"]
-    assert drawn == [[0.7, 0.6], [0.9, 0.8]] * 2
-    page = agreement_page(rows, {"yes right": 13}, "A title")
-    assert "<td>$x$</td>" in page
-    assert "–" in page
 
 
 def test_too_small_cut_and_overlapping_texts_are_found() -> None:

@@ -11,7 +11,7 @@ from lengthwise.core.files import read_json
 from lengthwise.report.influence import InfluenceResult
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/results/influence.md"
+PAGE = ROOT / "studies/influence/README.md"
 ROWS = {
     "greedy": "greedy",
     "one-shot": "one-shot",

@@ -2,6 +2,7 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import pytest
+from heads import TupleTypes, VersionSpace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,6 @@ from lengthwise.sparsity.coupling import (
     pose_ids,
     super_tokens,
 )
-from lengthwise.sparsity.heads import TupleTypes, VersionSpace
 from lengthwise.sparsity.planted import Planted, Strided, offset_patterns
 
 

@@ -1,9 +1,10 @@
 import doctest
 from pathlib import Path
 
+from heads import counterexamples
+
 from lengthwise.core.rng import stream
 from lengthwise.sparsity.coupling import pose_coverage
-from lengthwise.sparsity.heads import counterexamples
 
 PAGE = Path(__file__).parents[2] / "docs" / "sparsity.md"
 

@@ -14,7 +14,7 @@ from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import TaskSetup
-from lengthwise.training.further import fine_tune, recalibrate
+from lengthwise.training.fine_tune import fine_tune, recalibrate
 from oracle import some_inputs
 
 TASK, SCHEME = TASKS.build("reverse"), Sequential(max_position=40)

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from agreement import rebuild
 from small_rungs import shrink
 
 from lengthwise.cli.verify import read_budget
@@ -16,7 +17,6 @@ from lengthwise.experiments.blind.study import write_study
 from lengthwise.prediction.measured import reliability_line
 from lengthwise.tasks.language import Language
 from lengthwise.workflows import verify as module
-from lengthwise.workflows.agreement import rebuild
 from lengthwise.workflows.verify import Verification, task_named, verify
 
 RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=24, batch=4, norm="rms", weight_decay=0.1)

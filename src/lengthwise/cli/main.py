@@ -56,7 +56,7 @@ def _options(
 
 COMMANDS = (
     "list", "show", "run", "plan", "compare", "report", "verify", "predict", "decide", "check-certificates", "couple",
-    "regularizer", "agreement", "bench", "influence", "check", "demo", "audit", "export",
+    "regularizer", "bench", "influence", "check", "demo", "audit", "export",
 )  # fmt: skip
 """In the order of the help; each is a function of the file of its name."""
 GROUPS = ("crasp", "lm", "blind")

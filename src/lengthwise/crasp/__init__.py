@@ -1,4 +1,5 @@
-"""C-RASP[periodic, local]: programs, their text, their runs, the exact decision for regular languages, and synthesis.
+"""C-RASP[periodic, local]: programs, their text, their runs, the exact decision for regular languages, and synthesis."""
 
-Import from the module that defines a name: ``program.program``, ``syntax.parser``, ``decide.decision``.
-"""
+from lengthwise.core.lazy import modules_of
+
+__getattr__ = modules_of(__name__)

@@ -36,7 +36,7 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import PoSE, PositionScheme, Sequential
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import TaskSetup
-from lengthwise.training.further import fine_tune, recalibrate
+from lengthwise.training.fine_tune import fine_tune, recalibrate
 from lengthwise.training.runs import RunState
 from lengthwise.training.trainer import Trainer
 

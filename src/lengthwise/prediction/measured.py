@@ -20,8 +20,8 @@ OLD_TABLE, FROZEN = "huang", "blind"
 BEFOREHAND = ("golowich-assignment", "golowich-parity", "golowich-sparse-parity")
 """Recipes with settings that were fixed beforehand."""
 NOTES = {
-    OLD_TABLE: "settings searched with results seen, docs/results/huang.md",
-    FROZEN: "one ladder of settings for all tasks, docs/results/blind.md",
+    OLD_TABLE: "settings searched with results seen, studies/huang/README.md",
+    FROZEN: "one ladder of settings for all tasks, studies/blind/README.md",
     **dict.fromkeys(BEFOREHAND, "settings fixed beforehand"),
 }
 """How the settings of a recipe were chosen, where that says how far to trust it."""

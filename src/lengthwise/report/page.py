@@ -21,7 +21,6 @@ from lengthwise.prediction.example import (
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_dependencies, write_pictures
 from lengthwise.report.html import render_page
 from lengthwise.report.influence import KIND, InfluenceResult, InfluenceSection, influence_section
-from lengthwise.report.study_figures import STUDY_FIGURES, draw_study
 from lengthwise.report.summary import (
     INTERVAL,
     Cell,
@@ -132,31 +131,20 @@ class StudySection:
     title: str
     anchor: str
     setting: str
-    figure: Picture | None
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-    @property
-    def pictures(self) -> list[Picture]:
-        """The figure, if there is one."""
-        return [self.figure] if self.figure else []
 
 
 def study_section(values: dict[str, Any], anchor: str, where: str) -> StudySection:
     """The section of a study's file; raises `LengthwiseError` that names ``where`` if it is damaged."""
     result = StudyResult.of(values, where)
     rows, name = result.rows, result.study
-    try:
-        figure = Picture(name, draw_study(name, rows)) if name in STUDY_FIGURES else None
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-        raise LengthwiseError(f"{where} is damaged; delete it and run again") from None
     columns = tuple(dict.fromkeys(str(key) for row in rows for key in row))
     known = ("preset", "seed", "commit", "time", "note")
     return StudySection(
         title=name,
         anchor=anchor,
         setting=", ".join(f"{key} {values[key]}" for key in known if values.get(key) is not None) + ".",
-        figure=figure,
         columns=columns,
         rows=tuple(tuple(_text(row.get(column)) for column in columns) for row in rows),
     )
@@ -239,7 +227,7 @@ class ResultsPage:
     def pictures(self) -> list[Picture]:
         """The figures of all sections."""
         return [
-            picture for section in (*self.sections, *self.influences, *self.studies) for picture in section.pictures
+            picture for section in (*self.sections, *self.influences) for picture in section.pictures
         ]
 
     def html(self) -> str:

@@ -9,30 +9,8 @@ from lengthwise.core.table import Table
 from lengthwise.prediction.example import title_of
 from lengthwise.report.figures import NARROW, Picture, draw_audit, draw_blind, draw_comparison
 from lengthwise.report.html import render_page
-from lengthwise.report.study_figures import bins_of, draw_agreement
 
 OUTCOMES = {True: "right", False: "wrong", None: "open"}
-
-
-def agreement_page(
-    rows: Sequence[Mapping[str, Any]], counts: Mapping[str, int], title: str, notes: Sequence[str] = ()
-) -> str:
-    """The page of the rows and confusion counts of `lengthwise.experiments.agreement`, as HTML text."""
-    bins = bins_of(rows)
-    parts = [part for part in ("published", "standard") if any(part in row for row in rows)]
-    return render_page(
-        "agreement.html",
-        title=title,
-        notes=notes,
-        rows=rows,
-        counts=counts,
-        wrong=[row for row in rows if row["right"] is False],
-        decided=sum(row["right"] is not None for row in rows),
-        outcomes=OUTCOMES,
-        bins=bins,
-        parts=parts,
-        figure=Picture("agreement", draw_agreement(rows), draw_agreement(rows, NARROW)) if rows else None,
-    )
 
 
 SWEEPS = {

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from lengthwise.experiments.blind import words
-from lengthwise.experiments.blind.comparison import rivals, scoring
-from lengthwise.experiments.blind.ladder import BINS, ENCODINGS, LADDER, TRAINED
-from lengthwise.experiments.blind.preregistered import draw
+from lengthwise.experiments.blind.comparison import scoring
 from lengthwise.experiments.blind.preregistered.features import features
-from lengthwise.experiments.blind.run import FIT, FIT_WORDS, NEEDED, PROBE_WORDS
-from lengthwise.experiments.blind.study import BlindStudy, write_study
+from lengthwise.experiments.blind.run import FIT, FIT_WORDS, NEEDED
 from lengthwise.experiments.blind.variants import variant
 from lengthwise.languages.automaton import Dfa
-from lengthwise.languages.named import LANGUAGES
 from lengthwise.prediction.predict import fragment_answer
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.language import HUANG, Language
+from lengthwise.tasks.language import Language
 
 SEEDS = (200, 201, 202, 203, 204)
 
@@ -47,43 +42,6 @@ RULES: dict[str, str] = {
     "undecided": "Undecided cells are counted by predicted class and enter no accuracy. A second count takes them as "
     "wrong for every predictor.",
 }
-
-
-def preregistration() -> dict[str, Any]:
-    """Everything that is fixed; JSON values."""
-    drawn = draw.draw()
-    return {
-        "title": "Predictions of length generalization made before training: 42 languages, with and without positions",
-        "ladder": [rung.to_json() for rung in LADDER],
-        "seeds": list(SEEDS),
-        "encodings": list(ENCODINGS),
-        "trained": list(TRAINED),
-        "bins": [list(bounds) for bounds in BINS],
-        "sizes": {"fit": FIT_WORDS, "probe": PROBE_WORDS, "words": words.SIZE, "lengths": words.LENGTHS},
-        "cut": scoring.CUT,
-        "cuts": list(scoring.CUTS),
-        "rules": RULES,
-        "rivals": {rival.name: rival.text for rival in rivals.RIVALS},
-        "development": [list(pair) for pair in draw.DEVELOPMENT],
-        "draw": {"seed": draw.SEED, "alphabets": list(draw.ALPHABETS), "nodes": list(draw.SIZES),
-                 "states": list(draw.STATES), "per_class": draw.PER_CLASS, "words_seed": words.WORDS_SEED},
-        "languages": [
-            entry(item.name, item.task, ENCODINGS, expression=item.expression) for item in drawn
-        ],
-        "published": [entry(name, task, ENCODINGS) for name, task in published_tasks().items()],
-        "code": "the commit that adds this file",
-    }  # fmt: skip
-
-
-def freeze(folder: Path) -> BlindStudy:
-    """Write the preregistration to ``folder``; raises `LengthwiseError` if another one is there."""
-    return write_study(folder, preregistration())
-
-
-def published_tasks() -> dict[str, Task]:
-    """The 25 tasks of Huang et al. 2025 by name."""
-    tasks: dict[str, Task] = {name: Language(language=name) for name in LANGUAGES}
-    return tasks | {name: TASKS.build(value) for name, value in HUANG.items()}
 
 
 def entry(name: str, task: Task, encodings: Sequence[str], *, expression: str = "") -> Mapping[str, Any]:

@@ -1,0 +1,372 @@
+"""Draw the pictures of the documentation from committed results and from the tasks: ``python studies/draw.py``.
+
+Each picture is one function, named after its file in ``docs/img``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+from agreement import CUT
+from huang_review import seeds_at_the_end
+from matplotlib.patches import FancyBboxPatch
+from matrix_tables import method_matrix_picture
+from tables import right_by_digits, runs, score
+
+import lengthwise as lw
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS, IMAGES = ROOT / "results", ROOT / "docs" / "img"
+YES, NO = "#009e73", "#d55e00"
+SYSTEMS = {"nope": "NoPE", "ape": "APE"}
+
+
+def huang_seeds() -> str:
+    """One dot per fitted seed of the 25 tasks, by what theory says and by encoding."""
+    cells = seeds_at_the_end(RESULTS / "huang")
+    groups = [(answer, encoding) for answer in ("yes", "no") for encoding in ("nope", "ape")]
+    with lw.report.figures.new_figure(8, 3) as figure:
+        plot = figure.subplots()
+        for line, (answer, encoding) in enumerate(groups):
+            own = [(row, values) for row, values in cells if (row["predicted"], row["encoding"]) == (answer, encoding)]
+            values = sorted(value for row, found in own if row["right"] is not None for value in found)
+            colour = YES if answer == "yes" else NO
+            for value, height in spread(values, line):
+                plot.plot(value, height, "o", ms=4, color=colour, alpha=0.75, mew=0, clip_on=False)
+            undecided = sum(row["right"] is None for row, _ in own)
+            text = f"{len(own) - undecided} cells" + (f", {undecided} undecided" if undecided else "")
+            plot.text(1.04, line, text, va="center", color=lw.report.figures.QUIET, fontsize=9)
+        plot.axvline(CUT, color=lw.report.figures.QUIET, lw=1, ls=":")
+        plot.text(CUT, -0.62, f"cut {CUT:.2f}", ha="center", color=lw.report.figures.QUIET, fontsize=9)
+        plot.set_yticks(range(4), [f"theory {answer}, {SYSTEMS[encoding]}" for answer, encoding in groups])
+        plot.tick_params(axis="y", labelcolor=lw.report.figures.INK)
+        plot.set_ylim(3.5, -0.75)
+        plot.set_xlim(-0.02, 1.02)
+        plot.grid(axis="y", visible=False)
+        plot.set_xlabel("share of strings of length 101 to 150 that are right, one dot per fitted seed")
+        return lw.report.figures.to_svg(
+            figure, "Accuracy on lengths 101 to 150 by verdict and encoding, one dot per seed"
+        )
+
+
+def spread(values: list[float], line: float) -> list[tuple[float, float]]:
+    """Points of one line of dots; dots that would cover each other move up and down in turns."""
+    points: list[tuple[float, float]] = []
+    near: list[float] = []
+    for value in values:
+        near = [other for other in near if value - other < 0.012]
+        step = len(near)
+        height = line + (0.035 * ((step + 1) // 2) * (1 if step % 2 else -1))
+        points.append((value, max(line - 0.42, min(line + 0.42, height))))
+        near.append(value)
+    return points
+
+
+def ppc_length() -> str:
+    """Variable assignment with 4 chains: exact match against lines for PPC and what it is compared with."""
+    name = "variable-assignment"
+    systems = {
+        "PPC": runs(name, "scratchpad + PPC", width=256),
+        "RoPE + PoSE": runs(name, "scratchpad + RoPE + PoSE", steps=10000),
+        "absolute, shifted": runs(name, "scratchpad + absolute shift", steps=6000),
+    }
+    return against_length(systems, lambda n: {"chains": 4, "depth": n // 4}, 8, "lines in the prompt")
+
+
+def addition_length() -> str:
+    """Addition, trained on up to 30 digits: exact match against digits."""
+    systems = {
+        "local bias": runs("addition", "local bias, up to 30"),
+        "learned table, one seed": runs("addition", "coupled, up to 30"),
+    }
+    return against_length(systems, lambda n: {}, 30, "digits of each number")
+
+
+def huggingface_addition() -> str:
+    """A stock Llama on addition, trained on up to 8 digits: right sums against digits, one line for each seed."""
+    with lw.report.figures.new_figure(7, 3.4) as figure:
+        plot = figure.subplots()
+        for index, ids in enumerate(("coupled", "plain")):
+            shares = right_by_digits(f"llama-{ids}")
+            for seed in range(3):
+                values = [right[seed] / 100 for right in shares.values()]
+                plot.plot(
+                    list(shares),
+                    values,
+                    color=lw.report.figures.COLOURS[index],
+                    marker=lw.report.figures.MARKERS[index],
+                    ms=5,
+                    clip_on=False,
+                )
+            where = plot.get_yaxis_transform()
+            plot.text(
+                1.03,
+                values[-1],
+                f"{ids} ids",
+                color=lw.report.figures.COLOURS[index],
+                fontsize=11,
+                va="center",
+                transform=where,
+            )
+        plot.axvspan(4, 8, color=lw.report.figures.QUIET, alpha=0.12, lw=0)
+        plot.set_xscale("log")
+        plot.set_xticks(list(shares), [str(n) for n in shares])
+        plot.minorticks_off()
+        plot.set_ylim(0, 1)
+        plot.set_xlabel("digits of each number (log scale; grey: trained)")
+        plot.set_ylabel("share of right sums")
+        return lw.report.figures.to_svg(
+            figure, "A stock Llama adds numbers four times as long as those it was trained on, under coupled ids"
+        )
+
+
+def parity_length() -> str:
+    """Parity with a scratchpad: exact match against bits."""
+    name = "parity-scratchpad"
+    systems = {
+        "PPC": runs(name, "scratchpad + PPC"),
+        "given coupled ids": runs(name, "scratchpad + given ids"),
+        "RoPE + PoSE": runs(name, "scratchpad + RoPE + PoSE"),
+        "no scratchpad, NoPE": runs(name, "no scratchpad (control)"),
+    }
+    return against_length(systems, lambda n: {}, 20, "bits")
+
+
+def coupling_seeds() -> str:
+    """Found and hand-made places at 100 symbols, one dot per seed."""
+    recipe = "automatic-coupling"
+    names = {
+        "copy": "copy", "reverse": "reverse", "parity, same id": "parity-scratchpad",
+        "parity, offset one": "parity-scratchpad, hand-made, offset one", "addition": "addition",
+    }  # fmt: skip
+    with lw.report.figures.new_figure(8, 3) as figure:
+        plot = figure.subplots()
+        for line, (_, system) in enumerate(names.items()):
+            hand = system if "hand-made" in system else f"{system}, hand-made"
+            found = f"{system.split(', hand')[0]}, found"
+            for shift, label, colour in (
+                (-0.16, hand, lw.report.figures.COLOURS[0]),
+                (0.16, found, lw.report.figures.COLOURS[1]),
+            ):
+                values = sorted(s.rate() or 0.0 for r in runs(recipe, label) if (s := score(r, 100)))
+                for value, height in spread(values, line + shift):
+                    plot.plot(value, height, "o", ms=4.5, color=colour, alpha=0.8, mew=0, clip_on=False)
+        plot.set_yticks(range(len(names)), list(names))
+        plot.tick_params(axis="y", labelcolor=lw.report.figures.INK)
+        plot.set_ylim(len(names) - 0.5, -0.7)
+        plot.set_xlim(-0.02, 1.02)
+        plot.grid(axis="y", visible=False)
+        plot.text(0, -0.55, "hand-made places", color=lw.report.figures.COLOURS[0], fontsize=9, fontweight="bold")
+        plot.text(0.22, -0.55, "found places", color=lw.report.figures.COLOURS[1], fontsize=9, fontweight="bold")
+        plot.set_xlabel("share of strings of 100 symbols that are right, one dot per seed")
+        return lw.report.figures.to_svg(figure, "Exact match at 100 symbols with hand-made and found places")
+
+
+def arcs() -> str:
+    """Addition of two 3-digit numbers: what one digit of the sum depends on, under plain and under coupled ids."""
+    shown = lw.prediction.example.example(lw.task("addition"), lw.schemes.SCHEMES.build("coupled"), 3, 0)
+    focus = max(shown.scored, key=lambda token: (len(token.parents), token.position))
+    picked = {focus.position, *focus.parents}
+    places = [token.places[0] for token in shown.tokens]
+    rows: dict[int, int] = {}
+    coupled = []
+    for place in places:
+        rows[place] = rows.get(place, 0) + 1
+        coupled.append((float(place), -float(rows[place])))
+    plain = [(float(token.position), 0.0) for token in shown.tokens]
+    with lw.report.figures.new_figure(7, 3.9) as figure:
+        top, bottom = figure.subplots(2, 1, height_ratios=[1, 1.15])
+        for plot, points, title in (
+            (top, plain, f"plain ids: the farthest is {shown.reach(focus)} ids from the token that predicts it"),
+            (bottom, coupled, f"coupled ids (a column): the farthest is {shown.reach(focus, places=True)} id from it"),
+        ):
+            for parent in focus.parents:
+                bend = 0.42 if plot is top else 0.1
+                arrow = {"arrowstyle": "-", "color": NO, "lw": 1.6, "connectionstyle": f"arc3,rad={bend}"}
+                plot.annotate(
+                    "", points[parent], points[focus.position], arrowprops={**arrow, "shrinkA": 9, "shrinkB": 9}
+                )
+            for token, (x, y) in zip(shown.tokens, points, strict=True):
+                own, marked = token is focus, token.position in picked
+                box = {
+                    "boxstyle": "round,pad=0.3",
+                    "fc": NO if own else "white",
+                    "ec": NO if marked else lw.report.figures.LINE,
+                }
+                colour = "white" if own else lw.report.figures.INK if marked else lw.report.figures.QUIET
+                plot.text(x, y, token.text.strip("<>"), ha="center", va="center", fontsize=12, color=colour, bbox=box)
+            plot.set_title(title, loc="left", fontsize=12, color=lw.report.figures.INK)
+            plot.grid(False)
+            plot.set_yticks([])
+            for side in ("left", "bottom"):
+                plot.spines[side].set_visible(False)
+            low, high = min(y for _, y in points), max(y for _, y in points)
+            plot.set_ylim(low - 0.5, high + (3.4 if plot is top else 0.6))
+            plot.set_xlim(-0.7, max(x for x, _ in points) + 0.7)
+            plot.set_xticks(range(int(max(x for x, _ in points)) + 1))
+            plot.tick_params(labelsize=10)
+        bottom.set_xlabel("position id", fontsize=11)
+        return lw.report.figures.to_svg(
+            figure, "One digit of a sum and the five tokens that it depends on, under plain and coupled ids"
+        )
+
+
+def against_length(
+    systems: Mapping[str, Sequence[lw.report.summary.SeedResult]],
+    axes: Callable[[int], dict[str, int]],
+    trained: int,
+    unit: str,
+) -> str:
+    """Exact match against length on a logarithmic axis: thin lines are seeds, thick ones medians."""
+    with lw.report.figures.new_figure(7, 3.9) as figure:
+        plot = figure.subplots()
+        lengths = sorted(
+            {s.length for found in systems.values() for r in found for s in r.scores if s.length >= trained}
+        )
+        ends: list[float] = []
+        for index, (name, found) in enumerate(systems.items()):
+            colour, fitted = lw.report.figures.COLOURS[index], [result for result in found if result.fitted]
+            curves = [
+                [(n, s.rate() or 0.0) for n in lengths if (s := score(result, n, **axes(n)))] for result in fitted
+            ]
+            for curve in curves:
+                plot.plot(*zip(*curve, strict=True), color=colour, lw=0.8, alpha=0.5)
+            middle = [(points[0][0], median(value for _, value in points)) for points in zip(*curves, strict=False)]
+            at, values = zip(*middle, strict=True)
+            plot.plot(at, values, color=colour, lw=2.2, marker=lw.report.figures.MARKERS[index], ms=5, clip_on=False)
+            height = values[-1]
+            while any(abs(height - other) < 0.09 for other in ends):
+                height -= 0.095
+            ends.append(height)
+            text = name if len(fitted) == len(found) else f"{name} ({len(fitted)} of {len(found)} seeds fitted)"
+            where = plot.get_yaxis_transform()
+            plot.text(1.03, height, text, color=colour, fontsize=11, fontweight="bold", va="center", transform=where)
+        plot.set_xscale("log")
+        plot.set_xlim(lengths[0] / 1.3, lengths[-1])
+        plot.set_xticks(lengths, [str(n) for n in lengths])
+        plot.minorticks_off()
+        plot.axvspan(lengths[0] / 1.3, trained, color="#eef2f6", zorder=0, lw=0)
+        plot.text(trained, 1.1, f" ◂ trained up to {trained}", color=lw.report.figures.QUIET, fontsize=9)
+        plot.set_ylim(-0.03, 1.05)
+        plot.set_ylabel("share of strings right")
+        plot.set_xlabel(f"{unit} (logarithmic axis)")
+        return lw.report.figures.to_svg(figure, f"Share of right strings against {unit}, by system")
+
+
+def speed() -> str:
+    """The ratios of the first table of docs/performance.md, on a logarithmic axis."""
+    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split("## Measure")[0]
+    rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) \| ([^|]+) \| [^|]+ \|$", text, re.M)
+    with lw.report.figures.new_figure(9, 4.4) as figure:
+        plot = figure.subplots()
+        for line, (_, ratio, against) in enumerate(rows):
+            colour = lw.report.figures.COLOURS[len({row[0].split()[0] for row in rows[: line + 1]}) - 1]
+            plot.barh(line, float(ratio) - 1, left=1, color=colour, height=0.62)
+            plot.text(
+                float(ratio) * 1.04,
+                line,
+                f"{ratio}×  {against.replace('`', '')}",
+                va="center",
+                fontsize=9,
+                color=lw.report.figures.QUIET,
+            )
+        plot.set_yticks(range(len(rows)), [name for name, _, _ in rows])
+        plot.tick_params(axis="y", labelcolor=lw.report.figures.INK)
+        plot.invert_yaxis()
+        plot.grid(axis="y", visible=False)
+        plot.set_xscale("log")
+        plot.set_xlim(1, 400)
+        plot.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
+        plot.minorticks_off()
+        plot.set_xlabel("times as fast as the alternative (logarithmic axis)")
+        return lw.report.figures.to_svg(figure, "Speed against named alternatives, as ratios")
+
+
+LANGUAGES = {
+    "none": ("(ab)*", "(aabb)*"),
+    "local": ("(a|b)*abb(a|b)*", "(a|b)*aaaa(a|b)*"),
+    "periodic": ("(aa)*", "(abab)*"),
+    "ape": ("((a|b)(a|b))*aa((a|b)(a|b))*", "(a(aa)*b(bb)*)*"),
+}
+"""Languages of the smallest fragment of that name; `fragments` decides each before it draws."""
+
+
+def fragments() -> str:
+    """The four fragments of C-RASP as overlapping boxes, with their encodings and languages that need them."""
+    for key, languages in LANGUAGES.items():
+        for language in languages:
+            found = {
+                name for name in LANGUAGES if lw.crasp.decide.decide(language).verdict(name, "eos").verdict == "yes"
+            }
+            assert found == {"none": set(LANGUAGES), "ape": {"ape"}}.get(key, {key, "ape"}), (language, found)
+    boxes = {
+        "ape": (0, 0, 10, 4.6, "periodic and local", "APE with random offsets"),
+        "local": (0.3, 0.3, 5.4, 3.1, "local (windows)", "ALiBi"),
+        "periodic": (4.3, 0.3, 5.4, 3.1, "periodic", "RoPE, sinusoidal"),
+    }
+    with lw.report.figures.new_figure(8, 3.9) as figure:
+        plot = figure.subplots()
+        for index, (left, low, width, height, name, encodings) in enumerate(boxes.values()):
+            box = FancyBboxPatch((left, low), width, height, boxstyle="round,pad=0,rounding_size=0.2", lw=1.6)
+            box.set(facecolor=lw.report.figures.COLOURS[index], edgecolor=lw.report.figures.COLOURS[index], alpha=0.12)
+            plot.add_patch(box)
+            at, side = (left + width - 0.25, "right") if name == "periodic" else (left + 0.25, "left")
+            plot.text(
+                at,
+                low + height - 0.3,
+                f"C-RASP[{name}]",
+                ha=side,
+                fontweight="bold",
+                color=lw.report.figures.COLOURS[index],
+            )
+            plot.text(at, low + height - 0.62, encodings, ha=side, color=lw.report.figures.QUIET, fontsize=9)
+        plot.text(5, 2.35, "C-RASP", ha="center", fontweight="bold", color=lw.report.figures.INK)
+        plot.text(5, 2.03, "NoPE", ha="center", color=lw.report.figures.QUIET, fontsize=9)
+        for key, x, y in (("none", 5, 1.4), ("local", 2.25, 1.4), ("periodic", 7.75, 1.4), ("ape", 5, 4.12)):
+            lines = LANGUAGES[key] if key != "ape" else ("      ".join(LANGUAGES[key]),)
+            for row, text in enumerate(lines):
+                plot.text(
+                    x + (1.3 if key == "ape" else 0), y - 0.4 * row, text, ha="center", family="monospace", fontsize=9
+                )
+        plot.set_xlim(-0.1, 10.1)
+        plot.set_ylim(-0.1, 4.7)
+        plot.axis("off")
+        return lw.report.figures.to_svg(
+            figure, "Fragments of C-RASP, the encodings that they stand for, and languages that need them"
+        )
+
+
+PICTURES: tuple[Callable[[], str], ...] = (
+    huang_seeds,
+    ppc_length,
+    addition_length,
+    huggingface_addition,
+    parity_length,
+    coupling_seeds,
+    arcs,
+    speed,
+    fragments,
+    method_matrix_picture,
+)
+
+
+def as_file(svg: str) -> str:
+    """A standalone file with a white background, so that it is readable on a dark page, too."""
+    body = svg[svg.index(">") + 1 :]
+    return svg[: svg.index(">") + 1] + '\n <rect width="100%" height="100%" fill="white"/>' + body
+
+
+def main(names: list[str]) -> None:
+    """Draw the pictures of these names, or all."""
+    for picture in PICTURES:
+        if not names or picture.__name__ in names:
+            (IMAGES / f"{picture.__name__}.svg").write_text(as_file(picture()), encoding="utf-8")
+            print(f"docs/img/{picture.__name__}.svg")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

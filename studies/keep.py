@@ -1,0 +1,90 @@
+"""Keep every result file that a commit ever added: bring back what later commits removed or overwrote.
+
+``python studies/keep.py`` reads the git history, writes each version that the tree has not to
+``results/<recipe>/superseded/<commit>/<hash>/``, and lists all versions with their SHA-256 in ``studies/kept.txt``.
+``<commit>`` is the commit that added that version, and ``superseded/commits.txt`` lists these, oldest first. Readers of
+results leave ``superseded`` folders out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "results"
+LIST = Path(__file__).with_name("kept.txt")
+NAMES = ("result.json", "study.json")
+"""Files of runs and studies. ``table.json`` is made from them; its old versions are brought back, too."""
+
+
+def git(*arguments: str, given: bytes = b"") -> bytes:
+    """What a git command prints; raises `subprocess.CalledProcessError` outside a repository."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, input=given, check=True, capture_output=True).stdout
+
+
+def added() -> Iterator[tuple[str, str, bytes]]:
+    """Commit, path and contents of every version of a result file, oldest first."""
+    log = git("log", "--reverse", "--format=@%h", "--name-status", "--no-renames", "--diff-filter=AM", "--", "results")
+    commit, found = "", []
+    for line in log.decode().splitlines():
+        if line.startswith("@"):
+            commit = line[1:8]
+        elif line:
+            path = line.split("\t")[1]
+            if "superseded" not in path and path.endswith((*NAMES, "table.json")):
+                found.append((commit, path))
+    # One process prints all of them: a line with the size, the contents, and an end of line.
+    printed, at = git("cat-file", "--batch", given="".join(f"{c}:{p}\n" for c, p in found).encode()), 0
+    for commit, path in found:
+        start = printed.index(b"\n", at) + 1
+        at = start + int(printed[at:start].split()[2])
+        yield commit, path, printed[start:at]
+        at += 1
+
+
+def superseded(commit: str, path: str) -> Path:
+    """Where the version of ``path`` that ``commit`` added goes: below ``superseded`` in the recipe's folder."""
+    results, recipe, *rest = PurePosixPath(path).parts
+    return ROOT.joinpath(results, recipe, "superseded", commit, *rest)
+
+
+def digest(contents: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(contents).hexdigest()
+
+
+def in_tree() -> dict[str, Path]:
+    """The result files of the tree, current and superseded, by SHA-256."""
+    return {digest(path.read_bytes()): path for name in NAMES for path in sorted(RESULTS.rglob(name))}
+
+
+def write_order(folder: Path) -> None:
+    """Write the commits of a ``superseded`` folder with their dates, oldest first."""
+    dates = {
+        commit.name: git("log", "-1", "--format=%aI", commit.name).decode().strip() for commit in folder.glob("*/")
+    }
+    lines = [f"{commit}  {date}" for commit, date in sorted(dates.items(), key=lambda item: item[1])]
+    (folder / "commits.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Bring back what is missing and write the list."""
+    for commit, path, contents in added():
+        current = ROOT / path
+        if current.exists() and current.read_bytes() == contents:
+            continue
+        target = superseded(commit, path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(contents)
+    for folder in sorted(RESULTS.glob("*/superseded")):
+        write_order(folder)
+    lines = [f"{name}  {path.relative_to(RESULTS).as_posix()}" for name, path in in_tree().items()]
+    LIST.write_text("\n".join(sorted(lines, key=lambda line: line.split()[1])) + "\n", encoding="utf-8")
+    print(f"{len(lines)} versions of result files, {sum('superseded' in line for line in lines)} of them superseded")
+
+
+if __name__ == "__main__":
+    main()
