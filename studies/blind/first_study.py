@@ -20,20 +20,37 @@ def preregistration() -> dict[str, Any]:
         "encodings": list(lw.experiments.blind.ladder.ENCODINGS),
         "trained": list(lw.experiments.blind.ladder.TRAINED),
         "bins": [list(bounds) for bounds in lw.experiments.blind.ladder.BINS],
-        "sizes": {"fit": lw.experiments.blind.run.FIT_WORDS, "probe": lw.experiments.blind.run.PROBE_WORDS, "words": lw.experiments.blind.words.SIZE, "lengths": lw.experiments.blind.words.LENGTHS},
+        "sizes": {
+            "fit": lw.experiments.blind.run.FIT_WORDS,
+            "probe": lw.experiments.blind.run.PROBE_WORDS,
+            "words": lw.experiments.blind.words.SIZE,
+            "lengths": lw.experiments.blind.words.LENGTHS,
+        },
         "cut": lw.experiments.blind.comparison.scoring.CUT,
         "cuts": list(lw.experiments.blind.comparison.scoring.CUTS),
         "rules": lw.experiments.blind.preregistered.preregister.RULES,
         "rivals": {rival.name: rival.text for rival in lw.experiments.blind.comparison.rivals.RIVALS},
         "development": [list(pair) for pair in draw.DEVELOPMENT],
-        "draw": {"seed": draw.SEED, "alphabets": list(draw.ALPHABETS), "nodes": list(draw.SIZES),
-                 "states": list(draw.STATES), "per_class": draw.PER_CLASS, "words_seed": lw.experiments.blind.words.WORDS_SEED},
+        "draw": {
+            "seed": draw.SEED,
+            "alphabets": list(draw.ALPHABETS),
+            "nodes": list(draw.SIZES),
+            "states": list(draw.STATES),
+            "per_class": draw.PER_CLASS,
+            "words_seed": lw.experiments.blind.words.WORDS_SEED,
+        },
         "languages": [
-            lw.experiments.blind.preregistered.preregister.entry(item.name, item.task, lw.experiments.blind.ladder.ENCODINGS, expression=item.expression) for item in drawn
+            lw.experiments.blind.preregistered.preregister.entry(
+                item.name, item.task, lw.experiments.blind.ladder.ENCODINGS, expression=item.expression
+            )
+            for item in drawn
         ],
-        "published": [lw.experiments.blind.preregistered.preregister.entry(name, task, lw.experiments.blind.ladder.ENCODINGS) for name, task in published_tasks().items()],
+        "published": [
+            lw.experiments.blind.preregistered.preregister.entry(name, task, lw.experiments.blind.ladder.ENCODINGS)
+            for name, task in published_tasks().items()
+        ],
         "code": "the commit that adds this file",
-    }  # fmt: skip
+    }
 
 
 def freeze(folder: Path) -> lw.experiments.blind.study.BlindStudy:

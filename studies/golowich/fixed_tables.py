@@ -1,4 +1,4 @@
-"""Compute the tables of studies/golowich/README.md: ``python studies/golowich/fixed_tables.py`` writes them into the page.
+"""Tables of the page of settings fixed beforehand: ``python studies/golowich/fixed_tables.py`` writes them.
 
 A table is there as soon as one of its systems is finished; a system that is not finished has no row.
 """

@@ -76,9 +76,16 @@ def _parity_panel(plot: Plot, system: lw.report.summary.SystemSummary, k_train: 
         plot.fill_between(lengths, [r[0] for r in rates], [r[-1] for r in rates], color=colour, alpha=0.12, lw=0)
         medians = [found.median for cell in cells if (found := cell.estimate())]
         plot.plot(
-            lengths, medians, lw.report.figures.MARKERS[ks.index(k) % len(lw.report.figures.MARKERS)], ls="-" if seen else "--", color=colour,
-            mfc=colour if seen else lw.report.figures.PAPER, ms=4.5, lw=1.6 if seen else 1.1, clip_on=False,
-        )  # fmt: skip
+            lengths,
+            medians,
+            lw.report.figures.MARKERS[ks.index(k) % len(lw.report.figures.MARKERS)],
+            ls="-" if seen else "--",
+            color=colour,
+            mfc=colour if seen else lw.report.figures.PAPER,
+            ms=4.5,
+            lw=1.6 if seen else 1.1,
+            clip_on=False,
+        )
     lw.report.figures.log_axis(plot, "x", sorted({float(cell.length) for cells in by_k.values() for cell in cells}))
 
 

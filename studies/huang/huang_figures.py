@@ -34,9 +34,13 @@ def learner_figure(rows: StudyRows) -> lw.report.figures.Drawing:
             for choice in choices:
                 right = choice["errors"] == 0 and choice["program"] is not None
                 axes.plot(
-                    choice["n"], choice["regularizer"], lw.report.figures.MARKERS[index % len(lw.report.figures.MARKERS)], color=colour, markersize=5,
+                    choice["n"],
+                    choice["regularizer"],
+                    lw.report.figures.MARKERS[index % len(lw.report.figures.MARKERS)],
+                    color=colour,
+                    markersize=5,
                     markerfacecolor=colour if right else lw.report.figures.PAPER,
-                )  # fmt: skip
+                )
         lw.report.figures.log_axis(axes, "y")
         axes.set_xlabel("n (agrees up to length n/2)")
         axes.set_ylabel("R of the learned transformer, logarithmic")
@@ -53,10 +57,14 @@ def growth_figure(rows: StudyRows) -> lw.report.figures.Drawing:
         for index, row in enumerate(rows):
             contexts = [int(context) for context in row["R"]]
             axes.plot(
-                contexts, list(row["R"].values()), lw.report.figures.MARKERS[index % len(lw.report.figures.MARKERS)],
-                linestyle="-" if row["one_program"] else "--", color=lw.report.figures.COLOURS[index % len(lw.report.figures.COLOURS)],
-                label=row["network"], markersize=4,
-            )  # fmt: skip
+                contexts,
+                list(row["R"].values()),
+                lw.report.figures.MARKERS[index % len(lw.report.figures.MARKERS)],
+                linestyle="-" if row["one_program"] else "--",
+                color=lw.report.figures.COLOURS[index % len(lw.report.figures.COLOURS)],
+                label=row["network"],
+                markersize=4,
+            )
         lw.report.figures.log_axis(axes, "x", sorted({float(context) for row in rows for context in row["R"]}), base=2)
         lw.report.figures.log_axis(axes, "y")
         axes.set_xlabel("context N, logarithmic")
@@ -168,9 +176,17 @@ def _panel(figure: lw.report.figures.Drawing, plot: Plot, task: str, rows: Seque
                 continue
             tips = [f"{task}, {row['encoding']}, {whose}, {name}: {value:.3f}" for name, value in values.items()]
             plot.plot(
-                at, list(values.values()), color=colour, marker=marker, mfc=face, ls=line, ms=5,
-                lw=1.5 if part == "median" else 1, clip_on=False, gid=figure.tip_id(tips),
-            )  # fmt: skip
+                at,
+                list(values.values()),
+                color=colour,
+                marker=marker,
+                mfc=face,
+                ls=line,
+                ms=5,
+                lw=1.5 if part == "median" else 1,
+                clip_on=False,
+                gid=figure.tip_id(tips),
+            )
         if row["status"] != "fitted":
             missing.append(f"{row['encoding']}: {row['status']}")
     if missing:

@@ -35,9 +35,16 @@ def _length_panel(plot: Plot, rows: Sequence[StudyRow]) -> None:
         plot.fill_between(lengths, low, high, color=colour, alpha=0.15, lw=0)
         # Markers of decreasing size distinguish the lines at zero.
         plot.plot(
-            lengths, errors, lw.report.figures.MARKERS[index % len(lw.report.figures.MARKERS)] + "-", color=colour, label=row["learner"], lw=1.6,
-            ms=9 - 1.2 * index, mfc="none", mew=1.6,
-        )  # fmt: skip
+            lengths,
+            errors,
+            lw.report.figures.MARKERS[index % len(lw.report.figures.MARKERS)] + "-",
+            color=colour,
+            label=row["learner"],
+            lw=1.6,
+            ms=9 - 1.2 * index,
+            mfc="none",
+            mew=1.6,
+        )
     if rows:
         shortest = min(int(n) for row in rows for n in row["error"])
         _log_lengths(plot, rows)
@@ -58,9 +65,14 @@ def _k_panel(plot: Plot, rows: Sequence[StudyRow]) -> None:
         low, high = zip(*(row["spread"][at] for row in mine), strict=True)
         plot.fill_between(strings, low, high, color=colour, alpha=0.15, lw=0)
         plot.plot(
-            strings, [row["error"][longest] for row in mine], lw.report.figures.MARKERS[index % len(lw.report.figures.MARKERS)] + "-", color=colour,
-            label=f"k = {k}", lw=1.6, ms=5,
-        )  # fmt: skip
+            strings,
+            [row["error"][longest] for row in mine],
+            lw.report.figures.MARKERS[index % len(lw.report.figures.MARKERS)] + "-",
+            color=colour,
+            label=f"k = {k}",
+            lw=1.6,
+            ms=5,
+        )
         plot.set_title(f"local, at length {longest}")
     if rows:
         lw.report.figures.log_axis(plot, "x")
@@ -74,9 +86,13 @@ def _growth_panel(plot: Plot, rows: Sequence[StudyRow]) -> None:
         colour = lw.report.figures.COLOURS[index % len(lw.report.figures.COLOURS)]
         lengths = [int(n) for n in row["error"]]
         plot.plot(
-            lengths, list(row["error"].values()), lw.report.figures.MARKERS[index % len(lw.report.figures.MARKERS)] + "-", color=colour,
-            label=f"k = {row['k']}", ms=5,
-        )  # fmt: skip
+            lengths,
+            list(row["error"].values()),
+            lw.report.figures.MARKERS[index % len(lw.report.figures.MARKERS)] + "-",
+            color=colour,
+            label=f"k = {row['k']}",
+            ms=5,
+        )
         plot.plot(lengths, row["heuristic"], "--", color=colour, lw=1)
         plot.plot(lengths, row["bound"], ":", color=colour, lw=1.2)
     if rows:

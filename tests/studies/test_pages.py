@@ -10,11 +10,11 @@ import fixed_tables
 import pytest
 import tables
 
-ROOT = Path(__file__).parents[2]
-
 from lengthwise.core.files import write_json
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
+
+ROOT = Path(__file__).parents[2]
 
 
 def _page(name: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import self_labelling as self_improvement
 import torch
+from self_labelling import OwnLabels, Rounds, SelfLabelled, improve, self_labelled
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
@@ -22,7 +23,6 @@ from lengthwise.tasks.base import Task
 from lengthwise.tasks.copying import Copy
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import TaskSetup
-from self_labelling import OwnLabels, Rounds, SelfLabelled, improve, self_labelled
 
 FIRST = 2
 ROUNDS = Rounds(FIRST, 4, TrainingConfig(max_length=FIRST, steps=4, warmup=1, batch_size=8), steps=3, prompts=20)

@@ -1,4 +1,4 @@
-"""C-RASP[periodic, local]: programs, their text, their runs, the exact decision for regular languages, and synthesis."""
+"""C-RASP[periodic, local]: programs, their text and runs, the exact decision for regular languages, and synthesis."""
 
 from lengthwise.core.lazy import modules_of
 

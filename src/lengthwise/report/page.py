@@ -226,9 +226,7 @@ class ResultsPage:
     @property
     def pictures(self) -> list[Picture]:
         """The figures of all sections."""
-        return [
-            picture for section in (*self.sections, *self.influences) for picture in section.pictures
-        ]
+        return [picture for section in (*self.sections, *self.influences) for picture in section.pictures]
 
     def html(self) -> str:
         """The page as HTML text."""
