@@ -7,21 +7,20 @@ from typing import Any
 
 import pytest
 
-from lengthwise.experiments.comparison import plan as planning
-from lengthwise.experiments.comparison import run as running
-from lengthwise.experiments.comparison import stages
-from lengthwise.experiments.comparison.plan import ModelSetting, Plan
+from lengthwise.experiments import compare
+from lengthwise.experiments.compare import ModelSetting, Plan
 
 
 def make_comparisons_tiny(monkeypatch: pytest.MonkeyPatch, grid: tuple[ModelSetting, ...]) -> None:
     """Let `run_comparison` train models of width 8 with the settings of ``grid`` for five or six steps."""
-    monkeypatch.setattr(planning, "FEWEST_STEPS", 5)
-    monkeypatch.setattr(planning, "MOST_STEPS", 6)
-    monkeypatch.setattr(running, "FEWEST_STEPS", 5)
-    monkeypatch.setattr(stages, "TIMED_STEPS", 4)
+    monkeypatch.setattr(compare, "FEWEST_STEPS", 5)
+    monkeypatch.setattr(compare, "MOST_STEPS", 6)
+    monkeypatch.setattr(compare, "TIMED_STEPS", 4)
+
+    made = compare.wanted_plan
 
     def small(*values: Any, **named: Any) -> Plan:
-        plan = Plan(*values, **named)
+        plan = made(*values, **named)
         return dataclasses.replace(plan, grid=grid, width=8, heads=1, batch_size=8, samples=2, fit_samples=4)
 
-    monkeypatch.setattr(running, "Plan", small)
+    monkeypatch.setattr(compare, "wanted_plan", small)

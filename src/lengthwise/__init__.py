@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from lengthwise.core.user_code import load_code as load_code
     from lengthwise.evaluation.config import EvaluationConfig as EvaluationConfig
     from lengthwise.experiments.recipe import RECIPES as RECIPES
+    from lengthwise.experiments.recipe import Candidates as Candidates
     from lengthwise.experiments.recipe import Job as Job
     from lengthwise.experiments.recipe import Preset as Preset
     from lengthwise.experiments.recipe import Recipe as Recipe
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
+    "Candidates": "lengthwise.experiments.recipe",
     "EvaluationConfig": "lengthwise.evaluation.config",
     "Experiment": "lengthwise.api.experiment",
     "Job": "lengthwise.experiments.recipe",

@@ -102,7 +102,7 @@ def no_counting(dfa: lw.languages.automaton.Dfa) -> bool:
 
 def preregistration(seen: list[str]) -> dict[str, Any]:
     """Everything that is fixed; ``seen`` are the first study's languages with results without positions by then."""
-    first = lw.experiments.blind.frozen.frozen_study()
+    first = lw.experiments.blind.study.frozen_study()
     verdicts = {
         item.name: answers(lw.languages.automaton.language(item.expression, item.alphabet))[1] for item in draw.draw()
     }

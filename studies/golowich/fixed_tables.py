@@ -54,7 +54,7 @@ def speaking(recipe: str, preset: str = "standard") -> Iterator[System]:
     """The finished systems of a recipe, in its order, by the rule that was fixed beforehand."""
     for job in lw.RECIPES.make(recipe, preset).jobs:
         complete = []
-        works = (job.experiment, *job.fallbacks)
+        works = job.candidates.configs
         for number, work in enumerate(works, start=1):
             found = [
                 lw.experiments.run_directory.finished(
@@ -66,9 +66,9 @@ def speaking(recipe: str, preset: str = "standard") -> Iterator[System]:
             if len(runs) < len(found):
                 break
             complete.append(System(job, number, runs))
-            if sum(run.fitted for run in runs) >= job.needed:
+            if sum(run.fitted for run in runs) >= job.candidates.needed:
                 break
-        ended = complete and (len(complete) == len(works) or _fits(complete[-1]) >= job.needed)
+        ended = complete and (len(complete) == len(works) or _fits(complete[-1]) >= job.candidates.needed)
         if ended:
             yield max(complete, key=_fits)
 

@@ -61,9 +61,11 @@ def _shift(preset: lw.Preset) -> lw.Job:
     )
     longer = changed(first, model={}, training={"steps": 20_000})
     return lw.Job(
-        "scratchpad + absolute shift", first, seeds(preset), "ordinary positions with a random start",
-        fallbacks=(longer,), needed=NEEDED,
-    )  # fmt: skip
+        "scratchpad + absolute shift",
+        lw.Candidates((first, longer), NEEDED),
+        seeds(preset),
+        "ordinary positions with a random start",
+    )
 
 
 def _rope(preset: lw.Preset) -> lw.Job:
@@ -86,9 +88,11 @@ def _rope(preset: lw.Preset) -> lw.Job:
     )
     longer = changed(first, model={}, training={"steps": 15_000, "lr": 1e-3})
     return lw.Job(
-        "scratchpad + RoPE + PoSE", first, seeds(preset), "relative positions with a random skip",
-        fallbacks=(longer,), needed=NEEDED,
-    )  # fmt: skip
+        "scratchpad + RoPE + PoSE",
+        lw.Candidates((first, longer), NEEDED),
+        seeds(preset),
+        "relative positions with a random skip",
+    )
 
 
 def _without_slots(ppc: lw.RunConfig, preset: lw.Preset) -> lw.Job:
@@ -110,7 +114,7 @@ def _without_slots(ppc: lw.RunConfig, preset: lw.Preset) -> lw.Job:
         changed(plain, model={"layers": 2, "width": 256}, training={"steps": 12_000}),
     )
     return lw.Job(
-        "scratchpad + PPC, no slots", plain, seeds(preset), "ids of the line only", fallbacks=more, needed=NEEDED
+        "scratchpad + PPC, no slots", lw.Candidates((plain, *more), NEEDED), seeds(preset), "ids of the line only"
     )
 
 

@@ -66,4 +66,4 @@ def golowich_parity(preset: lw.Preset) -> lw.Recipe:
 def _replacement(name: str, small: lw.RunConfig, claim: str, preset: lw.Preset) -> lw.Job:
     """Two layers of width 128, then three for twice as long; stopped when fitted."""
     larger = changed(small, model={"layers": 3}, training={"steps": 20_000, "lr": 1e-3})
-    return lw.Job(name, small, seeds(preset), claim, fallbacks=(larger,), needed=NEEDED)
+    return lw.Job(name, lw.Candidates((small, larger), NEEDED), seeds(preset), claim)

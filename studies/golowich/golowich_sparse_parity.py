@@ -67,9 +67,7 @@ def _job(system: str, k_train: int, span: int | None, preset: lw.Preset) -> lw.J
     near = "" if span is None else f", marked within {span}"
     return lw.Job(
         f"K_train = {k_train}, {name}{near}",
-        first,
+        lw.Candidates((first,) if quick else (first, more), NEEDED),
         seeds(preset),
         positions=system,
-        fallbacks=() if quick else (more,),
-        needed=NEEDED,
     )

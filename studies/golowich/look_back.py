@@ -47,5 +47,5 @@ def look_back(preset: lw.Preset) -> lw.Recipe:
             claim = "a program with a window exists" if name == "learned" else "no program: no window without positions"
             first = lw.RunConfig(task, scheme, encoding, model, training, evaluation)
             longer = changed(first, model={}, training={"steps": 4 * training.steps})
-            jobs.append(lw.Job(f"{name}, t = {t}", first, SEEDS, claim, fallbacks=(longer,), needed=NEEDED))
+            jobs.append(lw.Job(f"{name}, t = {t}", lw.Candidates((first, longer), NEEDED), SEEDS, claim))
     return lw.Recipe("look-back", SUMMARY, tuple(jobs))

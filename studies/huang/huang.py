@@ -45,14 +45,12 @@ def huang(preset: lw.Preset) -> lw.Recipe:
             jobs.append(
                 lw.Job(
                     cell_name(name, encoding),
-                    first,
+                    # One with more fits would represent the cell, so a search ends only when all seeds fit.
+                    lw.Candidates((first, *others), needed=1 if quick else 3),
                     seeds=(0,) if quick else (0, 1, 2),
                     task=name,
                     positions=encoding,
                     extra=encoding not in PUBLISHED_ENCODINGS,
-                    fallbacks=tuple(others),
-                    # One with more fits would speak for the cell, so a search ends only when all seeds fit.
-                    needed=1 if quick else 3,
                 )
             )
     return lw.Recipe("huang", SUMMARY, tuple(jobs))

@@ -79,9 +79,7 @@ def reached(found: dict[tuple[str, str], list[lw.report.summary.SeedResult]]) ->
     """The longest tested length of each seed up to which 95 % are right."""
     return {
         cell: [
-            lw.experiments.comparison.ranking.reach(lw.experiments.comparison.ranking.rates_by_length(run))
-            if run.fitted
-            else None
+            lw.experiments.compare.reach(lw.experiments.compare.rates_by_length(run)) if run.fitted else None
             for run in runs
         ]
         for cell, runs in found.items()

@@ -42,7 +42,7 @@ def method_matrix(preset: lw.Preset) -> lw.Recipe:
     jobs = []
     for name, fields in tasks:
         task = lw.task({"name": name, **fields})
-        systems = lw.experiments.comparison.systems.standard_systems(task)
+        systems = lw.experiments.systems.standard_systems(task)
         for system in (*((LOCAL,) if any(each.scheme == "coupled" for each in systems) else ()), *systems, *MORE):
             jobs.append(lw.Job(f"{label(name, fields)}, {system.name}", _run(task, system), seeds))
     return lw.Recipe("method-matrix", SUMMARY, tuple(jobs))
@@ -55,7 +55,7 @@ def label(name: str, fields: dict[str, object]) -> str:
 
 def _run(task: lw.Task, system: lw.positions.system.System) -> lw.RunConfig:
     """Two layers of width 64 and 3,000 steps of 64 strings, for every task and method."""
-    tests = lw.experiments.comparison.plan.default_tests(task, LONGEST)
+    tests = lw.experiments.compare.default_tests(task, LONGEST)
     made = lw.experiments.defaults.default_experiment(
         task, system.scheme, system.encoding, max_length=LONGEST, test_lengths=tests
     )

@@ -58,7 +58,7 @@ def fails(terminal: Terminal, *arguments: object, says: str) -> str:
         (["run", "additions"], "unknown recipe or task 'additions'. Did you mean 'addition'?"),
         (["run", "addition", "--preset", "quik"], "unknown preset 'quik'. Did you mean 'quick'?"),
         (["run", "addition", "--only", "coupeld"], "unknown system of recipe 'addition' 'coupeld'. Did you mean"),
-        (["run", "addition", "--seeds", "0"], "--seeds must be at least 1, got 0"),
+        (["run", "addition", "--seeds", "0"], "seeds must be at least 1, got 0"),
         (["run", "addition", "--threads", "0"], "--threads must be at least 1, got 0"),
         (
             ["run", "addition", "--set", "training.stpes=5"],
@@ -156,7 +156,7 @@ def test_a_run_directory_of_another_configuration(terminal: Terminal, tmp_path: 
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps({"format": 1, "experiment": {}, "seed": 7}))
     before = files_in(tmp_path)
-    fails(terminal, *RUN, "--out", tmp_path, says="holds a run of another configuration; choose another --out")
+    fails(terminal, *RUN, "--out", tmp_path, says="holds a run of another configuration; choose another folder")
     assert files_in(tmp_path) == before
 
 
@@ -243,7 +243,7 @@ def test_control_c_is_one_line(terminal: Terminal, monkeypatch: pytest.MonkeyPat
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lengthwise.experiments.sweep.sweep", interrupt)
+    monkeypatch.setattr("lengthwise.experiments.engine.sweep", interrupt)
     answer = terminal(*RUN)
     assert (answer.code, answer.out) == (130, "")
     assert answer.err.strip() == "interrupted; give the same command again to go on"

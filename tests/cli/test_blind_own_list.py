@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
-from lengthwise.experiments.blind import frozen
 from lengthwise.experiments.blind import run as running
+from lengthwise.experiments.blind import study as studies
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.study import write_study
 
@@ -23,7 +23,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     study = write_study(
         tmp_path / "frozen", {"ladder": [RUNG.to_json()], "seeds": [0, 1, 2, 3, 4], "encodings": ["nope", "ape"]}
     )
-    monkeypatch.setattr(frozen, "frozen_study", lambda: study)
+    monkeypatch.setattr(studies, "frozen_study", lambda: study)
     for name, value in (("FIT_WORDS", 12), ("PROBE_WORDS", 6), ("SIZE", 6)):
         monkeypatch.setattr(running, name, value)
     monkeypatch.chdir(tmp_path)

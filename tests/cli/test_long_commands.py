@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from terminal import TINY_OPTIONS, Terminal
 
-from lengthwise.experiments.comparison.plan import ModelSetting
+from lengthwise.experiments.compare import ModelSetting
 from tiny_comparison import make_comparisons_tiny
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, 
         (["adition"], "Did you mean 'addition'?"),
         (["addition", "--systems", "rop"], "Did you mean 'rope'?"),
         (["addition", "--budget", "soon"], "--budget must be a time such as 90s, 10m or 1h, got 'soon'"),
-        (["addition", "--seeds", "0"], "--seeds must be at least 1, got 0"),
+        (["addition", "--seeds", "0"], "seeds must be at least 1, got 0"),
         (["examples/my_task.py"], "write examples/my_task.py:Class"),
     ],
 )

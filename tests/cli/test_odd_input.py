@@ -44,7 +44,7 @@ def test_files(terminal: Terminal, tmp_path: Path, name: str, content: str, comm
         (["show", "addition", "--set", f"base={MANY}"], "base"),
         (["couple", "addition", "--set", "scheme.max_position=1"], "no scheme is used"),
         (["regularizer", "some.safetensors", "--context", "7"], "--context is for programs"),
-        (["run", "regularizer-growth", "--seeds", "0"], "--seeds must be at least 1, got 0"),
+        (["run", "regularizer-growth", "--seeds", "0"], "seeds must be at least 1, got 0"),
         (["run", "regularizer-growth", "--jobs", "0"], "--jobs must be at least 1, got 0"),
         (["run", "addition", "--set", "evaluation.lengths=[8,8]"], "lengths must differ from one another"),
         (["run", "addition", "--set", 'encoding={"name":"learned","init_std":NaN}'], "init_std must be finite"),

@@ -38,7 +38,7 @@ RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
         (["run", "addition", "--seed", "-1"], "--seed must be at least 0, got -1"),
         (["run", "addition", "--seed", str(2**53)], "seeds must be whole numbers from 0, below 2**53"),
         (["run", "addition", "--log-to", "mlflow"], "unknown service to log to 'mlflow'. Known: tensorboard, wandb."),
-        ([*RUN, "--device", "abacus", "--seeds", "1"], "LENGTHWISE_DEVICE is 'abacus', which this torch can't use"),
+        ([*RUN, "--device", "abacus", "--seeds", "1"], "device is 'abacus', which this torch can't use"),
     ],
 )
 def test_one_line_says_what_to_write(
@@ -180,7 +180,7 @@ def test_control_c_says_that_the_same_command_goes_on(terminal: Terminal, monkey
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lengthwise.experiments.sweep.sweep", interrupt)
+    monkeypatch.setattr("lengthwise.experiments.engine.sweep", interrupt)
     answer = terminal(*RUN)
     assert answer.err.strip() == "interrupted; give the same command again to go on"
 

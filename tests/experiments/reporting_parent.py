@@ -4,27 +4,55 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from lengthwise.experiments.defaults import recipe_for
-from lengthwise.experiments.events import Event
-from lengthwise.experiments.recipe import Job
-from lengthwise.experiments.workers import run_jobs
+from lengthwise.experiments.events import Event, Progress
+from lengthwise.experiments.execute import Processes, Unit
 
 
-def report(job: Job, tell: Callable[[Event], None]) -> None:
-    """Tell a step every few milliseconds."""
-    step = 0
-    while True:
-        tell(Event(job.name, job.seeds[0], "train", step := step + 1, 10**9))
-        time.sleep(0.002)
+@dataclass(frozen=True)
+class Endless(Unit):
+    """Reports a step every few milliseconds."""
+
+    home: Path
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"endless {self.seed}"
+
+    @property
+    def leases(self) -> Path:
+        return self.home
+
+    def to_json(self) -> dict[str, Any]:
+        return {"seed": self.seed}
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Endless:
+        return cls(Path(), values["seed"])
+
+    def owned(self, folder: Path) -> list[Path]:
+        return []
+
+    def compute(self, folder: Path, progress: Progress) -> None:
+        step = 0
+        while True:
+            progress(Event("a", self.seed, "train", step := step + 1, 10**9))
+            time.sleep(0.002)
 
 
 def main() -> int:
-    experiment = recipe_for("addition", "quick").jobs[0].experiment
+    def show(event: Event) -> None:
+        print(event.seed, flush=True)
+
     try:
-        for event in run_jobs(report, [Job("a", experiment, (seed,)) for seed in range(2)], 2):
-            print(event.seed if isinstance(event, Event) else event, flush=True)
+        with closing(Processes(2).run([Endless(Path(), seed) for seed in range(2)], show)) as ended:
+            for _ in ended:
+                pass
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130

@@ -19,18 +19,14 @@ from rich.console import Console
 
 from lengthwise.cli.run_view import SweepProgress
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.cluster.drive import Scheduler, drive
-from lengthwise.experiments.cluster.lease import Lease, acquire
-from lengthwise.experiments.cluster.on_ray import ClusterOptions, RayScheduler
-from lengthwise.experiments.cluster.piece import Outcome, Piece, run_piece
-from lengthwise.experiments.cluster.runners import sweep_on
-from lengthwise.experiments.cluster.sweep_piece import SweepPiece
-from lengthwise.experiments.cluster.task import run_values
+from lengthwise.experiments.cluster import Cluster, ClusterOptions, Ray, run_described, run_leased
+from lengthwise.experiments.engine import SweepUnit, sweep
 from lengthwise.experiments.events import Event
+from lengthwise.experiments.execute import Executor, Outcome, Unit, described
+from lengthwise.experiments.lease import Lease, acquire
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, finished, run_directory
-from lengthwise.experiments.sweep import sweep
 from lengthwise.training.trainer import Trainer
 
 TINY = RunConfig.from_json(
@@ -48,12 +44,13 @@ JOB = Job("a", TINY, (0, 1, 2))
 RECIPE = Recipe("r", "", (JOB, Job("b", TINY.edited(["training.lr=0.01"]), (0, 1))))
 
 
-class Scripted(Scheduler):
+class Scripted(Cluster):
     """Ends each piece at once with what a function says of it; keeps the seeds of all that were started."""
 
     patience = PATIENCE
 
-    def __init__(self, outcome: Callable[[SweepPiece], Outcome]) -> None:
+    def __init__(self, outcome: Callable[[SweepUnit], Outcome]) -> None:
+        super().__init__()
         self._outcome, self._pieces = outcome, []
         self.stopped = False
 
@@ -61,8 +58,8 @@ class Scripted(Scheduler):
     def started(self) -> list[tuple[int, ...]]:
         return [piece.job.seeds for piece in self._pieces]
 
-    def start(self, piece: Piece) -> int:
-        assert isinstance(piece, SweepPiece)
+    def start(self, piece: Unit) -> int:
+        assert isinstance(piece, SweepUnit)
         self._pieces.append(piece)
         return len(self._pieces) - 1
 
@@ -72,15 +69,16 @@ class Scripted(Scheduler):
     def outcome(self, handle: Any) -> Outcome:
         return self._outcome(self._pieces[handle])
 
-    def stop(self) -> None:
+    def stop(self, handles: Sequence[Any]) -> None: ...
+
+    def close(self) -> None:
         self.stopped = True
 
 
-def driven(scheduler: Scheduler, seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
+def driven(scheduler: Executor, seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Drives one stack; returns the seeds of the pieces that finished."""
-    piece = SweepPiece("r", Path("nowhere"), dataclasses.replace(JOB, seeds=seeds))
-    ended = drive([piece], scheduler, lambda piece, state: None)
-    return [piece.job.seeds for piece, _ in ended if isinstance(piece, SweepPiece)]
+    unit = SweepUnit("r", Path("nowhere"), dataclasses.replace(JOB, seeds=seeds))
+    return [unit.job.seeds for unit, _ in scheduler.run([unit])]
 
 
 def test_a_stack_without_enough_memory_is_halved_until_it_fits() -> None:
@@ -116,13 +114,13 @@ class Telling(Scripted):
     """Holds the lease of every piece and tells its progress, all at the same time; then does the work at once."""
 
     def __init__(self, rounds: int) -> None:
-        super().__init__(lambda piece: run_piece(piece, PATIENCE))
+        super().__init__(lambda piece: run_leased(piece, PATIENCE))
         self._leases: dict[int, Lease] = {}
         self._round, self._rounds = 0, rounds
 
-    def start(self, piece: Piece) -> int:
+    def start(self, piece: Unit) -> int:
         handle = super().start(piece)
-        lease = acquire(piece.root, PATIENCE)
+        lease = acquire(piece.leases, PATIENCE)
         assert lease is not None
         self._leases[handle] = lease
         return handle
@@ -153,7 +151,7 @@ def test_a_sweep_on_a_cluster_has_one_display(tmp_path: Path) -> None:
             steps.append(everything.completed)
             bars.append(sorted(task.description for task in own))
 
-        sweep(RECIPE, tmp_path, runner=sweep_on(lambda: Telling(4)), observe=observe)
+        sweep(RECIPE, tmp_path, on=Telling(4), progress=observe)
     assert steps == sorted(steps)
     assert steps[:2] == [3, 5], "a step of a stack is one of each of its seeds"
     assert 4 * 5 in steps
@@ -174,7 +172,7 @@ def test_a_stack_on_this_machine_counts_the_steps_of_all_its_seeds(tmp_path: Pat
                 assert event.together == JOB.seeds
                 steps.append(shown._progress.tasks[0].completed)
 
-        sweep(Recipe("r", "", (JOB,)), tmp_path, observe=observe)
+        sweep(Recipe("r", "", (JOB,)), tmp_path, progress=observe)
     assert steps == [3 * step for step in range(1, 7)]
 
 
@@ -186,7 +184,7 @@ def test_control_c_ends_all_tasks_at_once(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sweep(RECIPE, tmp_path, runner=sweep_on(lambda: scheduler), observe=interrupt)
+        sweep(RECIPE, tmp_path, on=scheduler, progress=interrupt)
     assert scheduler.stopped
 
 
@@ -194,7 +192,7 @@ class Inline(Scripted):
     """Does the work of a piece at once in this process."""
 
     def __init__(self) -> None:
-        super().__init__(lambda piece: run_piece(piece, PATIENCE))
+        super().__init__(lambda piece: run_leased(piece, PATIENCE))
 
 
 def results(out: Path) -> list[dict[str, Any]]:
@@ -219,7 +217,7 @@ def test_what_halves_train_is_what_their_seeds_train_alone(tmp_path: Path, monke
     scheduler = Inline()
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "step", fails)
-        sweep(recipe, tmp_path / "cluster", runner=sweep_on(lambda: scheduler))
+        sweep(recipe, tmp_path / "cluster", on=scheduler)
     assert scheduler.started == [(0, 1, 2), (0,), (1, 2), (1,), (2,)]
     for seed in JOB.seeds:
         sweep(Recipe("r", "", (dataclasses.replace(JOB, seeds=(seed,)),)), tmp_path / "local")
@@ -247,7 +245,7 @@ class FakeRay(SimpleNamespace):
         self.told |= settings
 
         def task(function: Any) -> Any:
-            assert function is run_values
+            assert function is run_described
             return SimpleNamespace(remote=lambda *values: self.calls.append(values) or len(self.calls))
 
         return task
@@ -262,10 +260,10 @@ def test_ray_is_told_what_to_try_again(monkeypatch: pytest.MonkeyPatch, tmp_path
     """What the system did to a task, for ever; what our code raised, never. Only plain values travel."""
     ray = FakeRay()
     monkeypatch.setitem(sys.modules, "ray", ray)
-    scheduler = RayScheduler(ClusterOptions("local", cpus_per_job=2, gpus_per_job=0.1))
-    assert ray.told == {"max_retries": -1, "retry_exceptions": False, "num_cpus": 2, "num_gpus": 0.1}
-    piece = SweepPiece("r", tmp_path, JOB)
+    scheduler = Ray(ClusterOptions("local", cpus_per_job=2, gpus_per_job=0.1))
+    piece = SweepUnit("r", tmp_path, JOB)
     first, second = scheduler.start(piece), scheduler.start(piece)
-    assert ray.calls[0][:3] == (piece.to_json(), 2, scheduler.patience)
+    assert ray.told == {"max_retries": -1, "retry_exceptions": False, "num_cpus": 2, "num_gpus": 0.1}
+    assert ray.calls[0][:3] == (described(piece), 2, scheduler.patience)
     assert scheduler.outcome(first) == Outcome("memory", "not enough memory")
     assert scheduler.outcome(second) == Outcome("finished", "a hash")

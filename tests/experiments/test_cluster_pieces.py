@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.cluster import piece as pieces_module
-from lengthwise.experiments.cluster.lease import acquire
-from lengthwise.experiments.cluster.piece import run_piece
-from lengthwise.experiments.cluster.pieces import piece_of
-from lengthwise.experiments.cluster.sweep_piece import SweepPiece
+from lengthwise.experiments import cluster
+from lengthwise.experiments.cluster import run_leased
+from lengthwise.experiments.engine import SweepUnit, sweep
+from lengthwise.experiments.execute import described, unit_of
+from lengthwise.experiments.lease import acquire
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, finished, run_directory
-from lengthwise.experiments.sweep import sweep
 from lengthwise.training.trainer import Trainer
 
 TINY = RunConfig.from_json(
@@ -73,26 +72,26 @@ def interrupted_after(monkeypatch: pytest.MonkeyPatch, count: int, error: BaseEx
 
 def test_a_piece_gives_the_results_of_a_sweep_and_no_leftovers(tmp_path: Path) -> None:
     sweep(RECIPE, tmp_path / "local")
-    piece = piece_of(SweepPiece("r", tmp_path / "cluster", JOB).to_json())
-    assert run_piece(piece, PATIENCE).status == "finished"
+    piece = unit_of(described(SweepUnit("r", tmp_path / "cluster", JOB)))
+    assert run_leased(piece, PATIENCE).status == "finished"
     assert bits(tmp_path / "cluster") == bits(tmp_path / "local")
     assert not (tmp_path / "cluster" / "r" / LEASES).exists()
-    assert run_piece(piece, PATIENCE).status == "finished"
+    assert run_leased(piece, PATIENCE).status == "finished"
 
 
 @pytest.mark.parametrize("then", ["piece", "sweep"])
 def test_a_process_that_dies_is_gone_on_with(tmp_path: Path, monkeypatch, steps: list[int], then: str) -> None:
-    piece = SweepPiece("r", tmp_path / "killed", JOB)
+    piece = SweepUnit("r", tmp_path / "killed", JOB)
     with monkeypatch.context() as patch:
         interrupted_after(patch, 4, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
-            run_piece(piece, PATIENCE)
+            run_leased(piece, PATIENCE)
     assert (tmp_path / "killed" / "r" / LEASES).exists()
     assert steps == [0, 1, 2, 3]
     if then == "piece":
-        assert run_piece(piece, PATIENCE).status == "finished"
+        assert run_leased(piece, PATIENCE).status == "finished"
     else:
-        monkeypatch.setattr("lengthwise.experiments.cluster.reclaim.PATIENCE", PATIENCE)
+        monkeypatch.setattr("lengthwise.experiments.cluster.PATIENCE", PATIENCE)
         sweep(RECIPE, tmp_path / "killed")
     assert steps == [0, 1, 2, 3, 4, 5]
     assert not (tmp_path / "killed" / "r" / LEASES).exists()
@@ -105,23 +104,23 @@ def test_a_local_stack_that_was_interrupted_goes_on_in_a_piece(tmp_path: Path, m
         interrupted_after(patch, 4, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
             sweep(RECIPE, tmp_path)
-    assert run_piece(SweepPiece("r", tmp_path, JOB), PATIENCE).status == "finished"
+    assert run_leased(SweepUnit("r", tmp_path, JOB), PATIENCE).status == "finished"
     assert steps == [0, 1, 2, 3, 4, 5]
 
 
 def test_two_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lengthwise.experiments.cluster.reclaim.PATIENCE", PATIENCE)
-    piece = SweepPiece("r", tmp_path, JOB)
-    lease = acquire(piece.root, PATIENCE)
+    monkeypatch.setattr("lengthwise.experiments.cluster.PATIENCE", PATIENCE)
+    piece = SweepUnit("r", tmp_path, JOB)
+    lease = acquire(piece.leases, PATIENCE)
     assert lease is not None
     with lease.kept():
-        assert run_piece(piece, PATIENCE).status == "held"
+        assert run_leased(piece, PATIENCE).status == "held"
         with pytest.raises(LengthwiseError, match="a cluster is at work in"):
             sweep(RECIPE, tmp_path)
 
 
 def test_what_each_end_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    piece = SweepPiece("r", tmp_path, JOB)
+    piece = SweepUnit("r", tmp_path, JOB)
     for error, status in (
         (MemoryError(), "memory"),
         (LengthwiseError("no"), "failed"),
@@ -129,37 +128,37 @@ def test_what_each_end_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ):
         with monkeypatch.context() as patch:
             interrupted_after(patch, 4, error)
-            assert run_piece(piece, PATIENCE).status == status
+            assert run_leased(piece, PATIENCE).status == status
         assert bool(list((tmp_path / "r").glob("stack-*"))) == (status == "failed")
         assert not (tmp_path / "r" / LEASES).exists()
     halves = piece.halves()
     assert [half.job.seeds for half in halves] == [(0,), (1,)]
-    assert [run_piece(half, PATIENCE).status for half in halves] == ["finished"] * 2
+    assert [run_leased(half, PATIENCE).status for half in halves] == ["finished"] * 2
     assert [half.halves() for half in halves] == [[], []]
-    bug = SweepPiece("r", tmp_path / "bug", JOB)
+    bug = SweepUnit("r", tmp_path / "bug", JOB)
     with monkeypatch.context() as patch:
         interrupted_after(patch, 4, ZeroDivisionError())
         with pytest.raises(ZeroDivisionError):
-            run_piece(bug, PATIENCE)
+            run_leased(bug, PATIENCE)
 
 
 def test_a_piece_that_dies_again_and_again_needs_less_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    piece = SweepPiece("r", tmp_path, dataclasses.replace(JOB, seeds=(0,)))
+    piece = SweepUnit("r", tmp_path, dataclasses.replace(JOB, seeds=(0,)))
     with monkeypatch.context() as patch:
         interrupted_after(patch, 1, KeyboardInterrupt())
-        for _ in range(pieces_module.MOST_ATTEMPTS):
+        for _ in range(cluster.MOST_ATTEMPTS):
             with pytest.raises(KeyboardInterrupt):
-                run_piece(piece, 0.05, "driver")
-    outcome = run_piece(piece, 0.05, "driver")
+                run_leased(piece, 0.05, "driver")
+    outcome = run_leased(piece, 0.05, "driver")
     assert (outcome.status, outcome.what) == ("memory", "a process ended 3 times before its next checkpoint")
-    assert run_piece(piece, 0.05, "another driver").status == "finished"
+    assert run_leased(piece, 0.05, "another driver").status == "finished"
 
 
 def test_without_the_name_of_a_driver_no_attempt_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    piece = SweepPiece("r", tmp_path, dataclasses.replace(JOB, seeds=(0,)))
+    piece = SweepUnit("r", tmp_path, dataclasses.replace(JOB, seeds=(0,)))
     with monkeypatch.context() as patch:
         interrupted_after(patch, 1, KeyboardInterrupt())
-        for _ in range(pieces_module.MOST_ATTEMPTS + 1):
+        for _ in range(cluster.MOST_ATTEMPTS + 1):
             with pytest.raises(KeyboardInterrupt):
-                run_piece(piece, 0.05)
-    assert run_piece(piece, 0.05).status == "finished"
+                run_leased(piece, 0.05)
+    assert run_leased(piece, 0.05).status == "finished"

@@ -9,28 +9,25 @@ from typing import Any
 import pytest
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.experiments.comparison import plan as planning
-from lengthwise.experiments.comparison.plan import (
+from lengthwise.experiments import compare as comparing
+from lengthwise.experiments.compare import (
     GRID,
+    Budget,
     ModelSetting,
     Plan,
     StepTimes,
     default_tests,
+    differ_in_every_seed,
+    ranked,
+    reach,
     read_plan,
+    run_comparison,
     steps_for,
-)
-from lengthwise.experiments.comparison.ranking import differ_in_every_seed, ranked, reach
-from lengthwise.experiments.comparison.run import Budget, run_comparison
-from lengthwise.experiments.comparison.stages import tuning_file
-from lengthwise.experiments.comparison.systems import (
-    System,
-    chosen_systems,
-    coupled_system,
-    sensible_systems,
-    standard_systems,
+    tuning_file,
 )
 from lengthwise.experiments.run import check_ids
 from lengthwise.experiments.run_directory import run_directory
+from lengthwise.experiments.systems import System, chosen_systems, coupled_system, sensible_systems, standard_systems
 from lengthwise.report.pages import comparison_table
 from lengthwise.tasks import TASKS
 from lengthwise.workflows.compare import compare
@@ -117,10 +114,10 @@ def test_systems_by_short_names():
 
 def test_a_budget_decides_the_steps_and_may_be_too_small():
     seconds = {"a": [StepTimes(0.01, 0.02), StepTimes(0.02, 0.03)], "b": [StepTimes(0.03, 0.05), StepTimes(0.01, 0.02)]}
-    assert steps_for(600.0, 1, seconds) == int(planning.SHARE * 600 / 0.15) // 50 * 50
+    assert steps_for(600.0, 1, seconds) == int(comparing.SHARE * 600 / 0.15) // 50 * 50
     assert steps_for(600.0, 2, seconds) == pytest.approx(2 * steps_for(600.0, 1, seconds), abs=100)
     with pytest.raises(
-        LengthwiseError, match=r"--budget 10s gives each training \d+ steps, and at least 200 are needed"
+        LengthwiseError, match=r"a budget of 10 s gives each training \d+ steps, and at least 200 are needed"
     ):
         steps_for(10.0, 1, seconds)
 

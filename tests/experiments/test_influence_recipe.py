@@ -15,8 +15,8 @@ from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.influence import passage_windows
 from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.recipes import influence as recipe
+from lengthwise.experiments.run import run_study
 from lengthwise.experiments.run_directory import run_directory
-from lengthwise.experiments.study import run_study
 from lengthwise.influence import corpus
 from lengthwise.influence import lm as lm_config
 from lengthwise.influence import lm as train_lm

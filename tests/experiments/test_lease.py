@@ -13,7 +13,7 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
-from lengthwise.experiments.cluster.lease import Lease, LeaseLostError, acquire, state_of
+from lengthwise.experiments.lease import Lease, LeaseLostError, acquire, state_of
 
 PATIENCE = 0.5
 

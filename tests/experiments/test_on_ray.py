@@ -19,23 +19,18 @@ from typing import Any
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.blind.cells import check_files
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.preregistered.preregister import entry
 from lengthwise.experiments.blind.run import run_study
-from lengthwise.experiments.blind.study import read_study, write_study
-from lengthwise.experiments.cluster.lease import _newest
-from lengthwise.experiments.cluster.on_ray import ClusterOptions, RayScheduler
-from lengthwise.experiments.cluster.runners import sweep_on
-from lengthwise.experiments.cluster.sweep_piece import SweepPiece
-from lengthwise.experiments.comparison.plan import Plan, default_tests
-from lengthwise.experiments.comparison.ranking import ranked
-from lengthwise.experiments.comparison.run import Budget, run_comparison
-from lengthwise.experiments.comparison.systems import chosen_systems
+from lengthwise.experiments.blind.study import check_files, read_study, write_study
+from lengthwise.experiments.cluster import ClusterOptions, Ray
+from lengthwise.experiments.compare import Budget, Plan, default_tests, ranked, run_comparison
+from lengthwise.experiments.engine import SweepUnit, sweep
+from lengthwise.experiments.lease import _newest
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, finished, run_directory
-from lengthwise.experiments.sweep import sweep
+from lengthwise.experiments.systems import chosen_systems
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
 
@@ -67,15 +62,14 @@ import json, sys
 from pathlib import Path
 from lengthwise.cli.console import err
 from lengthwise.cli.run_view import SweepProgress
-from lengthwise.experiments.cluster.on_ray import ClusterOptions, RayScheduler
-from lengthwise.experiments.cluster.runners import sweep_on
+from lengthwise.experiments.cluster import ClusterOptions, Ray
 from lengthwise.experiments.recipe import Job, Recipe
-from lengthwise.experiments.sweep import sweep
+from lengthwise.experiments.engine import sweep
 jobs = tuple(Job.from_json(values) for values in json.loads(sys.argv[2]))
 options = ClusterOptions(sys.argv[1], patience=float(sys.argv[4]))
 recipe = Recipe("r", "", jobs)
 with SweepProgress(err(), recipe) as shown:
-    sweep(recipe, Path(sys.argv[3]), runner=sweep_on(lambda: RayScheduler(options)), observe=shown)
+    sweep(recipe, Path(sys.argv[3]), on=Ray(options), progress=shown)
 """
 
 
@@ -118,15 +112,15 @@ def local(recipe: Recipe, out: Path) -> list[dict[str, Any]]:
     return bits(recipe, out)
 
 
-def pieces(recipe: Recipe, out: Path) -> list[SweepPiece]:
-    return [SweepPiece("r", out.resolve(), job) for job in recipe.jobs]
+def pieces(recipe: Recipe, out: Path) -> list[SweepUnit]:
+    return [SweepUnit("r", out.resolve(), job) for job in recipe.jobs]
 
 
 def wait_for_checkpoints(recipe: Recipe, out: Path, seconds: float = 240) -> None:
     """Until every piece has a checkpoint."""
     ends = time.monotonic() + seconds
     for piece in pieces(recipe, out):
-        while not ((newest := _newest(piece.root)) and list(newest.rglob("stack-*/checkpoint.safetensors"))):
+        while not ((newest := _newest(piece.leases)) and list(newest.rglob("stack-*/checkpoint.safetensors"))):
             assert time.monotonic() < ends, "no checkpoint in time"
             time.sleep(0.1)
 
@@ -206,15 +200,14 @@ import sys
 from pathlib import Path
 from lengthwise.experiments.blind.run import run_study
 from lengthwise.experiments.blind.study import read_study
-from lengthwise.experiments.cluster.on_ray import ClusterOptions, RayScheduler
-from lengthwise.experiments.cluster.runners import cells_on, stages_on
-from lengthwise.experiments.comparison.run import Budget, run_comparison
+from lengthwise.experiments.cluster import ClusterOptions, Ray
+from lengthwise.experiments.compare import Budget, run_comparison
 from lengthwise.tasks import TASKS
-start = lambda: RayScheduler(ClusterOptions(sys.argv[1], patience=float(sys.argv[3])))
+start = lambda: Ray(ClusterOptions(sys.argv[1], patience=float(sys.argv[3])))
 out = Path(sys.argv[2])
-run_study(read_study(out / "study"), "languages", out / "work", runner=cells_on(start))
+run_study(read_study(out / "study"), "languages", out / "work", on=start())
 run_comparison(TASKS.build("parity"), out / "compare", systems=["nope", "rope"], budget=Budget(600.0, 1, 1),
-               max_length=2, runner=stages_on(start))
+               max_length=2, on=start())
 """
 CLOCK = ("seconds", "seconds_this_process", "time", "machine", "digest")
 
@@ -259,10 +252,10 @@ def test_our_errors_are_not_tried_again(tmp_path: Path) -> None:
     short = experiment(20).edited(["scheme.max_position=1"])
     options = ClusterOptions("local", patience=PATIENCE)
     with pytest.raises(LengthwiseError, match="max_position"):
-        sweep(Recipe("r", "", (Job("a", short, (0, 1)),)), tmp_path, runner=sweep_on(lambda: RayScheduler(options)))
+        sweep(Recipe("r", "", (Job("a", short, (0, 1)),)), tmp_path, on=Ray(options))
     assert not (tmp_path / "r" / LEASES).exists()
 
 
 def test_an_address_where_nobody_answers(tmp_path: Path) -> None:
     with pytest.raises(LengthwiseError, match=r"no Ray cluster answers at '127\.0\.0\.1:1'"):
-        sweep(LONG, tmp_path, runner=sweep_on(lambda: RayScheduler(ClusterOptions("127.0.0.1:1"))))
+        sweep(LONG, tmp_path, on=Ray(ClusterOptions("127.0.0.1:1")))

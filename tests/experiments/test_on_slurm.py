@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.cluster.on_ray import ClusterOptions
-from lengthwise.experiments.cluster.on_slurm import SlurmScheduler
-from lengthwise.experiments.cluster.runners import sweep_on
+from lengthwise.experiments.cluster import ClusterOptions, Slurm
+from lengthwise.experiments.engine import sweep
+from lengthwise.experiments.execute import Unit
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, finished, run_directory
-from lengthwise.experiments.sweep import sweep
 
 TINY = RunConfig.from_json(
     {
@@ -42,22 +41,23 @@ def bits(out: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_a_preempted_job_goes_on(tmp_path: Path) -> None:
-    out, made = tmp_path / "slurm", []
+    out, started = tmp_path / "slurm", []
 
-    def scheduler() -> SlurmScheduler:
-        made.append(SlurmScheduler(ClusterOptions("local", patience=3.0), tmp_path / "logs"))
-        return made[0]
+    class Watched(Slurm):
+        def start(self, unit: Unit) -> Any:
+            started.append(super().start(unit))
+            return started[-1]
 
     def preempt() -> None:
         while not list((out / "r").glob(f"{LEASES}/*/*/r/*/checkpoint.safetensors")):
             time.sleep(0.1)
-        controller = made[0]._jobs[0].job_id
+        controller = started[0].job_id
         task = subprocess.run(["pgrep", "-P", controller], capture_output=True, text=True, check=True).stdout
         os.kill(int(task), signal.SIGUSR2)  # what Slurm sends before it takes the node away
 
     thread = threading.Thread(target=preempt, daemon=True)
     thread.start()
-    sweep(RECIPE, out, runner=sweep_on(scheduler))
+    sweep(RECIPE, out, on=Watched(ClusterOptions("local", patience=3.0), tmp_path / "logs"))
     thread.join(1)
     logs = "".join(path.read_text() for path in (tmp_path / "logs").glob("*_log.*"))
     assert "preempted" in logs.lower()
@@ -67,5 +67,5 @@ def test_a_preempted_job_goes_on(tmp_path: Path) -> None:
 
 
 def test_fractions_of_gpus_are_for_ray(tmp_path: Path) -> None:
-    with pytest.raises(LengthwiseError, match="--gpus-per-job must be a whole number with --slurm"):
-        SlurmScheduler(ClusterOptions("local", gpus_per_job=0.5), tmp_path)
+    with pytest.raises(LengthwiseError, match="gpus_per_job must be a whole number on Slurm"):
+        Slurm(ClusterOptions("local", gpus_per_job=0.5), tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.cluster.plan import Machines, _makespan, plan
+from lengthwise.experiments.cost import Machines, _makespan, plan
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
 
@@ -41,8 +41,8 @@ def test_the_last_task_decides() -> None:
 
 @pytest.mark.parametrize("text", ["4", "4x", "x4", "0x4", "4x0", "-1x2", "4x16x2", "a"])
 def test_machines_are_a_count_and_cores(text: str) -> None:
-    with pytest.raises(LengthwiseError, match=r"--machines must be COUNTxCORES, e.g. 4x16"):
+    with pytest.raises(LengthwiseError, match=r"machines must be COUNTxCORES, e.g. 4x16"):
         Machines.of(text)
     assert Machines.of("4x16").slots(5) == 12
-    with pytest.raises(LengthwiseError, match=r"--cpus-per-job must be in 1\.\.16, got 17"):
+    with pytest.raises(LengthwiseError, match=r"cpus_per_job must be in 1\.\.16, got 17"):
         Machines.of("4x16").slots(17)

@@ -98,21 +98,21 @@ def test_another_configuration_is_refused_and_nothing_is_lost(tmp_path: Path):
     claim_run_dir(tmp_path / "a", SHORT, 0)
     before = (tmp_path / "a" / "config.json").read_bytes()
     for experiment, seed in ((TINY, 0), (SHORT, 1)):
-        with pytest.raises(LengthwiseError, match="holds a run of another configuration; choose another --out"):
+        with pytest.raises(LengthwiseError, match="holds a run of another configuration; choose another folder"):
             run(tmp_path / "a", experiment, seed)
     assert (tmp_path / "a" / "config.json").read_bytes() == before
 
 
 def test_a_folder_of_other_files_is_refused(tmp_path: Path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(LengthwiseError, match="is not empty and not a run directory; choose another --out"):
+    with pytest.raises(LengthwiseError, match="is not empty and not a run directory; choose another folder"):
         run(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path):
     (tmp_path / "a").write_text("not a folder")
-    with pytest.raises(LengthwiseError, match="is a file, not a folder for a run; choose another --out"):
+    with pytest.raises(LengthwiseError, match="is a file, not a folder for a run; choose another folder"):
         run(tmp_path / "a")
 
 

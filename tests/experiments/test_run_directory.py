@@ -20,11 +20,11 @@ from lengthwise.core.result_file import result_files, sealed
 from lengthwise.core.user_code import MODULES
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.defaults import default_experiment
+from lengthwise.experiments.engine import sweep
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe, Study
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import finished, run_directory, run_name
-from lengthwise.experiments.sweep import sweep
 from lengthwise.report.summary import contents
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
@@ -77,7 +77,7 @@ def test_no_two_runs_have_one_name() -> None:
         for preset in PRESETS
         for name in RECIPES.names()
         for job in RECIPES.make(name, preset).jobs
-        for work in (job.work, *job.fallbacks)
+        for work in job.works
         for about in [json.dumps(work.described())]
         for seed in {job.seeds[0], job.seeds[-1]}
     }
@@ -115,7 +115,7 @@ def test_names_cover_every_change() -> None:
 
 def phases(recipe: Recipe, out: Path) -> list[str]:
     events: list[Event] = []
-    sweep(recipe, out, observe=events.append)
+    sweep(recipe, out, progress=events.append)
     return [event.phase for event in events if event.ended]
 
 
@@ -132,20 +132,6 @@ def test_runs_under_the_old_name_are_reused_and_go_on(tmp_path: Path) -> None:
     assert phases(recipe, tmp_path) == ["reused", "finished"]
     assert read_json(old / "result.json")["scores"] == before["scores"]
     assert not (tmp_path / "r" / run_name(TINY, 1)).exists()
-
-
-def test_studies_under_the_old_name_are_reused(tmp_path: Path) -> None:
-    def fail(*given: object) -> dict[str, Any]:
-        raise AssertionError("it is there already")
-
-    study = Study("s", fail, "quick", version=2)
-    old = digest({"format": 1, "study": "s", "version": 2, "preset": "quick", "seed": 0})
-    values = {"format": 1, "study": "s", "preset": "quick", "seed": 0, "rows": [{"x": 1}], "seconds": 0.5}
-    write_json(tmp_path / "s" / old / "study.json", values)
-    recipe = Recipe("s", "", (Job("s", study, (0,)),))
-    assert phases(recipe, tmp_path) == ["reused"]
-    ((result,),) = sweep(recipe, tmp_path).results
-    assert result.to_json() == values
 
 
 def test_a_report_refuses_a_study_with_a_changed_number(tmp_path: Path) -> None:

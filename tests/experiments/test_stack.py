@@ -13,13 +13,12 @@ from lengthwise.core.files import read_json
 from lengthwise.core.result_file import RunResult
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments import run as run_module
+from lengthwise.experiments.engine import sweep
 from lengthwise.experiments.events import Event, Report, silent
 from lengthwise.experiments.recipe import Job, Recipe
-from lengthwise.experiments.run import run_seed
+from lengthwise.experiments.run import run_seed, train_seeds
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
-from lengthwise.experiments.stack import train_seeds
-from lengthwise.experiments.sweep import sweep
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import NoPESpec
 from lengthwise.positions.schemes import Sequential
@@ -142,7 +141,7 @@ def test_a_damaged_stack_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_sweep_trains_a_stacked_system_at_once(tmp_path: Path) -> None:
     events: list[Event] = []
     recipe = Recipe("r", "", (Job("s", TINY, (0, 1, 2)),))
-    result = sweep(recipe, tmp_path, observe=events.append)
+    result = sweep(recipe, tmp_path, progress=events.append)
     assert [row.seed for row in result.results[0]] == [0, 1, 2]
     assert sum(event.phase == "train" for event in events) == 4
     assert sum(event.phase == "finished" for event in events) == 3

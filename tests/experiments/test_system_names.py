@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import lengthwise as lw
-from lengthwise.experiments.comparison.systems import chosen_systems, sensible_systems
 from lengthwise.experiments.defaults import default_experiment, default_recipe
+from lengthwise.experiments.systems import chosen_systems, sensible_systems
 from lengthwise.positions.system import system_of
 from lengthwise.tasks import TASKS
 

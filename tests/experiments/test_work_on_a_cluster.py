@@ -13,24 +13,16 @@ from typing import Any
 
 import pytest
 
+from lengthwise.experiments import cluster, compare
 from lengthwise.experiments.blind import run as blind_running
-from lengthwise.experiments.blind.cells import check_files, read_index
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.preregistered.preregister import entry
 from lengthwise.experiments.blind.run import run_study
-from lengthwise.experiments.blind.study import write_study
-from lengthwise.experiments.cluster import reclaim
-from lengthwise.experiments.cluster.drive import Scheduler
-from lengthwise.experiments.cluster.piece import Outcome, Piece, run_piece
-from lengthwise.experiments.cluster.pieces import piece_of
-from lengthwise.experiments.cluster.runners import cells_on, stages_on
-from lengthwise.experiments.comparison import plan as planning
-from lengthwise.experiments.comparison import run as running
-from lengthwise.experiments.comparison import stages
-from lengthwise.experiments.comparison.plan import ModelSetting, Plan, read_plan
-from lengthwise.experiments.comparison.ranking import ranked
-from lengthwise.experiments.comparison.run import Budget, run_comparison
+from lengthwise.experiments.blind.study import check_files, read_index, write_study
+from lengthwise.experiments.cluster import Cluster, run_leased
+from lengthwise.experiments.compare import Budget, ModelSetting, Plan, ranked, read_plan, run_comparison
 from lengthwise.experiments.events import Event
+from lengthwise.experiments.execute import Outcome, Unit, described, unit_of
 from lengthwise.experiments.run_directory import LEASES
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
@@ -40,41 +32,46 @@ PATIENCE = 0.2
 WANTED: dict[str, Any] = {"systems": ["nope", "rope"], "max_length": 2}
 
 
-class Inline(Scheduler):
-    """Runs a piece when it is started, from the plain values that would travel."""
+class Inline(Cluster):
+    """Runs a unit when it is started, from the plain values that would travel."""
 
-    patience, slots = PATIENCE, 2
+    patience = PATIENCE
+    slots = 2  # type: ignore[assignment]
 
-    def start(self, piece: Piece) -> Any:
-        return run_piece(piece_of(json.loads(json.dumps(piece.to_json()))), PATIENCE)
+    def __init__(self) -> None:
+        super().__init__()
+        self._outcomes: list[Outcome] = []
+
+    def start(self, unit: Unit) -> int:
+        self._outcomes.append(run_leased(unit_of(json.loads(json.dumps(described(unit)))), PATIENCE))
+        return len(self._outcomes) - 1
 
     def done(self, handles: Sequence[Any], seconds: float) -> list[Any]:
         return list(handles)
 
     def outcome(self, handle: Any) -> Outcome:
-        return handle
+        return self._outcomes[handle]
 
-    def stop(self) -> None:
-        pass
+    def stop(self, handles: Sequence[Any]) -> None: ...
 
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainings of a few steps on the smallest models, the same number in every comparison."""
     for module, name, value in (
-        (planning, "FEWEST_STEPS", 6), (planning, "MOST_STEPS", 6), (running, "FEWEST_STEPS", 6),
-        (stages, "TIMED_STEPS", 4), (reclaim, "PATIENCE", PATIENCE),
+        (compare, "FEWEST_STEPS", 6), (compare, "MOST_STEPS", 6), (compare, "TIMED_STEPS", 4),
+        (cluster, "PATIENCE", PATIENCE),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
-    made, grid = Plan, (ModelSetting(1, 1e-2, 0.0), ModelSetting(1, 1e-3, 0.0))
+    made, grid = compare.wanted_plan, (ModelSetting(1, 1e-2, 0.0), ModelSetting(1, 1e-3, 0.0))
 
     def small(*values: Any, **named: Any) -> Plan:
         return dataclasses.replace(
             made(*values, **named), grid=grid, width=8, heads=1, batch_size=8, samples=2, fit_samples=4
         )
 
-    monkeypatch.setattr(running, "Plan", small)
-    monkeypatch.setattr(running, "steps_for", lambda *_: 6)
+    monkeypatch.setattr(compare, "wanted_plan", small)
+    monkeypatch.setattr(compare, "steps_for", lambda *_: 6)
 
 
 def found(folder: Path) -> list[dict[str, Any]]:
@@ -89,8 +86,7 @@ def found(folder: Path) -> list[dict[str, Any]]:
 def test_a_comparison_on_a_cluster_is_that_of_one_process(tmp_path: Path) -> None:
     task, budget, told = TASKS.build("parity"), Budget(600.0, 1, 2), []
     run_comparison(task, tmp_path / "local", budget=budget, **WANTED)
-    runner = stages_on(Inline)
-    run_comparison(task, tmp_path / "cluster", budget=budget, runner=runner, observe=told.append, **WANTED)
+    run_comparison(task, tmp_path / "cluster", budget=budget, on=Inline(), progress=told.append, **WANTED)
     assert found(tmp_path / "cluster") == found(tmp_path / "local")
     ends = [(event.job, event.seed) for event in told if event.phase == "finished"]
     assert sorted(ends) == [(name, seed) for name in ("nope", "sequential+rope") for seed in (0, 1)]
@@ -113,10 +109,10 @@ def test_a_comparison_whose_task_died_is_gone_on_with(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(Trainer, "step", dies)
     with pytest.raises(KeyboardInterrupt):
-        run_comparison(task, tmp_path / "died", budget=budget, runner=stages_on(Inline), **WANTED)
+        run_comparison(task, tmp_path / "died", budget=budget, on=Inline(), **WANTED)
     assert (tmp_path / "died" / "runs" / LEASES).exists()
-    runner = stages_on(Inline) if then == "cluster" else None
-    run_comparison(task, tmp_path / "died", budget=budget, runner=runner, **WANTED)
+    on = Inline() if then == "cluster" else None
+    run_comparison(task, tmp_path / "died", budget=budget, on=on, **WANTED)
     assert not (tmp_path / "died" / "runs" / LEASES).exists()
     monkeypatch.setattr(Trainer, "step", step)
     run_comparison(task, tmp_path / "local", budget=budget, **WANTED)
@@ -131,11 +127,11 @@ def test_a_budget_ends_a_comparison_on_a_cluster(tmp_path: Path) -> None:
         told.append(event)
 
     plan = run_comparison(
-        task, tmp_path, budget=Budget(1e-9, 1, 1), runner=stages_on(Inline), observe=observe, **WANTED
+        task, tmp_path, budget=Budget(1e-9, 1, 1), on=Inline(), progress=observe, **WANTED
     )  # fmt: skip
     assert plan.seeds == 1
     assert told == []
-    run_comparison(task, tmp_path, budget=Budget(600.0, 1, 1), runner=stages_on(Inline), **WANTED)
+    run_comparison(task, tmp_path, budget=Budget(600.0, 1, 1), on=Inline(), **WANTED)
     assert [len(row["seeds"]) for row in found(tmp_path)] == [1, 1]
 
 
@@ -152,16 +148,16 @@ def test_a_blind_study_on_a_cluster_is_that_of_one_process(tmp_path: Path, monke
     }  # fmt: skip
     studies = [write_study(tmp_path / name, json.loads(json.dumps(content))) for name in ("local", "cluster")]
     run_study(studies[0], "languages", tmp_path / "work0")
-    notes: list[str] = []
-    run_study(studies[1], "languages", tmp_path / "work1", runner=cells_on(Inline), note=notes.append)
+    notes: list[Event] = []
+    run_study(studies[1], "languages", tmp_path / "work1", on=Inline(), progress=notes.append)
     ours, theirs = ({name: read(study.folder / name) for name in read_index(study.folder)} for study in studies)
     assert ours == theirs
     assert len(ours) >= 2
     check_files(studies[1])
     assert not (tmp_path / "work1" / LEASES).exists()
-    assert notes[-1].startswith("[2/2] ")
+    assert notes[-1].text.startswith("[2/2] ")
     before = {path: path.stat().st_mtime_ns for path in studies[1].folder.rglob("*.json")}
-    run_study(studies[1], "languages", tmp_path / "work1", runner=cells_on(Inline))
+    run_study(studies[1], "languages", tmp_path / "work1", on=Inline())
     assert {path: path.stat().st_mtime_ns for path in studies[1].folder.rglob("*.json")} == before
 
 

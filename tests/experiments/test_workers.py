@@ -10,19 +10,19 @@ import subprocess
 import sys
 from multiprocessing import Pipe
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
 from lengthwise.core.files import locked
-from lengthwise.experiments.events import Event
-from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.engine import side_by_side, sweep
+from lengthwise.experiments.events import Event, Progress
+from lengthwise.experiments.execute import Processes, Unit, described, serve
+from lengthwise.experiments.recipe import Candidates, Job, Recipe
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
-from lengthwise.experiments.sweep import sweep
-from lengthwise.experiments.workers import _serve, pieces
 
 TINY = RunConfig.from_json(
     {
@@ -48,21 +48,21 @@ def without_clock(results: Any) -> Any:
 
 def test_side_by_side_gives_the_results_of_one_after_the_other(tmp_path: Path) -> None:
     events: list[Event] = []
-    together = sweep(RECIPE, tmp_path / "together", jobs=2, observe=events.append)
+    together = sweep(RECIPE, tmp_path / "together", on=Processes(2), progress=events.append)
     alone = sweep(RECIPE, tmp_path / "alone")
     assert without_clock(together.results) == without_clock(alone.results)
     ended = [(event.job, event.seed) for event in events if event.phase == "finished"]
     assert sorted(ended) == [("a", 0), ("a", 1), ("b", 0)]
     assert not [event for event in events if event.phase == "reused"]
     again: list[Event] = []
-    sweep(RECIPE, tmp_path / "together", jobs=2, observe=again.append)
+    sweep(RECIPE, tmp_path / "together", on=Processes(2), progress=again.append)
     assert [event.phase for event in again] == ["reused"] * 3
 
 
 def test_a_user_error_in_one_process_is_one_line_here(tmp_path: Path) -> None:
     short = TINY.edited(["scheme.max_position=1"])
     with pytest.raises(LengthwiseError, match="position"):
-        sweep(Recipe("r", "", (Job("too short", short, (0, 1)),)), tmp_path, jobs=2)
+        sweep(Recipe("r", "", (Job("too short", short, (0, 1)),)), tmp_path, on=Processes(2))
 
 
 def test_jobs_are_seeds_unless_seeds_belong_together() -> None:
@@ -70,9 +70,9 @@ def test_jobs_are_seeds_unless_seeds_belong_together() -> None:
     jobs = (
         Job("plain", TINY, (0, 1, 2)),
         Job("stacked", stacked, (0, 1, 2)),
-        Job("search", TINY, (0, 1), fallbacks=(stacked,), needed=2),
+        Job("search", Candidates((TINY, stacked), needed=2), (0, 1)),
     )
-    found = pieces(Recipe("r", "", jobs), lambda job, seed: (job.name, seed) == ("plain", 1))
+    found = side_by_side(Recipe("r", "", jobs), lambda job, seed: (job.name, seed) == ("plain", 1))
     # Those with most seeds first; among equals, the order of the recipe.
     assert [(job.name, job.seeds) for job in found] == [
         ("stacked", (0, 1, 2)),
@@ -89,7 +89,7 @@ def test_the_longest_trainings_start_first() -> None:
     changes = {"short": "training.steps=1", "usual": "training.steps=2", "wide": "model.width=64"}
     assert TINY.model.width < 64
     jobs = tuple(Job(name, TINY.edited([change]), (0,)) for name, change in changes.items())
-    found = pieces(Recipe("r", "", jobs), lambda job, seed: False)
+    found = side_by_side(Recipe("r", "", jobs), lambda job, seed: False)
     assert [job.name for job in found] == ["wide", "usual", "short"]
 
 
@@ -112,19 +112,41 @@ def test_a_folder_in_use_is_refused_and_free_after_its_process_died(tmp_path: Pa
     assert run_seed(TINY, 0, folder, recipe="r", system="a").seed == 0
 
 
-@pytest.mark.parametrize("error", [None, LengthwiseError("no"), TrainingDivergedError("no"), KeyboardInterrupt()])
-def test_a_worker_to_whom_nobody_listens_ends_without_a_word(error: BaseException | None) -> None:
-    """The parent was killed: what the worker reports then finds no reader, its last message neither."""
+@dataclasses.dataclass(frozen=True)
+class Failing(Unit):
+    """Reports a step, or ends with an error."""
 
-    def worker(job: Job, tell: Any) -> None:
-        if error is not None:
-            raise error
-        tell(Event(job.name, 0, "train", 1, 4))
+    error: ClassVar[BaseException | None] = None
+
+    home: Path
+    name = "failing"  # type: ignore[assignment]
+    leases = Path("nowhere")  # type: ignore[assignment]
+
+    def to_json(self) -> dict[str, Any]:
+        return {}
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Failing:
+        return cls(Path("nowhere"))
+
+    def owned(self, folder: Path) -> list[Path]:
+        return []
+
+    def compute(self, folder: Path, progress: Progress) -> None:
+        if self.error is not None:
+            raise self.error
+        progress(Event("failing", 0, "train", 1, 4))
         raise AssertionError("it goes on for nobody")
 
+
+@pytest.mark.parametrize("error", [None, LengthwiseError("no"), TrainingDivergedError("no"), KeyboardInterrupt()])
+def test_a_worker_to_whom_nobody_listens_ends_without_a_word(monkeypatch, error: BaseException | None) -> None:
+    """The parent was killed: what the worker reports then finds no reader, its last message neither."""
+
+    monkeypatch.setattr(Failing, "error", error)
     ours, theirs = Pipe(duplex=False)
     ours.close()
-    _serve(worker, RECIPE.jobs[1].to_json(), theirs)
+    serve(described(Failing(Path("nowhere"))), theirs)
     assert theirs.closed
 
 

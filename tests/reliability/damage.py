@@ -21,14 +21,12 @@ from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import StudyResult, sealed, write_sealed
 from lengthwise.crasp import library
 from lengthwise.crasp.decide import decide
-from lengthwise.experiments.blind.cells import read_cell, write_cell
-from lengthwise.experiments.blind.study import read_study, write_study
-from lengthwise.experiments.comparison.plan import Plan, read_plan
-from lengthwise.experiments.comparison.stages import read_tuning, tuning_file
-from lengthwise.experiments.comparison.systems import chosen_systems
+from lengthwise.experiments.blind.study import read_cell, read_study, write_cell, write_study
+from lengthwise.experiments.compare import Plan, read_plan, read_tuning, tuning_file
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir, finished
+from lengthwise.experiments.systems import chosen_systems
 from lengthwise.influence.corpus import Corpus, Document
 from lengthwise.influence.lm import LMConfig, load_lm, read_config, train_lm
 from lengthwise.languages.automaton import dfa_to_json, language, read_dfa

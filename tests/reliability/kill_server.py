@@ -22,14 +22,14 @@ import torch
 
 import lengthwise.influence as influence_package
 from lengthwise.experiments.blind.ladder import Rung
-from lengthwise.experiments.blind.training import train_rung
-from lengthwise.experiments.cluster.lease import LeaseLostError
-from lengthwise.experiments.cluster.piece import run_piece
-from lengthwise.experiments.cluster.sweep_piece import SweepPiece
+from lengthwise.experiments.blind.run import train_rung
+from lengthwise.experiments.cluster import run_leased
+from lengthwise.experiments.engine import SweepUnit, sweep
+from lengthwise.experiments.execute import Processes
+from lengthwise.experiments.lease import LeaseLostError
 from lengthwise.experiments.provenance import commit
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.experiments.sweep import sweep
 from lengthwise.influence.corpus import load_corpus
 from lengthwise.influence.lm import LMConfig, train_lm
 from lengthwise.tasks.language import Language
@@ -59,11 +59,11 @@ def stack(out: Path) -> None:
 
 
 def jobs(out: Path) -> None:
-    sweep(Recipe("r", "", (Job("a", TINY, (0, 1)),)), out, jobs=2)
+    sweep(Recipe("r", "", (Job("a", TINY, (0, 1)),)), out, on=Processes(2))
 
 
 def piece(out: Path) -> None:
-    while run_piece(SweepPiece("r", out, Job("a", STACKED, (0, 1))), 0.1).status == "held":
+    while run_leased(SweepUnit("r", out, Job("a", STACKED, (0, 1))), 0.1).status == "held":
         pass
 
 

@@ -46,13 +46,13 @@ QUEUE = _queue()
 def test_every_system_has_the_new_seeds(name: str) -> None:
     jobs = RECIPES.make(name, "standard").jobs
     assert {job.seeds for job in jobs} == {SEEDS}
-    assert all(job.needed == 4 for job in jobs if job.fallbacks)
+    assert all(job.candidates.needed == 4 for job in jobs if len(job.works) > 1)
 
 
 @pytest.mark.parametrize("name", FIXED)
 def test_ids_reach_the_longest_string(name: str) -> None:
     for job in RECIPES.make(name, "standard").jobs:
-        for experiment in (job.experiment, *job.fallbacks):
+        for experiment in job.candidates.configs:
             check_ids(experiment, SEEDS[0])
 
 
@@ -87,7 +87,7 @@ def test_words_of_alternation() -> None:
     assert names == [f"d = {d}, k = {d + more}" for d in DEPTHS for more in (2, 3)]
     for job in RECIPES.make("alternation-depth", "standard").jobs:
         depth = int(job.name[4])
-        assert {e.model.layers for e in (job.experiment, *job.fallbacks)} == {depth}
+        assert {e.model.layers for e in job.candidates.configs} == {depth}
 
 
 @pytest.mark.parametrize("item", QUEUE.items(), ids=lambda item: item["name"])

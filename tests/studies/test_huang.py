@@ -29,9 +29,9 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.files import write_json
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.engine import sweep
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import RECIPES, Job, Recipe
-from lengthwise.experiments.sweep import sweep
 from lengthwise.languages.named import LANGUAGES
 
 # The paper's own table of which tasks have a program: with learned positions, without positions.
@@ -77,7 +77,7 @@ def test_fifty_cells_by_default_and_others_by_name() -> None:
 def test_all_cells_follow_one_protocol() -> None:
     for preset in ("standard", "full"):
         for system in RECIPES.make("huang", preset).jobs:
-            for experiment in (system.experiment, *system.fallbacks):
+            for experiment in system.candidates.configs:
                 assert experiment.evaluation.bins == ((51, 100), (101, 150))
                 assert experiment.evaluation.samples == 2000
                 assert experiment.evaluation.fit_threshold == 0.995
@@ -221,7 +221,7 @@ def tiny(width: int, steps: int, lr: float = 1e-2) -> Any:
 
 def test_fallbacks_are_tried_until_enough_seeds_fit(tmp_path: Path) -> None:
     hopeless, easy, unused = tiny(4, 1, lr=1e-9), tiny(8, 200), tiny(16, 1)
-    system = Job("tiny", hopeless, seeds=(0, 1), fallbacks=(easy, unused), needed=1)
+    system = Job("tiny", Candidates((hopeless, easy, unused)), seeds=(0, 1))
     events: list[str] = []
     recipe = Recipe("tiny", "", (system,))
 
@@ -229,7 +229,7 @@ def test_fallbacks_are_tried_until_enough_seeds_fit(tmp_path: Path) -> None:
         if event.ended:
             events.append(event.phase)
 
-    done = sweep(recipe, tmp_path, observe=observe)
+    done = sweep(recipe, tmp_path, progress=observe)
     assert [r.experiment["model"]["width"] for r in done.results[0]] == [8, 8]
     assert events == ["finished"] * 4
     assert len(list((tmp_path / "tiny").glob("*/result.json"))) == 4
@@ -240,7 +240,7 @@ def test_fallbacks_are_tried_until_enough_seeds_fit(tmp_path: Path) -> None:
     ]
     assert [score.n for score in scores] == [4, 4]
     events.clear()
-    again = sweep(recipe, tmp_path, observe=observe)
+    again = sweep(recipe, tmp_path, progress=observe)
     assert events == ["reused"] * 4
     assert again.results == done.results
 

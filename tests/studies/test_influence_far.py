@@ -11,7 +11,7 @@ import pytest
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.recipe import RECIPES
-from lengthwise.experiments.study import run_study
+from lengthwise.experiments.run import run_study
 from lengthwise.influence import corpus
 from lengthwise.influence import lm as train_lm
 from lengthwise.influence.corpus import Document

@@ -12,8 +12,8 @@ import pytest
 from theory_figure import draw_theory
 
 from lengthwise.core.rng import stream
+from lengthwise.experiments.engine import sweep
 from lengthwise.experiments.recipe import RECIPES
-from lengthwise.experiments.sweep import sweep
 from lengthwise.positions.structure import reach
 
 

@@ -9,11 +9,9 @@ import pytest
 import second_study
 
 from lengthwise.crasp.decide import allowed_after
-from lengthwise.experiments.blind.cells import check_files
 from lengthwise.experiments.blind.comparison.rivals import RIVALS, rivals_of
 from lengthwise.experiments.blind.comparison.table import table
-from lengthwise.experiments.blind.frozen import frozen_study
-from lengthwise.experiments.blind.study import StudyEntry, read_study
+from lengthwise.experiments.blind.study import StudyEntry, frozen_study, read_study
 from lengthwise.languages.automaton import Dfa, Word, language
 from lengthwise.tasks.language import Language
 

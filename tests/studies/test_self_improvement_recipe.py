@@ -12,7 +12,7 @@ from lengthwise.core.files import read_json
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.events import silent
 from lengthwise.experiments.recipe import RECIPES
-from lengthwise.experiments.study import run_study
+from lengthwise.experiments.run import run_study
 
 
 def test_rounds_and_control_are_measured_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.recipe import RECIPES, Study
 from lengthwise.experiments.run_directory import run_directory
-from lengthwise.experiments.study import run_study
 
 
 def test_a_finished_study_is_not_run_again(tmp_path):

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from lengthwise.experiments.blind import run, rung_pool
+from lengthwise.experiments import execute
+from lengthwise.experiments.blind import run
 
 SIZES = {"FIT_WORDS": 12, "PROBE_WORDS": 6, "SIZE": 6}
 
@@ -15,11 +16,11 @@ def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the end of the test."""
     for name, value in SIZES.items():
         monkeypatch.setattr(run, name, value)
-    monkeypatch.setattr(rung_pool, "_train", train)
+    monkeypatch.setattr(execute, "serve", serve)
 
 
-def train(*arguments: Any) -> None:
-    """What a process runs in place of `rung_pool._train`, which is the original there."""
+def serve(*arguments: Any) -> None:
+    """What a process runs in place of `execute.serve`, which is the original there."""
     for name, value in SIZES.items():
         setattr(run, name, value)
-    rung_pool._train(*arguments)
+    execute.serve(*arguments)

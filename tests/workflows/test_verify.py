@@ -73,7 +73,7 @@ def test_a_budget_that_ends_says_how_much_is_missing(tmp_path: Path) -> None:
     line = next(line for line in notes if "the budget is used up" in line)
     assert "the budget is used up at step 1 of 24 of rung 1, loss " in line
     assert "The protocol trains all steps and then tests, and the time for testing is not counted" in line
-    assert "this rung takes about 1 more minutes (--budget)" in line
+    assert "this rung takes about 1 more minutes (budget)" in line
 
 
 def test_without_time_nothing_is_claimed(tmp_path: Path) -> None:

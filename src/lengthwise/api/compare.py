@@ -68,7 +68,7 @@ def compare(
     where the same call goes on. Raises `LengthwiseError` for unknown names and budgets that are too small.
     """
     from lengthwise.cli.verify import read_budget
-    from lengthwise.experiments.comparison.run import Budget
+    from lengthwise.experiments.compare import Budget
     from lengthwise.experiments.defaults import folder_name
     from lengthwise.workflows.compare import compare as run
 

@@ -82,19 +82,20 @@ class Experiment(Tabular):
         last checkpoint in the same bits. ``jobs`` seeds run at the same time, a process each. Raises `LengthwiseError`
         if the folder can't be used, and `TrainingDivergedError` if a seed diverges.
         """
-        from lengthwise.experiments.sweep import sweep
+        from lengthwise.experiments.engine import sweep
+        from lengthwise.experiments.execute import Processes
 
         wanted, jobs = _seeds(seeds), arguments.whole("jobs", jobs, 1)
         recipe = Recipe(folder_name(self.configuration.task), "", (Job(self.name, self.configuration, wanted),))
-        folder = arguments.path("out", out)
+        folder, on = arguments.path("out", out), Processes(jobs) if jobs > 1 else None
         if progress:
             from lengthwise.cli.console import err
             from lengthwise.cli.run_view import SweepProgress
 
             with SweepProgress(err(), recipe) as shown:
-                sweep(recipe, folder, jobs=jobs, observe=shown)
+                sweep(recipe, folder, on=on, progress=shown)
         else:
-            sweep(recipe, folder, jobs=jobs)
+            sweep(recipe, folder, on=on)
         from lengthwise.experiments.run_directory import run_directory
 
         return Result.of([run_directory(folder, recipe.name, self.configuration, seed) for seed in wanted])

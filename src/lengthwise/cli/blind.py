@@ -16,6 +16,7 @@ from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
     from lengthwise.experiments.blind.study import BlindStudy
+    from lengthwise.experiments.events import Event
 
 FOLDER = Path("results") / "blind"
 """Where the committed study lies in a checkout."""
@@ -74,8 +75,16 @@ def run(given: BlindSettings) -> None:
 
     work = Path("runs") / "blind" / study.sha256[:12]
     cluster = ClusterSettings(given.ray, None, given.cpus_per_job, given.gpus_per_job)
-    runner = cluster.cells(study.folder)
-    run_study(study, name, work, encodings=given.encoding, note=note, on_step=step_lines(note), runner=runner)
+    on = cluster.executor(study.folder)
+    on_step = step_lines(note)
+
+    def progress(event: Event) -> None:
+        if event.text:
+            note(event.text)
+        elif event.phase == "train" and on is None:
+            on_step(event.done, event.number)
+
+    run_study(study, name, work, encodings=given.encoding, on=on, progress=progress)
     values = build(study, name, given.encoding)
     page = _write_page(study, values)
     if given.as_json:
@@ -119,9 +128,8 @@ def _study(
     languages: Path | None, encodings: list[str] | None, folder: Path | None, *, start: bool = False
 ) -> BlindStudy:
     """The frozen study, or that of a user's list, which ``start`` begins where there is none."""
-    from lengthwise.experiments.blind.frozen import frozen_study
     from lengthwise.experiments.blind.ladder import ENCODINGS
-    from lengthwise.experiments.blind.study import FILE, read_study
+    from lengthwise.experiments.blind.study import FILE, frozen_study, read_study
     from lengthwise.experiments.blind.user_list import read_languages, user_study
     from lengthwise.experiments.blind.variants import VARIANTS
     from lengthwise.tasks.language import Language

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,10 +11,7 @@ import typer
 from lengthwise.core.errors import require
 
 if TYPE_CHECKING:
-    from lengthwise.experiments.blind.run import CellRunner
-    from lengthwise.experiments.cluster.drive import Scheduler
-    from lengthwise.experiments.comparison.run import StageRunner
-    from lengthwise.experiments.sweep import Runner
+    from lengthwise.experiments.execute import Executor
 
 Ray = Annotated[
     str | None,
@@ -37,44 +33,12 @@ class ClusterSettings:
     cpus: int = 1
     gpus: float = 0.0
 
-    def scheduler(self, logs: Path) -> Callable[[], Scheduler] | None:
-        """What starts the scheduler; None without one. Raises `LengthwiseError` for senseless amounts, or both."""
+    def executor(self, logs: Path) -> Executor | None:
+        """What computes on the cluster; None without one. Raises `LengthwiseError` for senseless amounts, or both."""
         if self.ray is None and self.slurm is None:
             return None
         require(self.ray is None or self.slurm is None, "--ray and --slurm exclude each other; give one of them")
-        from lengthwise.experiments.cluster.on_ray import ClusterOptions, RayScheduler
-        from lengthwise.experiments.cluster.on_slurm import SlurmScheduler
+        from lengthwise.experiments import cluster
 
-        if self.ray is not None:
-            options = ClusterOptions(self.ray, self.cpus, self.gpus)
-            return lambda: RayScheduler(options)
-        options = ClusterOptions(str(self.slurm), self.cpus, self.gpus)
-        return lambda: SlurmScheduler(options, logs)
-
-    def sweeps(self, logs: Path) -> Runner | None:
-        """What runs a sweep on the cluster; None without one."""
-        scheduler = self.scheduler(logs)
-        if scheduler is None:
-            return None
-        from lengthwise.experiments.cluster.runners import sweep_on
-
-        return sweep_on(scheduler)
-
-    def stages(self) -> StageRunner | None:
-        """What runs the stages of a comparison on a Ray cluster; None without one."""
-        if self.ray is None:
-            return None
-        from lengthwise.experiments.cluster.on_ray import ClusterOptions, RayScheduler
-        from lengthwise.experiments.cluster.runners import stages_on
-
-        options = ClusterOptions(self.ray, self.cpus, self.gpus)
-        return stages_on(lambda: RayScheduler(options))
-
-    def cells(self, logs: Path) -> CellRunner | None:
-        """What runs the cells of a blind study on the cluster; None without one."""
-        scheduler = self.scheduler(logs)
-        if scheduler is None:
-            return None
-        from lengthwise.experiments.cluster.runners import cells_on
-
-        return cells_on(scheduler)
+        options = cluster.ClusterOptions(str(self.ray or self.slurm), self.cpus, self.gpus)
+        return cluster.Slurm(options, logs) if self.ray is None else cluster.Ray(options)

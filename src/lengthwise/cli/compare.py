@@ -45,7 +45,7 @@ def compare(given: CompareSettings) -> None:
     of which the fit on training lengths chooses. The same command goes on where the budget ended.
     """
     from lengthwise.cli.compare_view import ComparisonProgress, draw
-    from lengthwise.experiments.comparison.run import Budget
+    from lengthwise.experiments.compare import Budget
     from lengthwise.experiments.defaults import folder_name
     from lengthwise.tasks import TASKS
     from lengthwise.workflows.compare import compare as run
@@ -55,10 +55,10 @@ def compare(given: CompareSettings) -> None:
     task = TASKS.build(given.task)
     folder = given.folder or Path("runs") / "compare" / folder_name(task)
     names = [name.strip() for name in (given.systems or "").split(",") if name.strip()]
-    observe = ComparisonProgress(err())
-    runner = ClusterSettings(given.ray, None, given.cpus_per_job, given.gpus_per_job).stages()
+    progress = ComparisonProgress(err())
+    on = ClusterSettings(given.ray, None, given.cpus_per_job, given.gpus_per_job).executor(folder)
     done = run(
-        task, folder, systems=names, budget=budget, max_length=given.max_length, observe=observe, runner=runner
+        task, folder, systems=names, budget=budget, max_length=given.max_length, on=on, progress=progress
     )  # fmt: skip
     if given.as_json:
         emit_json(done.values)

@@ -13,7 +13,7 @@ from lengthwise.cli.threads import Threads
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
-    from lengthwise.experiments.cluster.plan import SweepPlan
+    from lengthwise.experiments.cost import SweepPlan
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ def plan(given: PlanSettings) -> None:
     """
     use_threads(given.cpus_per_job if given.threads is None else given.threads)
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
-    from lengthwise.experiments.cluster.plan import Machines
-    from lengthwise.experiments.cluster.plan import plan as estimate
+    from lengthwise.experiments.cost import Machines
+    from lengthwise.experiments.cost import plan as estimate
     from lengthwise.experiments.defaults import recipe_for
 
     chosen = (

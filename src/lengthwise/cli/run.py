@@ -18,14 +18,9 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.training.threads import use_all_cores, use_threads
 
 if TYPE_CHECKING:
+    from lengthwise.experiments.engine import Sweep
     from lengthwise.experiments.events import Event
     from lengthwise.experiments.recipe import Recipe
-    from lengthwise.experiments.sweep import Sweep
-
-DEVICE = "LENGTHWISE_DEVICE"
-"""The variable that ``--device`` sets, for processes of ``--jobs``, too."""
-SHARD = "LENGTHWISE_SHARD"
-"""The variable that ``--shard`` sets for the ranks of torchrun."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,8 @@ def run(given: RunSettings) -> None:
     """
     from lengthwise.cli.trackers import tracker
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
-    from lengthwise.experiments.sweep import sweep
+    from lengthwise.experiments.engine import sweep
+    from lengthwise.experiments.execute import Processes
 
     recipe = _recipe(given)
     if given.print_config:
@@ -90,33 +86,33 @@ def run(given: RunSettings) -> None:
     if given.resume and not results.is_dir():
         raise LengthwiseError(f"nothing to resume: there is no folder {results}; leave out --resume to start")
     use_threads(given.threads)
-    if given.device is not None:
-        os.environ[DEVICE] = given.device
     if given.shard:
         alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
         require(not alone, "--shard needs several ranks; start with `torchrun --nproc-per-node N -m lengthwise run …`")
-        os.environ[SHARD] = "1"
     jobs = number_of_jobs(given.jobs)
 
     cluster = ClusterSettings(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job)
-    runner = cluster.sweeps(results / "slurm")
-    if jobs == 1 and runner is None:
+    on = cluster.executor(results / "slurm")
+    if jobs == 1 and on is None:
         use_all_cores()
 
     from lengthwise.cli.run_view import SweepProgress
-    from lengthwise.experiments.followers import follow, follows, leading
+    from lengthwise.experiments.run import Place, is_worker, run_worker, with_workers
 
-    if follows():
-        require(jobs == 1 and runner is None, "under torchrun give neither --jobs nor --ray or --slurm")
-        follow()
+    place = Place(given.device, given.shard)
+    if is_worker():
+        require(jobs == 1 and on is None, "under torchrun give neither --jobs nor --ray or --slurm")
+        run_worker(place)
         return
-    with SweepProgress(err(), recipe) as progress, leading(), tracker(given.log_to, recipe, results) as log:
+    with SweepProgress(err(), recipe) as progress, with_workers(place), tracker(given.log_to, recipe, results) as log:
 
-        def observe(event: Event) -> None:
+        def watch(event: Event) -> None:
             progress(event)
             log(event)
 
-        done = sweep(recipe, given.folder, jobs=jobs, runner=runner, observe=observe)
+        done = sweep(
+            recipe, given.folder, on=on or (Processes(jobs) if jobs > 1 else None), place=place, progress=watch
+        )
     _show(recipe, done, results, as_json=given.as_json)
 
 

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from lengthwise.cli.console import plain_table, progress_bars
 from lengthwise.cli.training_clock import TrainingClock
+from lengthwise.experiments.engine import Sweep
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Recipe
-from lengthwise.experiments.sweep import Sweep
 from lengthwise.report.summary import (
     INTERVAL,
     Estimate,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 
 from lengthwise.experiments.events import Event
-from lengthwise.experiments.recipe import Job, Recipe
-from lengthwise.experiments.run_config import RunConfig
+from lengthwise.experiments.recipe import Job, Recipe, Study
 
 FIRST_SECONDS = 5.0
 """How long training is timed before the first estimate."""
@@ -64,9 +63,9 @@ class TrainingClock:
 
 
 def _per_step(job: Job) -> float:
-    if not isinstance(job.work, RunConfig):
+    if isinstance(job.work, Study):
         return 0.0
-    model, training = job.work.model, job.work.training
+    model, training = job.experiment.model, job.experiment.training
     return float(model.layers * model.loops_for(training.max_length))
 
 

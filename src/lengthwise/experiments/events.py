@@ -1,30 +1,18 @@
-"""What a run reports while it works: one protocol for trainings, tests and studies, within a process and across."""
+"""What work reports while it goes on: one event, one callback, within a process and across."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 
-@runtime_checkable
-class Report(Protocol):
-    """Called with progress."""
-
-    def __call__(self, what: str, done: int, total: int, number: float = 0.0, /) -> None:
-        """``what`` is ``train``, ``test`` or the part of a study; ``number`` the loss or the accuracy there, if any."""
-        ...
-
-
-def silent(what: str, done: int, total: int, number: float = 0.0, /) -> None:
-    """A `Report` to nobody."""
-
-
 @dataclass(frozen=True)
 class Event:
-    """What a sweep is doing: ``done`` of ``total`` steps, tested cells or parts of a study; see `Report` for the rest.
+    """What a computation is doing: ``done`` of ``total`` steps, tested cells or parts of a study.
 
-    ``reused`` and ``finished`` come once per seed; ``number`` is then the accuracy in distribution.
+    ``phase`` is ``train``, ``test``, ``note`` or the part of a study; ``number`` the loss or the accuracy there, if
+    any. ``reused`` and ``finished`` come once per seed; ``number`` is then the accuracy in distribution.
     """
 
     job: str
@@ -38,8 +26,38 @@ class Event:
     seconds: float | None = None
     together: Sequence[int] = ()
     """The seeds that take the same steps as a stack, this one included; empty for a seed of its own."""
+    text: str = ""
+    """A line for people, with ``note``."""
 
     @property
     def ended(self) -> bool:
         """Whether this is the end of a seed."""
         return self.phase in ("reused", "finished")
+
+
+Progress = Callable[[Event], None]
+"""Called with every event."""
+
+
+def unwatched(event: Event) -> None:
+    """A `Progress` to nobody."""
+
+
+@runtime_checkable
+class Report(Protocol):
+    """How a computation that knows neither its name nor its seed reports: the middle fields of an `Event`."""
+
+    def __call__(self, what: str, done: int, total: int, number: float = 0.0, /) -> None: ...
+
+
+def silent(what: str, done: int, total: int, number: float = 0.0, /) -> None:
+    """A `Report` to nobody."""
+
+
+def reporter(job: str, seed: int, progress: Progress, together: Sequence[int] = ()) -> Report:
+    """A `Report` whose events carry this job and seed."""
+
+    def report(what: str, done: int, total: int, number: float = 0.0, /) -> None:
+        progress(Event(job, seed, what, done, total, number, together=together))
+
+    return report

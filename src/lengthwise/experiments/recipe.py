@@ -1,18 +1,20 @@
-"""Recipes: the jobs of one figure or table. A job is something to compute with some seeds: an experiment or a study."""
+"""Recipes: the jobs of one figure or table. A job is something to compute with some seeds: candidates or a study."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
-from lengthwise.core.config import EXACT_IN_JSON, digest
+from lengthwise.core.config import EXACT_IN_JSON
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.registry import installed, load_installed
 from lengthwise.core.user_code import load_object, no_new_code
-from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
+from lengthwise.experiments.run_config import RunConfig
 
+C = TypeVar("C")
+R = TypeVar("R")
 Preset = Literal["quick", "standard", "full"]
 PRESETS: tuple[Preset, ...] = ("quick", "standard", "full")
 
@@ -40,13 +42,25 @@ class Study:
         version = {"version": self.version} if self.version != 1 else {}
         return {"study": {"name": self.name, "preset": self.preset, **version}}
 
-    def old_names(self, seed: int) -> list[str]:
-        """What its folder was called before there was one rule of naming."""
-        key = {"format": RESULT_FORMAT, "study": self.name, "version": self.version, "preset": self.preset}
-        return [digest({**key, "seed": seed})]
 
+@dataclass(frozen=True)
+class Candidates(Generic[C]):
+    """Configurations in the order in which they are tried, and how many seeds of one must fit for the search to end.
 
-JobWork = RunConfig | Study
+    A plain run is one candidate.
+    """
+
+    configs: tuple[C, ...]
+    needed: int = 1
+
+    def search(self, attempt: Callable[[C], R], fitted: Callable[[R], int]) -> list[R]:
+        """What ``attempt`` made of the configurations, up to the first of which ``needed`` seeds ``fitted``."""
+        found: list[R] = []
+        for config in self.configs:
+            found.append(attempt(config))
+            if fitted(found[-1]) >= self.needed:
+                break
+        return found
 
 
 @dataclass(frozen=True)
@@ -54,43 +68,50 @@ class Job:
     """One line of the figure: a name, what is computed, and with which seeds."""
 
     name: str
-    work: JobWork
+    work: RunConfig | Study | Candidates[RunConfig]
     seeds: tuple[int, ...] = (0, 1, 2)
     claim: str = ""
     """What the job is there to show, one line for the report."""
     task: str = ""
-    """A name that ``--only`` takes for all jobs of one task."""
+    """A name that `Recipe.selected` takes for all jobs of one task."""
     positions: str = ""
-    """A name that ``--encoding`` takes for all jobs with these positions."""
+    """A name that `Recipe.selected` takes for all jobs with these positions."""
     extra: bool = False
-    """Run only where ``--encoding`` or its own name selects it."""
-    fallbacks: tuple[RunConfig, ...] = ()
-    """Tried in order, with all seeds, as long as fewer than ``needed`` seeds of one configuration fitted."""
-    needed: int = 1
+    """Run only where its positions or its own name select it."""
 
     def __post_init__(self) -> None:
         if not all(0 <= seed < EXACT_IN_JSON for seed in self.seeds):
             raise LengthwiseError(f"seeds must be whole numbers from 0, below 2**53, got {list(self.seeds)}")
 
     @property
-    def experiment(self) -> RunConfig:
-        """The experiment of a job that trains; raises `LengthwiseError` for a study."""
+    def candidates(self) -> Candidates[RunConfig]:
+        """The candidates of a job that trains; raises `LengthwiseError` for a study."""
         if isinstance(self.work, Study):
             raise LengthwiseError(f"{self.name} is a study: it trains no system and has no settings")
-        return self.work
+        return self.work if isinstance(self.work, Candidates) else Candidates((self.work,))
+
+    @property
+    def experiment(self) -> RunConfig:
+        """The first candidate; raises `LengthwiseError` for a study."""
+        return self.candidates.configs[0]
+
+    @property
+    def works(self) -> Sequence[RunConfig | Study]:
+        """All that may be computed with the seeds: the candidates, or the study."""
+        return [self.work] if isinstance(self.work, Study) else self.candidates.configs
 
     @property
     def steps(self) -> int:
         """Training steps of all seeds; 0 for a study."""
-        return 0 if isinstance(self.work, Study) else self.work.training.steps * len(self.seeds)
+        return 0 if isinstance(self.work, Study) else self.experiment.training.steps * len(self.seeds)
 
     def to_json(self) -> dict[str, Any]:
         """What is computed as plain values, with all settings."""
-        work = self.work.described() if isinstance(self.work, Study) else {"experiment": self.work.to_json()}
-        fallbacks = [experiment.to_json() for experiment in self.fallbacks]
-        return {
-            "name": self.name, "seeds": list(self.seeds), **work, "fallbacks": fallbacks, "needed": self.needed,
-        }  # fmt: skip
+        head = {"name": self.name, "seeds": list(self.seeds)}
+        if isinstance(self.work, Study):
+            return {**head, **self.work.described(), "fallbacks": [], "needed": 1}
+        first, *others = (config.to_json() for config in self.candidates.configs)
+        return {**head, "experiment": first, "fallbacks": others, "needed": self.candidates.needed}
 
     @classmethod
     def from_json(cls, values: dict[str, Any], *, load_code: bool = False) -> Job:
@@ -103,18 +124,19 @@ class Job:
             with no_new_code(allowed=load_code):
                 (job,) = RECIPES.make(values["study"]["name"], values["study"]["preset"]).jobs
             return dataclasses.replace(job, seeds=seeds)
-        fallbacks = tuple(RunConfig.from_json(other, load_code=load_code) for other in values["fallbacks"])
-        experiment = RunConfig.from_json(values["experiment"], load_code=load_code)
-        return cls(values["name"], experiment, seeds, fallbacks=fallbacks, needed=values["needed"])
+        first, *others = (
+            RunConfig.from_json(config, load_code=load_code) for config in (values["experiment"], *values["fallbacks"])
+        )
+        plain = not others and values["needed"] == 1
+        return cls(values["name"], first if plain else Candidates((first, *others), values["needed"]), seeds)
 
     def edited(self, edits: list[str], seeds: int | None) -> Job:
-        """A copy with ``--set`` edits, and with ``seeds`` seeds if given."""
-        return dataclasses.replace(
-            self,
-            work=self.experiment.edited(edits) if edits else self.work,
-            fallbacks=tuple(experiment.edited(edits) for experiment in self.fallbacks),
-            seeds=self.seeds if seeds is None else tuple(range(seeds)),
-        )
+        """A copy with ``key.path=value`` edits of every configuration, and with ``seeds`` seeds if given."""
+        work = self.work
+        if edits:
+            configs = tuple(config.edited(edits) for config in self.candidates.configs)
+            work = dataclasses.replace(self.work, configs=configs) if isinstance(self.work, Candidates) else configs[0]
+        return dataclasses.replace(self, work=work, seeds=self.seeds if seeds is None else tuple(range(seeds)))
 
 
 @dataclass(frozen=True)
@@ -128,12 +150,12 @@ class Recipe:
     @property
     def trains(self) -> bool:
         """Whether its jobs are training runs, not studies."""
-        return all(isinstance(job.work, RunConfig) for job in self.jobs)
+        return not any(isinstance(job.work, Study) for job in self.jobs)
 
     def edited(self, edits: list[str], seeds: int | None) -> Recipe:
-        """A copy with ``--set`` edits applied to every job, and ``seeds`` seeds for each if given."""
+        """A copy with ``key.path=value`` edits of every job, and ``seeds`` seeds for each if given."""
         if seeds is not None and seeds < 1:
-            raise LengthwiseError(f"--seeds must be at least 1, got {seeds}")
+            raise LengthwiseError(f"seeds must be at least 1, got {seeds}")
         return dataclasses.replace(self, jobs=tuple(job.edited(edits, seeds) for job in self.jobs))
 
     def selected(self, only: list[str], encodings: list[str]) -> Recipe:

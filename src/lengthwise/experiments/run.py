@@ -1,32 +1,80 @@
-"""Running one experiment with one seed, in a directory that resumes and is never run twice."""
+"""Computing one seed in a directory that resumes and is never run twice; a stack of seeds; a study.
+
+Under torchrun rank 0 runs the command, and the other ranks take part in each of its trainings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lengthwise.core.config import digest
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import locked, write_json
-from lengthwise.core.result_file import RunResult, sealed
+from lengthwise.core.result_file import RunResult, StudyResult, sealed
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.accuracy import LengthScore, total
 from lengthwise.experiments.events import Report, silent
-from lengthwise.experiments.followers import announce, trainer_for
 from lengthwise.experiments.provenance import provenance
+from lengthwise.experiments.recipe import STUDY_FILE, Study
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
-from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished
+from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished, finished_study, run_directory
 from lengthwise.prediction.example import is_built_in, to_store
 
 if TYPE_CHECKING:
     from lengthwise.core.batch import Layout
     from lengthwise.evaluation.accuracy import EvaluatedModel
     from lengthwise.models.transformer import Transformer
+    from lengthwise.training.ranks import Ranks
     from lengthwise.training.runs import RunState
+    from lengthwise.training.trainer import Trainer
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where torch computes."""
+
+    device: str | None = None
+    """By default that of ``LENGTHWISE_DEVICE``, or cpu."""
+    shards: bool = False
+    """Under torchrun: whether each rank has its share of the weights instead of all of them."""
+
+    def chosen(self) -> str:
+        """The device; raises `LengthwiseError` if this torch can't use it."""
+        from lengthwise.models.device import chosen_device
+
+        return chosen_device(self.device)
+
+    def ranks(self) -> Ranks | None:
+        """The ranks of torchrun; None for a process by itself."""
+        if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+            return None
+        # It loads torch.
+        from lengthwise.training.ranks import ranks
+
+        return ranks(self.chosen(), shards=self.shards)
+
+
+HERE = Place()
 
 
 def run_seed(
-    experiment: RunConfig, seed: int, folder: Path, *, recipe: str, system: str, report: Report = silent
+    experiment: RunConfig,
+    seed: int,
+    folder: Path,
+    *,
+    recipe: str,
+    system: str,
+    report: Report = silent,
+    place: Place = HERE,
 ) -> RunResult:
     """Train and measure, or return the finished result; an interrupted run goes on from its last checkpoint.
 
@@ -40,37 +88,174 @@ def run_seed(
         # Another process may have ended it between the two lines above.
         if (done := finished(folder, experiment, seed)) is not None:
             return done
-        (state,) = train(experiment, [seed], folder, report)
-        result = measure(experiment, state, recipe=recipe, system=system, report=report)
+        (state,) = train(experiment, [seed], folder, report, place=place)
+        result = measure(experiment, state, recipe=recipe, system=system, report=report, place=place)
         write_json(folder / RESULT, sealed(result.to_json()))
         return result
 
 
 def train(
-    experiment: RunConfig, seeds: Sequence[int], folder: Path, report: Report, run_folders: Sequence[Path] | None = None
+    experiment: RunConfig,
+    seeds: Sequence[int],
+    folder: Path,
+    report: Report,
+    run_folders: Sequence[Path] | None = None,
+    *,
+    place: Place = HERE,
 ) -> list[RunState]:
     """Train the seeds as one stack with its checkpoint in ``folder``; each run folder gets a checkpoint of its own."""
     # Torch is loaded only when something has to be trained.
-    from lengthwise.models.device import chosen_device
     from lengthwise.training.data import TaskSetup
-    from lengthwise.training.ranks import ranks
 
     for seed in seeds:
         check_ids(experiment, seed)
-    announce(experiment, seeds)
     training = experiment.training
     setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
-    others = ranks()
-    return trainer_for(others)(
-        setup, training, seeds, partial(probe, experiment), folder, run_folders, chosen_device(),
+    others = place.ranks()
+    if others is not None:
+        others.said(json.dumps({"experiment": experiment.to_json(), "seeds": list(seeds)}))
+    return _trainer_for(others)(
+        setup, training, seeds, partial(probe, experiment), folder, run_folders, place.chosen(),
         on_step=lambda step, loss: report("train", step, training.steps, loss), ranks=others,
     ).run()  # fmt: skip
 
 
-def measure(experiment: RunConfig, state: RunState, *, recipe: str, system: str, report: Report = silent) -> RunResult:
+def train_seeds(
+    experiment: RunConfig, seeds: Sequence[int], out: Path, *, recipe: str, report: Report = silent, place: Place = HERE
+) -> dict[int, str]:
+    """Train those of ``seeds`` whose run directories hold no result and no checkpoint, as one stack.
+
+    Each leaves an ordinary checkpoint of a finished training in its own directory, from which `run_seed` goes on to
+    measure it. An interrupted stack goes on with all of its own seeds, bit-identically, from a directory that is
+    removed at the end; what it does not hold is trained as another stack.
+
+    Returns what there is to say of seeds that diverged. Raises `LengthwiseError` when the experiment is not
+    ``stacked``.
+    """
+    if not experiment.training.stacked:
+        raise LengthwiseError("these seeds don't share a schedule of lengths; set training.stacked to true")
+    # A seed that was started alone goes on alone.
+    fresh = [seed for seed in seeds if not _started(experiment, seed, out, recipe)]
+    failures: dict[int, str] = {}
+    while fresh:
+        for seed in fresh:
+            claim_run_dir(run_directory(out, recipe, experiment, seed), experiment, seed)
+        folder, ended = _stack(experiment, fresh, out / recipe)
+        run_folders = {}
+        for seed, done in ended.items():
+            own = run_directory(out, recipe, experiment, seed)
+            # A seed of an interrupted stack that was trained alone since keeps what it has.
+            run_folders[seed] = own if done or not _started(experiment, seed, out, recipe) else folder / f"seed-{seed}"
+        failures |= _train_stack(experiment, run_folders, folder, report, place)
+        fresh = [seed for seed in fresh if seed not in ended]
+    return failures
+
+
+def _train_stack(
+    experiment: RunConfig, run_folders: dict[int, Path], folder: Path, report: Report, place: Place
+) -> dict[int, str]:
+    """Train a stack of the seeds with these run folders to its end; returns what to say of those that diverged."""
+    folder.mkdir(exist_ok=True)
+    with locked(folder):
+        states = train(experiment, list(run_folders), folder, report, list(run_folders.values()), place=place)
+    shutil.rmtree(folder, ignore_errors=True)
+    return {state.run.seed: state.failure for state in states if state.failure is not None}
+
+
+def _stack(experiment: RunConfig, fresh: Sequence[int], root: Path) -> tuple[Path, dict[int, bool]]:
+    """The folder of a stack, and for each of its seeds whether it has ended: an interrupted one that holds any of
+    ``fresh``, or a new one of these.
+    """
+    from lengthwise.training import checkpoint
+
+    for folder in stack_folders(experiment, root):
+        if (found := checkpoint.read(folder)) is None:
+            continue
+        ended = {run.seed: own.done for run, own in zip(found[1].runs, found[1].progress, strict=True)}
+        if set(ended) & set(fresh):
+            return folder, ended
+    return root / f"stack-{_stack_name(experiment)}-{min(fresh)}", dict.fromkeys(fresh, False)
+
+
+def stack_folders(experiment: RunConfig, root: Path) -> list[Path]:
+    """The folders of interrupted stacks of an experiment."""
+    return sorted(root.glob(f"stack-{_stack_name(experiment)}-*/"))
+
+
+def _stack_name(experiment: RunConfig) -> str:
+    return digest({"format": RESULT_FORMAT, **experiment.described()})
+
+
+def _started(experiment: RunConfig, seed: int, out: Path, recipe: str) -> bool:
+    """Whether a run directory holds a result, or the checkpoint of a training (maybe not yet at its end)."""
+    folder = run_directory(out, recipe, experiment, seed)
+    return finished(folder, experiment, seed) is not None or any(folder.glob("checkpoint*.safetensors"))
+
+
+def run_study(study: Study, seed: int, folder: Path, report: Report = silent) -> StudyResult:
+    """Run a study in its directory, or return its finished result.
+
+    Raises `LengthwiseError` for a damaged result file or one of another run.
+    """
+    done = finished_study(folder, study, seed)
+    if done is not None:
+        return done
+    started = time.perf_counter()
+    kept = (folder,) if study.keeps else ()
+    values = study.function(study.preset, seed, report, *kept)
+    head = {"format": RESULT_FORMAT, "study": study.name, "preset": study.preset, "seed": seed}
+    seconds = round(time.perf_counter() - started, 2)
+    contents = sealed({**head, **values, "seconds": seconds, **provenance("cpu")})
+    # Files of their own are of studies with many numbers.
+    write_json(folder / study.file, contents, dense=study.file != STUDY_FILE)
+    return StudyResult.of(contents, study.name)
+
+
+def is_worker() -> bool:
+    """Whether torchrun started this process as another rank than 0."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1 and int(os.environ.get("RANK", "0")) > 0
+
+
+def run_worker(place: Place = HERE) -> None:
+    """Take part in every training of rank 0, until there are no more."""
+    from lengthwise.experiments import recipes as _recipes  # noqa: F401
+    from lengthwise.training.data import TaskSetup
+
+    others = place.ranks()
+    assert others is not None
+    while (training := json.loads(others.said(""))) is not None:
+        experiment = RunConfig.from_json(training["experiment"], load_code=True)
+        setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
+        trainer = _trainer_for(others)
+        trainer(setup, experiment.training, training["seeds"], device=place.chosen(), ranks=others).run()
+
+
+@contextmanager
+def with_workers(place: Place = HERE) -> Iterator[None]:
+    """Let the other ranks of torchrun, if there are any, end after the block; an error ends them too."""
+    others = place.ranks()
+    yield
+    if others is not None:
+        others.said(json.dumps(None))
+
+
+def _trainer_for(others: Ranks | None) -> type[Trainer]:
+    """How this process trains: a whole model, or its share of one."""
+    from lengthwise.training.trainer import Trainer
+
+    if others is None or not others.shards:
+        return Trainer
+    # Its part of torch takes long to load.
+    from lengthwise.training.distributed import ShardedTrainer
+
+    return ShardedTrainer
+
+
+def measure(
+    experiment: RunConfig, state: RunState, *, recipe: str, system: str, report: Report = silent, place: Place = HERE
+) -> RunResult:
     """Test a trained run: in distribution, then at the lengths and bins of the evaluation."""
     from lengthwise.evaluation import accuracy
-    from lengthwise.models.device import chosen_device
 
     model, seed, evaluation, task = state.trained(), state.run.seed, experiment.evaluation, experiment.task
     in_distribution = in_distribution_score(experiment, model, evaluation.fit_samples, seed, "fit")
@@ -106,7 +291,7 @@ def measure(experiment: RunConfig, state: RunState, *, recipe: str, system: str,
             "parameters": model.parameter_count,
             **_attention(evaluated, cells, evaluation.attention, seed),
             **_own_task(experiment),
-            **provenance(chosen_device()),
+            **provenance(place.chosen()),
         }
     )
 

@@ -8,7 +8,7 @@ from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import LOCK, read_json, write_json
 from lengthwise.core.result_file import RunResult, StudyResult, read_sealed, write_sealed
-from lengthwise.experiments.recipe import JobWork, Study
+from lengthwise.experiments.recipe import Study
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 
 RESULT, CONFIG, DIVERGED = "result.json", "config.json", "diverged.json"
@@ -16,7 +16,7 @@ LEASES = "leases"
 """The folder of what a cluster is at work on; runs come back from there when they end."""
 
 
-def run_name(work: JobWork, seed: int) -> str:
+def run_name(work: RunConfig | Study, seed: int) -> str:
     """The hash that names a run: of what differs from the defaults, one seed, and the result format.
 
     `RunConfig.described` says what is hashed, and `core.config.digest` how.
@@ -24,10 +24,10 @@ def run_name(work: JobWork, seed: int) -> str:
     return digest({"format": RESULT_FORMAT, **work.described(), "seed": seed})
 
 
-def run_directory(out: Path, recipe: str, work: JobWork, seed: int) -> Path:
+def run_directory(out: Path, recipe: str, work: RunConfig | Study, seed: int) -> Path:
     """``out/recipe/<hash>``, or the directory of the same run under a name by an older rule where there is one."""
     folder = out / recipe / run_name(work, seed)
-    if not folder.exists():
+    if isinstance(work, RunConfig) and not folder.exists():
         for name in work.old_names(seed):
             if (out / recipe / name).exists():
                 return out / recipe / name
@@ -81,10 +81,10 @@ def claim_run_dir(folder: Path, experiment: RunConfig, seed: int) -> None:
         found = read_sealed(path, "run configuration")
         same = isinstance(found, dict) and (found.get("format"), found.get("seed")) == (RESULT_FORMAT, seed)
         if not same or not experiment.equals(found.get("experiment")):
-            raise LengthwiseError(f"{folder} holds a run of another configuration; choose another --out")
+            raise LengthwiseError(f"{folder} holds a run of another configuration; choose another folder")
         return
     if folder.exists() and not folder.is_dir():
-        raise LengthwiseError(f"{folder} is a file, not a folder for a run; choose another --out")
+        raise LengthwiseError(f"{folder} is a file, not a folder for a run; choose another folder")
     if folder.exists() and any(not file.name.endswith((".tmp", LOCK)) for file in folder.iterdir()):
-        raise LengthwiseError(f"{folder} is not empty and not a run directory; choose another --out")
+        raise LengthwiseError(f"{folder} is not empty and not a run directory; choose another folder")
     write_sealed(path, {"format": RESULT_FORMAT, "experiment": experiment.to_json(), "seed": seed})

@@ -1,4 +1,4 @@
-"""The device that torch computes on, from the environment."""
+"""The device that torch computes on: a given one, or that of the environment."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from lengthwise.core.errors import LengthwiseError
 VARIABLE = "LENGTHWISE_DEVICE"
 
 
-def chosen_device() -> str:
-    """The value of ``LENGTHWISE_DEVICE``, by default cpu; raises `LengthwiseError` if this torch can't use it."""
-    name = os.environ.get(VARIABLE, "cpu")
+def chosen_device(device: str | None = None) -> str:
+    """``device``, by default the value of ``LENGTHWISE_DEVICE``, or cpu.
+
+    Raises `LengthwiseError` if this torch can't use it.
+    """
+    name = os.environ.get(VARIABLE, "cpu") if device is None else device
     try:
         usable = torch.empty(0, device=name).device.type != "meta"
     except (RuntimeError, AssertionError):
         usable = False
     if not usable:
-        raise LengthwiseError(f"{VARIABLE} is {name!r}, which this torch can't use; set it to cpu, or unset it")
+        what = VARIABLE if device is None else "device"
+        raise LengthwiseError(f"{what} is {name!r}, which this torch can't use; set it to cpu, or leave it out")
     return name

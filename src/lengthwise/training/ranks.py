@@ -90,14 +90,16 @@ def _device() -> str:
 
 
 @cache
-def ranks() -> Ranks | None:
+def ranks(device: str = "cpu", *, shards: bool = False) -> Ranks | None:
     """The ranks that torchrun started this process among; None for a process by itself.
+
+    They compute on ``device``; ``shards`` gives each its share of the weights.
 
     Raises `LengthwiseError` if the others can't be reached.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or "RANK" not in os.environ:
         return None
-    on_gpu = os.environ.get("LENGTHWISE_DEVICE", "cpu").startswith("cuda")
+    on_gpu = device.startswith("cuda")
     if on_gpu:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     try:
@@ -105,7 +107,7 @@ def ranks() -> Ranks | None:
     except (RuntimeError, ValueError) as error:
         raise LengthwiseError(f"the ranks of torchrun can't reach each other ({error})") from None
     atexit.register(_leave)
-    return Ranks(dist.get_rank(), dist.get_world_size(), bool(os.environ.get("LENGTHWISE_SHARD")))
+    return Ranks(dist.get_rank(), dist.get_world_size(), shards)
 
 
 def _leave() -> None:

@@ -11,11 +11,19 @@ from typing import Any
 from lengthwise.core.config import fields_of
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_json, write_text
-from lengthwise.experiments.comparison.plan import MAX_LENGTH, REACH, Plan
-from lengthwise.experiments.comparison.ranking import differ_in_every_seed, ranked
-from lengthwise.experiments.comparison.run import DEFAULT_BUDGET, Budget, StageRunner, run_comparison
+from lengthwise.experiments.compare import (
+    DEFAULT_BUDGET,
+    MAX_LENGTH,
+    REACH,
+    Budget,
+    Plan,
+    differ_in_every_seed,
+    ranked,
+    run_comparison,
+)
+from lengthwise.experiments.events import Progress, unwatched
+from lengthwise.experiments.execute import Executor
 from lengthwise.experiments.provenance import provenance
-from lengthwise.experiments.workers import Tell
 from lengthwise.positions.schemes import PositionScheme, Sequential
 from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.verdict import SHOWN, SYSTEMS, Prediction
@@ -51,15 +59,15 @@ def compare(
     systems: Sequence[str] = (),
     budget: Budget = DEFAULT_BUDGET,
     max_length: int = MAX_LENGTH,
-    observe: Tell = lambda event: None,
-    runner: StageRunner | None = None,
+    on: Executor | None = None,
+    progress: Progress = unwatched,
 ) -> ComparisonRun:
     """Train and rank the systems; writes ``comparison.json``, ``comparison.svg`` and ``comparison.html``.
 
     Raises `LengthwiseError` as `run_comparison` does.
     """
     plan = run_comparison(
-        task, folder, systems=systems, budget=budget, max_length=max_length, observe=observe, runner=runner
+        task, folder, systems=systems, budget=budget, max_length=max_length, on=on, progress=progress
     )  # fmt: skip
     return gathered(task, plan, folder, budget)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from lengthwise.experiments.engine import Sweep, sweep
 from lengthwise.experiments.events import Event
+from lengthwise.experiments.execute import Processes
 from lengthwise.experiments.recipe import RECIPES, Recipe
 from lengthwise.experiments.recipes.demo import COUPLED, PLAIN
-from lengthwise.experiments.sweep import Sweep, sweep
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.verdict import CAVEATS, SHOWN, position_systems
 from lengthwise.report.page import write_report
@@ -50,7 +51,9 @@ def train(names: Sequence[str], folder: Path, page: Path, *, jobs: int, observe:
 
     ``folder`` is where run directories go; finished seeds are reused and interrupted ones go on.
     """
-    done = sweep(demo_recipe().selected(list(names), []), folder, jobs=jobs, observe=observe)
+    done = sweep(
+        demo_recipe().selected(list(names), []), folder, on=Processes(jobs) if jobs > 1 else None, progress=observe
+    )
     write_report([folder / "demo"], page)
     return done
 

@@ -136,7 +136,7 @@ def _pair(request: Request, corpus: Corpus, out: Path, report: Report) -> tuple[
     named = request.text is not None or request.dataset is not None
     own = standard_library() if named else corpus
     (job,) = RECIPES.make("influence", request.preset).jobs
-    folder = run_directory(out, "influence", job.work, 0)
+    folder = run_directory(out, "influence", job.works[0], 0)
     models = trained_pair(SIZES[request.preset], 0, own, folder, report)
     return models, _unseen(corpus, own.describe())
 

@@ -40,7 +40,7 @@ def training_command(target: str, prediction: Prediction) -> str:
 
 def _system(job: Job, task: str) -> str | None:
     """The name in verdicts of what a job trains; None if it is of another task or has no verdict."""
-    made = job.work
+    made = job.works[0]
     if not isinstance(made, RunConfig) or made.task.name != task:
         return None
     trained = made.scheme.name, bool(getattr(made.scheme, "random_start", False)), made.encoding.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,11 @@ from typing import Any
 from lengthwise.core.errors import UnknownNameError, require
 from lengthwise.core.files import locked, write_json, write_text
 from lengthwise.experiments.blind.comparison.scoring import cell_row
-from lengthwise.experiments.blind.frozen import frozen_study
 from lengthwise.experiments.blind.ladder import ENCODINGS
-from lengthwise.experiments.blind.parallel_cells import run_encodings
-from lengthwise.experiments.blind.run import Note
-from lengthwise.experiments.blind.study import BlindStudy
+from lengthwise.experiments.blind.run import run_within
+from lengthwise.experiments.blind.study import BlindStudy, frozen_study
 from lengthwise.experiments.blind.user_list import user_study
+from lengthwise.experiments.events import Event
 from lengthwise.prediction.measured import measured_reliability, reliability_line
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.target import Expression, parse_target, unsuitable
@@ -47,7 +46,7 @@ def verify(
     *,
     budget: float,
     jobs: int | None = None,
-    note: Note = lambda line: None,
+    note: Callable[[str], None] = lambda line: None,
 ) -> Verification:
     """Decide, climb the frozen ladder with five seeds per rung, compare, and write ``out``/report.html.
 
@@ -66,10 +65,15 @@ def verify(
     said = {encoding: _said(task, encoding) for encoding in encodings}
     for reason, _ in said.values():
         note(reason)
+
+    def progress(event: Event) -> None:
+        if event.text:
+            note(event.text)
+
     work = out / "work"
     work.mkdir(parents=True, exist_ok=True)
     with locked(work):
-        run_encodings(study, work, encodings, budget=float(budget), jobs=jobs or cores(), note=note)
+        run_within(study, work, encodings, budget=float(budget), jobs=jobs or cores(), progress=progress)
     (entry,) = study.entries()
     rows = [cell_row(study, "languages", entry, encoding) for encoding in encodings]
     measured = measured_reliability()

@@ -11,16 +11,16 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.blind import run as running
-from lengthwise.experiments.blind.cells import INDEX, cell_path, list_cells
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.run import run_study
-from lengthwise.experiments.blind.study import FILE, BlindStudy, read_study, write_study
+from lengthwise.experiments.blind.study import FILE, INDEX, BlindStudy, cell_path, list_cells, read_study, write_study
+from lengthwise.experiments.events import Event
 
 
 def test_from_nothing_to_a_table(study: BlindStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {row["status"] for row in table(study)["cells"]} == {"not run"}
-    notes: list[str] = []
-    run_study(study, "languages", tmp_path / "work", note=notes.append)
+    notes: list[Event] = []
+    run_study(study, "languages", tmp_path / "work", progress=notes.append)
     values = table(study)
     assert values["complete"]
     everything, parity = values["cells"][0], values["cells"][2]
@@ -30,7 +30,7 @@ def test_from_nothing_to_a_table(study: BlindStudy, tmp_path: Path, monkeypatch:
     assert all(set(seed["sets"]) == {"51-100", "101-150", "151-300"} for seed in parity["seeds"]), "shown all the same"
     assert all(set(seed["sets"]["101-150"]) == {"uniform", "adversarial"} for seed in parity["seeds"])
     assert values["counts"]["no"] == {"cells": 2, "decided": 0, "right": 0, "not fitted": 2, "not run": 0}
-    assert any("[1/4]" in line for line in notes)
+    assert any("[1/4]" in note.text for note in notes)
     assert {path.suffix for path in (tmp_path / "work").iterdir()} == {".lock"}, "no checkpoint is left"
 
     monkeypatch.setattr(running, "train_rung", _never)
@@ -66,13 +66,13 @@ def test_an_interrupted_rung_goes_on(study: BlindStudy, tmp_path: Path) -> None:
     study = write_study(tmp_path / "parity", {**study.content, "languages": study.content["languages"][1:]})
     done: list[int] = []
 
-    def interrupt(step: int, loss: float) -> None:
-        done.append(step)
+    def interrupt(event: Event) -> None:
+        done.extend([event.done] if event.phase == "train" else [])
         if len(done) == 17:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_study(study, "languages", tmp_path / "work", encodings=["nope"], on_step=interrupt)
+        run_study(study, "languages", tmp_path / "work", encodings=["nope"], progress=interrupt)
     run_study(study, "languages", tmp_path / "work", encodings=["nope"])
     resumed = _numbers(study)
     again = write_study(tmp_path / "again", study.content)
@@ -85,12 +85,15 @@ def test_two_processes_share_a_study(study: BlindStudy, tmp_path: Path) -> None:
     work, nope = tmp_path / "work", ["nope"]
     notes: list[str] = []
 
-    def other(line: str) -> None:
-        notes.append(line)
-        if line.startswith("[1/2]") and "fitted" in line:
-            run_study(study, "languages", work, encodings=nope, note=notes.append)
+    def keep(event: Event) -> None:
+        notes.extend([event.text] if event.text else [])
 
-    run_study(study, "languages", work, encodings=nope, note=other)
+    def other(event: Event) -> None:
+        keep(event)
+        if event.text.startswith("[1/2]") and "fitted" in event.text:
+            run_study(study, "languages", work, encodings=nope, progress=keep)
+
+    run_study(study, "languages", work, encodings=nope, progress=other)
     assert sum("another process is at work on it" in line for line in notes) == 1
     assert len([line for line in notes if line.endswith("rung 1")]) == 2, "no cell is run twice"
     assert table(study, encodings=nope)["complete"]

@@ -10,10 +10,7 @@ from pathlib import Path
 import blind_draw as draw
 import pytest
 
-from lengthwise.experiments.blind.cells import check_files, read_index
 from lengthwise.experiments.blind.comparison.table import table
-from lengthwise.experiments.blind.frozen import FOLDER as FROZEN
-from lengthwise.experiments.blind.frozen import frozen_study
 from lengthwise.experiments.blind.ladder import LADDER
 from lengthwise.experiments.blind.study import FILE, read_study
 from lengthwise.prediction.measured import measured_reliability

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lengthwise.experiments.blind.ladder import Rung, encoding_spec, model_config, position_scheme, training_config
-from lengthwise.experiments.blind.training import EachWordOnce
+from lengthwise.experiments.blind.run import EachWordOnce
 from lengthwise.tasks.language import Language
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import Setup, TaskSetup

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from lengthwise.experiments.blind.cells import cell_path, write_cell
 from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.preregistered.preregister import entry
-from lengthwise.experiments.blind.run import run_study
-from lengthwise.experiments.blind.rung_pool import order, run_rungs
-from lengthwise.experiments.blind.study import BlindStudy, write_study
+from lengthwise.experiments.blind.run import run_study, run_within, rung_order
+from lengthwise.experiments.blind.study import BlindStudy, cell_path, write_cell, write_study
+from lengthwise.experiments.events import Event
 from lengthwise.tasks.language import Language
 
 TINY = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=20, batch=4, norm="peri", weight_decay=0.1)
@@ -34,11 +33,13 @@ def _study(folder: Path, texts: tuple[str, ...], steps: tuple[int, ...] = (20, 2
 
 
 def _ended(study: BlindStudy, name: str, encoding: str, number: int, *, speaks: bool) -> None:
-    write_cell(study, cell_path(study, "languages", name, encoding, number), {"speaks": speaks})
+    write_cell(
+        study, cell_path(study, "languages", name, encoding, number), {"fitted": 4 if speaks else 3, "speaks": speaks}
+    )
 
 
 def _order(study: BlindStudy, encodings: tuple[str, ...] = ("nope", "ape")) -> list[tuple[str, int]]:
-    return [(job.encoding, job.number) for job in order(study, encodings)]
+    return [(job.encoding, job.number) for job in rung_order(study, study.folder, encodings, 0.0)]
 
 
 def test_a_no_starts_with_its_first_and_its_last_rung(tmp_path: Path) -> None:
@@ -63,14 +64,14 @@ def test_the_outcome_is_that_of_climbing(tmp_path: Path) -> None:
     """No rung speaks; what a later one says does not depend on when it was trained."""
     one, other = _study(tmp_path / "one", ("(aa)*",), (3, 3)), _study(tmp_path / "other", ("(aa)*",), (3, 3))
     run_study(one, "languages", tmp_path / "work", encodings=["nope"])
-    notes: list[str] = []
-    run_rungs(other, tmp_path / "more work", ["nope"], budget=900, jobs=2, note=notes.append)
+    notes: list[Event] = []
+    run_within(other, tmp_path / "more work", ["nope"], budget=900, jobs=2, progress=notes.append)
     shown = [
         [(row["status"], row["rung"], row["score"], row["seeds"]) for row in _rows(study)] for study in (one, other)
     ]
     assert shown[0] == shown[1]
     assert shown[0][0][:2] == ("not fitted", 2)
-    assert any("rung 2 begins" in note for note in notes)
+    assert any("rung 2 begins" in note.text for note in notes)
     assert [path for path in (tmp_path / "more work").iterdir() if path.name != ".lock"] == []
 
 
@@ -82,8 +83,8 @@ def _rows(study: BlindStudy) -> list[dict]:
 
 def test_without_time_nothing_is_left_behind_that_counts(tmp_path: Path) -> None:
     study = _study(tmp_path / "study", ("(aa)*",))
-    notes: list[str] = []
-    run_rungs(study, tmp_path / "work", ["nope"], budget=1e-9, jobs=2, note=notes.append)
+    notes: list[Event] = []
+    run_within(study, tmp_path / "work", ["nope"], budget=1e-9, jobs=2, progress=notes.append)
     assert [row["status"] for row in _rows(study)] == ["not run", "not run"]
-    assert sum("the budget is used up at step 1 of 20 of rung 1" in note for note in notes) == 1
+    assert sum("the budget is used up at step 1 of 20 of rung 1" in note.text for note in notes) == 1
     assert not table(study)["complete"]

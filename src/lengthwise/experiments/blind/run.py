@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lengthwise.core.errors import BusyError
+from lengthwise.core.errors import BusyError, OutOfTimeError
 from lengthwise.core.files import locked, slug
-from lengthwise.experiments.blind.cells import cell_path, list_cells, read_cell, write_cell
-from lengthwise.experiments.blind.ladder import BINS, TRAINED, position_scheme
+from lengthwise.experiments.blind.ladder import (
+    BINS,
+    TRAINED,
+    Rung,
+    encoding_spec,
+    model_config,
+    position_scheme,
+    training_config,
+)
 from lengthwise.experiments.blind.measure import measure
-from lengthwise.experiments.blind.study import BlindStudy, StudyEntry
-from lengthwise.experiments.blind.training import TrainedSeed, train_rung
+from lengthwise.experiments.blind.study import (
+    BlindStudy,
+    StudyEntry,
+    cell_path,
+    list_cells,
+    read_cell,
+    read_study,
+    write_cell,
+)
 from lengthwise.experiments.blind.words import SIZE, adversarial_batches, uniform_batches
+from lengthwise.experiments.events import Event, Progress, unwatched
+from lengthwise.experiments.execute import Executor, Processes, Unit
 from lengthwise.experiments.provenance import provenance
+from lengthwise.experiments.recipe import Candidates
+from lengthwise.experiments.run_directory import LEASES
+from lengthwise.models.config import ModelConfig
+from lengthwise.tasks import Task
+from lengthwise.training.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from lengthwise.models.inputs import Inputs
+    from lengthwise.models.transformer import Transformer
+    from lengthwise.training.data import Setup
 
 FIT_WORDS, PROBE_WORDS = 2000, 200
 FIT = 0.995
 """Share of the words of the training lengths that a fitted seed gets right, every prefix of them."""
 NEEDED = 4
 """Fitted seeds with which a rung speaks for its cell."""
-
-Note = Callable[[str], None]
-"""Called with one line about what is going on."""
-CellRunner = Callable[[BlindStudy, str, Sequence[tuple[StudyEntry, str]], Path, Note], None]
-"""Runs cells of a table; called with the folder for work that is not finished, too."""
 
 
 def run_study(
@@ -37,34 +60,47 @@ def run_study(
     work: Path,
     *,
     encodings: Sequence[str] | None = None,
-    note: Note = lambda line: None,
-    on_step: Callable[[int, float], None] | None = None,
-    runner: CellRunner | None = None,
+    on: Executor | None = None,
+    progress: Progress = unwatched,
 ) -> None:
     """Run what is missing of one table, cell by cell; ``work`` holds the checkpoints of the rungs that are at work.
 
-    Processes that run the same study share it: each passes over the cells at which another one is at work. A
-    ``runner`` computes the cells somewhere else, and leaves their result files in the study; it has the study for
-    itself and raises `BusyError` otherwise.
+    Processes that run the same study share it: each passes over the cells at which another one is at work. ``on``
+    computes the cells somewhere else; it has the study for itself and raises `BusyError` otherwise.
     """
-    wanted = list(encodings or study.encodings)
-    cells = [(entry, encoding) for entry in study.entries(table) for encoding in wanted]
+    cells = [(entry, encoding) for entry in study.entries(table) for encoding in encodings or study.encodings]
     work.mkdir(parents=True, exist_ok=True)
-    if runner is not None:
-        with locked(work):
-            runner(study, table, cells, work, note)
-        for entry, encoding in cells:
-            list_cells(study, [cell_path(study, table, entry.name, encoding, r + 1) for r in range(len(study.ladder))])
+    if on is not None:
+        units = [CellUnit(study.folder.resolve(), table, entry.name, name, work.resolve()) for entry, name in cells]
+        seen: set[Event] = set()
+
+        def new(event: Event) -> None:
+            if event.phase != "note" or event not in seen:
+                seen.add(event)
+                progress(event)
+
+        with locked(work), closing(on.run(units, new)) as ended:
+            for count, (unit, _) in enumerate(ended, start=1):
+                progress(_note(unit.name, f"[{count}/{len(cells)}] {unit.name}: finished"))
+        for unit in units:
+            list_cells(study, unit.paths(study.folder))
         return
     for index, (entry, encoding) in enumerate(cells, start=1):
-        at = f"[{index}/{len(cells)}] "
+
+        def numbered(event: Event, at: str = f"[{index}/{len(cells)}] ") -> None:
+            progress(replace(event, text=at + event.text) if event.text else event)
+
         with ExitStack() as claim:
             try:
                 claim.enter_context(locked(work, f"{slug(entry.name)}-{encoding}.lock"))
             except BusyError:
-                note(f"{at}{entry.name}, {encoding}: another process is at work on it")
+                numbered(_note(entry.name, f"{entry.name}, {encoding}: another process is at work on it"))
                 continue
-            run_cell(study, table, entry, encoding, work, lambda line, at=at: note(at + line), on_step)
+            run_cell(study, table, entry, encoding, work, numbered)
+
+
+def _note(job: str, text: str) -> Event:
+    return Event(job, 0, "note", text=text)
 
 
 def run_cell(
@@ -73,32 +109,38 @@ def run_cell(
     entry: StudyEntry,
     encoding: str,
     work: Path,
-    note: Note = lambda line: None,
-    on_step: Callable[[int, float], None] | None = None,
+    progress: Progress = unwatched,
     *,
     listed: bool = True,
 ) -> None:
     """Climb the ladder with one cell: stop at the first rung at which enough seeds fit, or at the last."""
-    for number in range(1, len(study.ladder) + 1):
-        path = cell_path(study, table, entry.name, encoding, number)
-        result = read_cell(study, path)
+
+    def attempt(number: int) -> dict[str, Any]:
+        result = read_cell(study, cell_path(study, table, entry.name, encoding, number))
         if result is None:
-            note(f"{entry.name} ({entry.expression}), {encoding}, rung {number}")
-            result = run_rung(study, entry, encoding, number, work, on_step)
-            write_cell(study, path, result, listed=listed)
-            shutil.rmtree(work_folder(work, entry, encoding, number), ignore_errors=True)
-            note(f"{entry.name}, {encoding}, rung {number}: {fits(result)}, {result['seconds']} s")
-        if result["speaks"]:
-            break
+            progress(_note(entry.name, f"{entry.name} ({entry.expression}), {encoding}, rung {number}"))
+            result = _finish_rung(study, table, entry, encoding, number, work, progress, listed=listed)
+            text = f"{entry.name}, {encoding}, rung {number}: {fits(result)}, {result['seconds']} s"
+            progress(_note(entry.name, text))
+        return result
+
+    rungs = tuple(range(1, len(study.ladder) + 1))
+    Candidates(rungs, NEEDED).search(attempt, lambda result: result["fitted"])
+
+
+def _finish_rung(
+    study: BlindStudy, table: str, entry: StudyEntry, encoding: str, number: int, work: Path, progress: Progress, *,
+    listed: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """Run a rung, write its result file and remove its checkpoints."""
+    result = run_rung(study, entry, encoding, number, work, progress)
+    write_cell(study, cell_path(study, table, entry.name, encoding, number), result, listed=listed)
+    shutil.rmtree(work_folder(work, entry.name, encoding, number), ignore_errors=True)
+    return result
 
 
 def run_rung(
-    study: BlindStudy,
-    entry: StudyEntry,
-    encoding: str,
-    number: int,
-    work: Path,
-    on_step: Callable[[int, float], None] | None = None,
+    study: BlindStudy, entry: StudyEntry, encoding: str, number: int, work: Path, progress: Progress = unwatched
 ) -> dict[str, Any]:
     """Train all seeds of one rung (from 1) and measure them.
 
@@ -112,9 +154,12 @@ def run_rung(
         found = measure(model, scheme, probe_words, seed)
         return found["right"] / found["n"]
 
+    def on_step(step: int, loss: float) -> None:
+        progress(Event(entry.name, study.seeds[0], "train", step, rung.steps, loss, together=study.seeds))
+
     started = time.perf_counter()
     trained = train_rung(
-        task, encoding, rung, study.seeds, work_folder(work, entry, encoding, number), probe=probe, on_step=on_step
+        task, encoding, rung, study.seeds, work_folder(work, entry.name, encoding, number), probe=probe, on_step=on_step
     )
     fit_words = list(uniform_batches(task, f"fit {entry.name}", *TRAINED, FIT_WORDS, every=True))
     seeds = [_in_distribution(seed, measure(seed.model, scheme, fit_words, seed.seed) if seed.model else None)
@@ -146,9 +191,9 @@ def fits(result: dict[str, Any]) -> str:
     return f"{result['fitted']} of {len(rates)} seeds fitted ({', '.join(rates)})"
 
 
-def work_folder(work: Path, entry: StudyEntry, encoding: str, number: int) -> Path:
+def work_folder(work: Path, name: str, encoding: str, number: int) -> Path:
     """Where the checkpoint of a rung at work is."""
-    return work / f"{slug(entry.name)}-{encoding}-rung{number}"
+    return work / f"{slug(name)}-{encoding}-rung{number}"
 
 
 def _in_distribution(seed: TrainedSeed, found: dict[str, Any] | None) -> dict[str, Any]:
@@ -175,3 +220,302 @@ def _measure_long(entry: StudyEntry, scheme: Any, trained: Sequence[TrainedSeed]
                 if seed.model is not None and batches:
                     found = measure(seed.model, scheme.for_evaluation(), batches, seed.seed)
                     values["sets"].setdefault(f"{low}-{high}", {})[name] = found
+
+
+@dataclass(frozen=True)
+class EachWordOnce:
+    """A `Setup` whose steps have one row of each run where all rows of a run are equal, in every group.
+
+    A language with one word of each length gives many equal rows. One of them has the same mean loss, to rounding.
+    """
+
+    setup: Setup
+
+    @property
+    def model(self) -> ModelConfig:
+        """The configuration of the model."""
+        return self.setup.model
+
+    def build(self, seed: int) -> Transformer:
+        """The model of one seed before its first step."""
+        return self.setup.build(seed)
+
+    def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
+        """The data of one step, seed by seed."""
+        groups = self.setup.groups(config, seeds, step)
+        if not all(_repeats(group, len(seeds)) for group in groups):
+            return groups
+        return [group.gather([(group, slice(None, None, len(group.input_ids) // len(seeds)))]) for group in groups]
+
+
+def _repeats(group: Inputs, runs: int) -> bool:
+    """Whether each run has the same row again and again, under the same ids; what a task allows follows from them."""
+    both = (part.unflatten(0, (runs, -1)) for part in (group.input_ids, group.position_ids))
+    return all(bool((rows == rows[:, :1]).all()) for rows in both)
+
+
+@dataclass(frozen=True)
+class TrainedSeed:
+    """One seed at the end of a rung; ``model`` is None where the training diverged."""
+
+    seed: int
+    model: Transformer | None
+    seconds: float
+    fit_by_step: dict[str, float]
+    """What ``probe`` gave after so many steps."""
+
+
+def train_rung(
+    task: Task,
+    encoding: str,
+    rung: Rung,
+    seeds: Sequence[int],
+    folder: Path | None,
+    *,
+    probe: Callable[[Transformer, int], float],
+    on_step: Callable[[int, float], None] | None = None,
+) -> list[TrainedSeed]:
+    """Train ``seeds`` for all steps of the rung; with a ``folder``, go on from the checkpoint in it.
+
+    The training is a function of the rung, the task, the encoding and the seeds. ``probe`` measures a
+    model in distribution, given its seed, every few hundred steps; it changes nothing. ``on_step`` gets the number of
+    steps done and the mean loss in nats per scored token.
+    """
+    # Torch is loaded only when something has to be trained.
+    from lengthwise.training.data import TaskSetup
+    from lengthwise.training.trainer import Trainer
+
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    spec, model = encoding_spec(rung, encoding), model_config(rung, encoding)
+    trainer = Trainer(
+        EachWordOnce(TaskSetup(task, position_scheme(task, encoding), spec, model)),
+        training_config(rung, encoding),
+        list(seeds),
+        probe=lambda model, step, seed: {"fitted": False, "in_distribution": probe(model, seed)},
+        folder=folder,
+        on_step=on_step,
+    )
+    return [
+        TrainedSeed(
+            state.run.seed,
+            state.model,
+            state.progress.seconds,
+            {str(record["step"]): record["in_distribution"] for record in state.progress.probes},
+        )
+        for state in trainer.run()
+    ]
+
+
+@dataclass(frozen=True)
+class CellUnit(Unit):
+    """An entry of a table under one encoding; ``work`` has checkpoints, and leases on a cluster.
+
+    Its settings are part of the preregistration, so a stack of seeds is never cut.
+    """
+
+    home: Path
+    """The folder of the study."""
+    table: str
+    entry: str
+    encoding: str
+    work: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.entry}, {self.encoding}"
+
+    @property
+    def leases(self) -> Path:
+        return self.work / LEASES / f"{self.table}-{slug(self.entry)}-{self.encoding}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"home": str(self.home), "cell": [self.table, self.entry, self.encoding], "work": str(self.work)}
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> CellUnit:
+        table, entry, encoding = values["cell"]
+        return cls(Path(values["home"]), table, entry, encoding, Path(values["work"]))
+
+    def compute(self, folder: Path, progress: Progress) -> None:
+        study = read_study(self.home)
+        work = self.work if folder == self.home else folder / "work"
+        entry = _entry(study, self.entry, self.table)
+        run_cell(replace(study, folder=folder), self.table, entry, self.encoding, work, progress, listed=False)
+
+    def paths(self, folder: Path) -> list[Path]:
+        """The result files of all rungs below a folder, in order, whether they exist or not."""
+        study = read_study(self.home)
+        rungs = range(1, len(study.ladder) + 1)
+        study = replace(study, folder=folder)
+        return [cell_path(study, self.table, self.entry, self.encoding, rung) for rung in rungs]
+
+    def owned(self, folder: Path) -> list[Path]:
+        return [path for path in self.paths(folder) if path.exists()]
+
+
+def _entry(study: BlindStudy, name: str, table: str = "languages") -> StudyEntry:
+    return next(entry for entry in study.entries(table) if entry.name == name)
+
+
+def run_within(
+    study: BlindStudy, work: Path, encodings: Sequence[str], *, budget: float, jobs: int, progress: Progress
+) -> None:
+    """Climb the ladder with every language of a small study under each encoding for ``budget`` seconds.
+
+    What is not finished by then is resumed by the next call. With ``jobs`` above 1, as many rungs are trained at the
+    same time, each in a process of its own with one thread; a cell that may climb far then starts its later rungs
+    before it has to. Which rung counts does not depend on the order. A clock that is set anew changes nothing.
+    """
+    ends = time.monotonic() + budget
+    if jobs == 1:
+        for index, encoding in enumerate(encodings):
+            share = max(0.0, ends - time.monotonic()) / (len(encodings) - index)
+            _climb_all(study, work, encoding, share, progress)
+        return
+    out_of_time: set[tuple[str, str]] = set()
+
+    def wanted(running: Sequence[Unit]) -> list[RungUnit]:
+        late = time.monotonic() > ends
+        return [
+            unit
+            for unit in rung_order(study, work, encodings, ends)
+            if unit in running or not ((late and unit.number > 1) or unit.cell in out_of_time)
+        ]
+
+    with closing(Processes(jobs).run(wanted, progress)) as ended:
+        for unit, _ in ended:
+            # Without a result it ran out of time, and its cell with it.
+            if read_cell(study, cell_path(study, "languages", unit.entry, unit.encoding, unit.number)) is None:
+                out_of_time.add(unit.cell)
+
+
+def _climb_all(study: BlindStudy, work: Path, encoding: str, budget: float, progress: Progress) -> None:
+    """Climb the ladder with every language under one encoding, for so many seconds."""
+    watch = StepWatch(encoding, budget, progress)
+    for entry in study.entries():
+        try:
+            run_cell(study, "languages", entry, encoding, work, watch, listed=False)
+        except OutOfTimeError:
+            number = next(_missing(study, entry, encoding))
+            progress(_note(entry.name, f"{encoding}: {watch.left(number, study.ladder[number - 1].steps)}"))
+            return
+
+
+@dataclass(frozen=True)
+class RungUnit(Unit):
+    """One rung (from 1) of one language under one encoding, trained until a moment of the monotonic clock."""
+
+    home: Path
+    work: Path
+    entry: str
+    encoding: str
+    number: int
+    until: float = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.encoding}, rung {self.number}"
+
+    @property
+    def cell(self) -> tuple[str, str]:
+        """The cell that it belongs to."""
+        return self.entry, self.encoding
+
+    @property
+    def leases(self) -> Path:
+        return self.work / LEASES / f"{slug(self.entry)}-{self.encoding}-rung{self.number}"
+
+    def to_json(self) -> dict[str, Any]:
+        folders = {"home": str(self.home), "work": str(self.work), "seconds": self.until - time.monotonic()}
+        return {**folders, "rung": [self.entry, self.encoding, self.number]}
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> RungUnit:
+        entry, encoding, number = values["rung"]
+        until = time.monotonic() + values["seconds"]
+        return cls(Path(values["home"]), Path(values["work"]), entry, encoding, number, until)
+
+    def compute(self, folder: Path, progress: Progress) -> None:
+        study = replace(read_study(self.home), folder=folder)
+        watch = StepWatch(self.name, self.until - time.monotonic(), progress)
+        progress(_note(self.entry, f"{self.name} begins"))
+        entry = _entry(study, self.entry)
+        try:
+            result = _finish_rung(
+                study, "languages", entry, self.encoding, self.number, self.work, watch, listed=False
+            )  # fmt: skip
+        except OutOfTimeError:
+            left = watch.left(self.number, study.ladder[self.number - 1].steps)
+            progress(_note(self.entry, f"{self.encoding}: {left}"))
+            return
+        progress(_note(self.entry, f"{self.name}: {fits(result)}, {result['seconds']} s"))
+
+    def owned(self, folder: Path) -> list[Path]:
+        study = replace(read_study(self.home), folder=folder)
+        path = cell_path(study, "languages", self.entry, self.encoding, self.number)
+        return [path] if path.exists() else []
+
+    def drop(self) -> None:
+        shutil.rmtree(work_folder(self.work, self.entry, self.encoding, self.number), ignore_errors=True)
+
+
+def rung_order(study: BlindStudy, work: Path, encodings: Sequence[str], ends: float) -> list[RungUnit]:
+    """The rungs that are or may be needed and have no result, the most useful to start first.
+
+    A cell for which theory says no often climbs to the end, and its last rung takes longest: it comes right behind the
+    rung that has to be trained next.
+    """
+    found: list[tuple[int, int, RungUnit]] = []
+    last = len(study.ladder)
+    for entry in study.entries():
+        for encoding in encodings:
+            missing = list(_missing(study, entry, encoding))
+            no = entry.predicted[encoding] != "yes"
+            for number in missing:
+                needed = number == missing[0]
+                rank = (0 if needed else 1 if number == last else 3) if no else (2 if needed else 4)
+                unit = RungUnit(study.folder.resolve(), work.resolve(), entry.name, encoding, number, ends)
+                found.append((rank, number, unit))
+    return [unit for _, _, unit in sorted(found, key=lambda item: item[:2])]
+
+
+def _missing(study: BlindStudy, entry: StudyEntry, encoding: str) -> Iterator[int]:
+    """Rungs without a result, below the first at which enough seeds fitted."""
+    for number in range(1, len(study.ladder) + 1):
+        result = read_cell(study, cell_path(study, "languages", entry.name, encoding, number))
+        if result is None:
+            yield number
+        elif result["fitted"] >= NEEDED:
+            return
+
+
+class StepWatch:
+    """A `Progress` that ends a training in time, and turns its steps into a line now and then."""
+
+    def __init__(self, what: str, budget: float, progress: Progress) -> None:
+        self.what, self.ends, self.progress = what, time.monotonic() + budget, progress
+        self.began: tuple[float, int] | None = None
+        self.last = (0, 0.0)
+
+    def __call__(self, event: Event) -> None:
+        """Raise `OutOfTimeError` when the time is up."""
+        if event.phase != "train":
+            self.progress(event)
+            return
+        step, loss = event.done, event.number
+        self.began, self.last = self.began or (time.monotonic(), step), (step, loss)
+        if time.monotonic() > self.ends:
+            raise OutOfTimeError
+        if step % 500 == 0:
+            self.progress(_note(event.job, f"{self.what}: step {step}, loss {loss:.4f}"))
+
+    def left(self, number: int, steps: int) -> str:
+        """What is missing of rung ``number``, in words, with the time that it takes at the speed so far."""
+        (step, loss), (since, first) = self.last, self.began or (self.ends, 0)
+        seconds = (time.monotonic() - since) / max(1, step - first) * (steps - step)
+        return (
+            f"the budget is used up at step {step:,} of {steps:,} of rung {number}, loss {loss:.4f}. The protocol "
+            "trains all steps and then tests, and the time for testing is not counted. The same call goes on from "
+            f"here; this rung takes about {max(1, math.ceil(seconds / 60))} more minutes (budget)"
+        )

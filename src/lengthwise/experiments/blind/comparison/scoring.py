@@ -6,8 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from lengthwise.experiments.blind.cells import cell_path, read_cell
-from lengthwise.experiments.blind.study import BlindStudy, StudyEntry
+from lengthwise.experiments.blind.study import BlindStudy, StudyEntry, cell_path, read_cell
 
 CUT = 0.70
 """Score from which on a cell generalizes."""

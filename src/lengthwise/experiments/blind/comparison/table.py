@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lengthwise.experiments.blind.cells import check_files
 from lengthwise.experiments.blind.comparison import compare
 from lengthwise.experiments.blind.comparison.rivals import Answers, CellMeasures, our_answers, rivals_of
 from lengthwise.experiments.blind.comparison.scoring import CUT, CUTS, DECIDING, cell_row, cell_score, is_right
-from lengthwise.experiments.blind.study import BlindStudy
+from lengthwise.experiments.blind.study import BlindStudy, check_files
 
 
 def table(study: BlindStudy, name: str = "languages", encodings: Sequence[str] | None = None) -> dict[str, Any]:

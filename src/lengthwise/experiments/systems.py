@@ -30,7 +30,7 @@ STANDARD = (
     System("sequential", "alibi"),
     System("sequential", "fire"),
 )
-"""What is compared without ``--systems``, after the coupled systems where the task states places."""
+"""What is compared without names, after the coupled systems where the task states places."""
 
 
 def coupled_system(task: Task) -> System | None:

@@ -13,9 +13,9 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
+from lengthwise.experiments.engine import side_by_side
 from lengthwise.experiments.recipe import Recipe
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.experiments.workers import pieces
 
 STEPS, WARM = 6, 2
 """Steps that are timed, after others that are not."""
@@ -36,12 +36,12 @@ class Machines:
         """``4x16`` is four machines of 16 cores; raises `LengthwiseError` for anything else."""
         found = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,3})", text)
         if found is None:
-            raise LengthwiseError(f"--machines must be COUNTxCORES, e.g. 4x16, got {text!r}")
+            raise LengthwiseError(f"machines must be COUNTxCORES, e.g. 4x16, got {text!r}")
         return cls(int(found[1]), int(found[2]))
 
     def slots(self, cpus_per_job: int) -> int:
         """Jobs that run at the same time; raises `LengthwiseError` if none fits."""
-        require(1 <= cpus_per_job <= self.cores, f"--cpus-per-job must be in 1..{self.cores}, got {cpus_per_job}")
+        require(1 <= cpus_per_job <= self.cores, f"cpus_per_job must be in 1..{self.cores}, got {cpus_per_job}")
         return min(MOST_SLOTS, self.count * (self.cores // cpus_per_job))
 
 
@@ -79,12 +79,12 @@ def plan(
 ) -> SweepPlan:
     """Measure every configuration that ``recipe`` trains and add up; raises `LengthwiseError` for a study.
 
-    First configurations only: fallbacks come on top. Tests are taken to be as long as the longest, which is too much.
+    First candidates only: the others come on top. Tests are taken to be as long as the longest, which is too much.
     """
     require(recipe.trains, f"recipe {recipe.name!r} is a study; only training runs can be planned")
     slots = machines.slots(cpus_per_job)
     costs, tasks = [], []
-    waiting = pieces(recipe, lambda job, seed: False)
+    waiting = side_by_side(recipe, lambda job, seed: False)
     for job in recipe.jobs:
         note(f"measuring {job.name}")
         mine = [piece for piece in waiting if piece.name == job.name]

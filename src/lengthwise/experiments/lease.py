@@ -118,7 +118,7 @@ def acquire(root: Path, patience: float = PATIENCE) -> Lease | None:
     except (FileExistsError, FileNotFoundError):
         return None  # Another process was faster.
     except OSError as error:
-        raise LengthwiseError(f"cannot work in {root}: {error.strerror or error}; choose another --out") from None
+        raise LengthwiseError(f"cannot work in {root}: {error.strerror or error}; choose another folder") from None
 
 
 def state_of(root: Path, *, whole: bool = False) -> dict[str, Any]:

@@ -1,0 +1,590 @@
+"""Comparing position systems: every one is trained on one task under one budget, and ranked by how far it goes.
+
+All systems have one grid of settings and one number of steps. The steps are timed, the first seed is tuned on the grid,
+and the other seeds train with what was chosen; what is finished is reused, and what the budget cuts off can be resumed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lengthwise.core.config import config, fields_of, from_fields
+from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TrainingDivergedError, require
+from lengthwise.core.files import locked, read_json, write_json
+from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
+from lengthwise.core.user_code import code_of
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments.cluster import reclaim
+from lengthwise.experiments.defaults import default_experiment
+from lengthwise.experiments.engine import end_of, sweep
+from lengthwise.experiments.events import Event, Progress, reporter, unwatched
+from lengthwise.experiments.execute import Executor, Processes, Unit
+from lengthwise.experiments.recipe import Candidates, Job, Recipe
+from lengthwise.experiments.run import in_distribution_score, run_seed, stack_folders, train
+from lengthwise.experiments.run_config import RunConfig
+from lengthwise.experiments.run_directory import LEASES, RESULT, claim_run_dir, finished, run_directory
+from lengthwise.experiments.systems import chosen_systems
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.system import System
+from lengthwise.tasks import TASKS, Task
+from lengthwise.training.config import TrainingConfig
+
+MULTIPLES = (1, 1.5, 2, 3, 4, 6, 8)
+"""Test lengths, as multiples of the longest training length."""
+REACH = 0.95
+"""The share of right strings up to which a system is said to go on."""
+FEWEST_STEPS, MOST_STEPS = 200, 20_000
+LONGEST = 10_000
+"""The longest training length that a comparison takes."""
+MAX_LENGTH = 6
+"""The longest training length where none is given: short, so that a small budget suffices for a fit."""
+SHARE = 0.85
+"""The share of a budget that is planned for training; the rest is for tests, starts of processes and a slow machine."""
+FILE = "plan.json"
+RUNS = "runs"
+"""The folder of the run directories inside that of the comparison."""
+TIMED_STEPS, SKIPPED_STEPS = 12, 3
+FIRST_SEED = 0
+
+
+@config
+class ModelSetting:
+    """One point of the grid on which every system is tuned."""
+
+    layers: int
+    lr: float
+    weight_decay: float
+
+    @property
+    def text(self) -> str:
+        """The setting in words."""
+        layers = f"{self.layers} layer{'s' if self.layers > 1 else ''}"
+        return f"{layers}, lr {self.lr:g}"
+
+
+GRID = (ModelSetting(1, 3e-3, 0.1), ModelSetting(2, 1e-3, 0.1))
+"""Tried in this order until the first seed fits in distribution; the better of all where none fits."""
+
+
+@config
+class Plan:
+    """Everything that is the same for all systems, and the systems."""
+
+    task: dict[str, Any]
+    systems: tuple[System, ...]
+    max_length: int
+    tests: tuple[int, ...]
+    seeds: int
+    steps: int
+    grid: tuple[ModelSetting, ...] = GRID
+    width: int = 64
+    heads: int = 4
+    batch_size: int = 64
+    samples: int = 100
+    fit_samples: int = 200
+    code: str | None = None
+    """A digest of the file of a task of the user's own."""
+
+    @property
+    def built_task(self) -> Task:
+        """The task itself."""
+        return TASKS.build(self.task)
+
+    @property
+    def trainings(self) -> int:
+        """The most trainings that the plan can need: the grid with the first seed, and the other seeds."""
+        return len(self.systems) * (len(self.grid) + self.seeds - 1)
+
+    def system(self, name: str) -> System:
+        """The system of this name."""
+        return next(system for system in self.systems if system.name == name)
+
+    def experiment(self, system: System, setting: ModelSetting) -> RunConfig:
+        """What is trained: seeds share one schedule of lengths, and every system sees the same number of strings."""
+        made = default_experiment(
+            self.built_task, system.scheme, system.encoding, max_length=self.max_length, test_lengths=self.tests
+        )
+        model = dataclasses.replace(made.model, layers=setting.layers, heads=self.heads, width=self.width)
+        training = TrainingConfig(
+            max_length=self.max_length,
+            steps=self.steps,
+            batch_size=self.batch_size,
+            lr=setting.lr,
+            weight_decay=setting.weight_decay,
+            warmup=min(100, self.steps // 5),
+            final_lr=0.0,
+            probe_every=max(250, self.steps // 4),
+            stacked=True,
+        )
+        evaluation = EvaluationConfig(
+            lengths=self.tests, samples=self.samples, fit_samples=self.fit_samples, probe_samples=16
+        )
+        return dataclasses.replace(made, model=model, training=training, evaluation=evaluation)
+
+    def write(self, folder: Path) -> None:
+        """Write ``plan.json``."""
+        write_sealed(folder / FILE, fields_of(self))
+
+    def asks_the_same(self, other: Plan) -> bool:
+        """Whether the two differ in nothing but the number of steps, which follows from the budget and the machine."""
+        return dataclasses.replace(self, steps=other.steps) == other
+
+
+def read_plan(folder: Path) -> Plan | None:
+    """The plan in a folder, or None; raises `LengthwiseError` if it is damaged."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    values = read_sealed(path, "plan of a comparison")
+    if not isinstance(values, dict):
+        raise LengthwiseError(f"plan of a comparison {path} is damaged; delete the folder and start again")
+    return from_fields(Plan, values, where=f"plan {path}")
+
+
+def default_tests(task: Task, max_length: int) -> tuple[int, ...]:
+    """Multiples of the longest training length, each moved down to the nearest length with instances."""
+    require(max_length <= LONGEST, f"max_length must be at most {LONGEST:,}, got {max_length:,}")
+    trained = task.lengths(1, max_length)
+    if not trained:
+        raise LengthwiseError(f"task {task.name!r} has no instances of lengths 1 to {max_length}; raise max_length")
+    found = [task.lengths(trained[-1], int(multiple * max_length))[-1] for multiple in MULTIPLES]
+    return tuple(dict.fromkeys(found))
+
+
+class StepTimes(NamedTuple):
+    """Seconds of one step of the first seed, and of the stack of all other seeds."""
+
+    first: float
+    others: float
+
+
+def steps_for(budget: float, jobs: int, seconds: Mapping[str, Sequence[StepTimes]]) -> int:
+    """The number of steps that fits a budget of ``budget`` seconds.
+
+    ``seconds`` has one entry per system and point of the grid: the first seed is trained at each, the others at the
+    slowest at most. Raises `LengthwiseError` if the budget is too small for a training that could mean something.
+    """
+    for_one_step = sum(sum(t.first for t in times) + max(t.others for t in times) for times in seconds.values())
+    steps = int(SHARE * budget * jobs / for_one_step)
+    needed = FEWEST_STEPS * for_one_step / (SHARE * jobs)
+    require(
+        steps >= FEWEST_STEPS,
+        f"a budget of {budget:.0f} s gives each training {steps} steps, and at least {FEWEST_STEPS} are needed; "
+        f"give about {needed / 60:.0f}m, fewer systems, fewer seeds or a smaller max_length",
+    )
+    return min(MOST_STEPS, steps // 50 * 50)
+
+
+def plan_in(folder: Path) -> Plan:
+    """The plan that a comparison has written before its stages start."""
+    plan = read_plan(folder)
+    assert plan is not None, f"no plan in {folder}"
+    return plan
+
+
+def time_steps(folder: Path, system: System, progress: Progress) -> None:
+    """Train each point of the grid for a few steps; writes the `StepTimes` of each."""
+    from lengthwise.training.data import TaskSetup
+    from lengthwise.training.trainer import Trainer
+
+    plan, seconds = plan_in(folder), []
+    for index, setting in enumerate(plan.grid):
+        experiment = plan.experiment(system, setting)
+        setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
+        others = range(FIRST_SEED + 1, plan.seeds)
+        found = [
+            _seconds_of(Trainer(setup, experiment.training, seeds).step) if seeds else 0.0
+            for seeds in ([FIRST_SEED], others)
+        ]
+        seconds.append(found)
+        progress(Event(system.name, FIRST_SEED, "time", index, len(plan.grid), sum(found)))
+    write_json(times_file(folder, system), seconds)
+
+
+def _seconds_of(take: Callable[[int], object]) -> float:
+    """The median seconds of some steps; the first ones are slower."""
+    taken = []
+    for step in range(TIMED_STEPS):
+        started = time.perf_counter()
+        take(step)
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken[SKIPPED_STEPS:])
+
+
+def times_file(folder: Path, system: System) -> Path:
+    """Where `time_steps` writes, until there is a plan."""
+    return folder / "times" / f"{system.name}.json"
+
+
+def read_times(folder: Path, system: System) -> list[StepTimes]:
+    """Seconds of one step, per point of the grid."""
+    return [StepTimes(*found) for found in read_json(times_file(folder, system), what="times of steps")]
+
+
+def forget_times(folder: Path) -> None:
+    """Delete all that `time_steps` wrote."""
+    shutil.rmtree(folder / "times", ignore_errors=True)
+
+
+def tuning_file(folder: Path, system: System) -> Path:
+    """Where the outcome of the tuning of one system is."""
+    return folder / "tuning" / f"{system.name}.json"
+
+
+def tune(folder: Path, system: System, progress: Progress) -> None:
+    """Train the first seed on the grid, point by point until it fits in distribution, and measure the chosen one.
+
+    Writes the accuracy in distribution of every point that was tried and the index of the chosen one, which is None
+    where every training diverged. Long lengths play no part in the choice.
+    """
+    plan = plan_in(folder)
+    path, report = tuning_file(folder, system), reporter(system.name, FIRST_SEED, progress)
+
+    def attempt(setting: ModelSetting) -> tuple[float | None, bool]:
+        """The accuracy in distribution, None if the training diverges, and whether that is a fit."""
+        experiment = plan.experiment(system, setting)
+        run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
+        claim_run_dir(run_folder, experiment, FIRST_SEED)
+        (state,) = train(experiment, [FIRST_SEED], run_folder, report)
+        if state.failure is not None:
+            return None, False
+        samples = experiment.evaluation.fit_samples
+        rate = in_distribution_score(experiment, state.trained(), samples, FIRST_SEED, "tuning").rate()
+        return rate, rate >= experiment.evaluation.fit_threshold
+
+    if not path.exists():
+        found = [rate for rate, _ in Candidates(plan.grid).search(attempt, lambda found: int(found[1]))]
+        rates = [-1.0 if rate is None else rate for rate in found]
+        chosen = rates.index(max(rates)) if max(rates) >= 0 else None
+        write_sealed(path, {"system": system.name, "in_distribution": found, "chosen": chosen})
+    setting = chosen_setting(folder, plan, system)
+    if setting is not None:
+        # Its checkpoint is at its end already.
+        experiment = plan.experiment(system, setting)
+        run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
+        result = run_seed(experiment, FIRST_SEED, run_folder, recipe=RUNS, system=system.name, report=report)
+        progress(end_of(system.name, FIRST_SEED, result))
+
+
+def read_tuning(folder: Path, plan: Plan, system: System) -> dict[str, Any] | None:
+    """What `tune` wrote, or None; raises `LengthwiseError` if it is damaged."""
+    path = tuning_file(folder, system)
+    if not path.exists():
+        return None
+    values = read_sealed(path, "outcome of a tuning")
+    whole = isinstance(values, dict) and values.keys() >= {"in_distribution", "chosen"}
+    whole = whole and (values["chosen"] is None or values["chosen"] in range(len(plan.grid)))
+    require(whole, f"outcome of a tuning {path} is damaged; delete it and run again")
+    return values
+
+
+def chosen_setting(folder: Path, plan: Plan, system: System) -> ModelSetting | None:
+    """The setting that tuning chose; None where it has not ended or every training diverged."""
+    tuned = read_tuning(folder, plan, system)
+    return None if tuned is None or tuned["chosen"] is None else plan.grid[tuned["chosen"]]
+
+
+def train_others(folder: Path, system: System, progress: Progress) -> None:
+    """Train and measure the other seeds of the chosen setting; a seed that diverges is left without a result."""
+    plan = plan_in(folder)
+    setting = chosen_setting(folder, plan, system)
+    if setting is None or plan.seeds == 1:
+        return
+    others = tuple(range(FIRST_SEED + 1, plan.seeds))
+    recipe = Recipe(RUNS, "", (Job(system.name, plan.experiment(system, setting), others),))
+    try:
+        sweep(recipe, folder, progress=progress)
+    except TrainingDivergedError:
+        return
+
+
+STAGES: dict[str, Callable[[Path, System, Progress], None]] = {"time": time_steps, "tune": tune, "train": train_others}
+"""What a comparison does for each system, in order; each stage ends for all systems before the next begins."""
+
+
+@dataclass(frozen=True)
+class StageUnit(Unit):
+    """One stage of the comparison in a folder, for one system."""
+
+    home: Path
+    stage: str
+    system: System
+
+    @property
+    def name(self) -> str:
+        return self.system.name
+
+    @property
+    def leases(self) -> Path:
+        return self.home / RUNS / LEASES / f"{self.stage}-{self.system.name}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "home": str(self.home),
+            "stage": self.stage,
+            "scheme": self.system.scheme,
+            "encoding": self.system.encoding,
+        }
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> StageUnit:
+        return cls(Path(values["home"]), values["stage"], System(values["scheme"], values["encoding"]))
+
+    def compute(self, folder: Path, progress: Progress) -> None:
+        STAGES[self.stage](folder, self.system, progress)
+
+    def owned(self, folder: Path) -> list[Path]:
+        plan = plan_in(self.home)
+        seeds = range(FIRST_SEED, plan.seeds)
+        configs = [plan.experiment(self.system, setting) for setting in plan.grid]
+        runs = [run_directory(folder, RUNS, config, seed) for config in configs for seed in seeds]
+        stacks = [stack for config in configs for stack in stack_folders(config, folder / RUNS)]
+        notes = [folder / FILE, times_file(folder, self.system), tuning_file(folder, self.system)]
+        return [path for path in [*runs, *stacks, *notes] if path.exists()]
+
+    def is_finished(self, path: Path) -> bool:
+        return path.is_file() or (path / RESULT).exists()
+
+    def ends(self) -> list[Event]:
+        if self.stage == "time":
+            return []
+        results = results_of(self.home, plan_in(self.home), self.system)
+        mine = [result for result in results if (result.seed == FIRST_SEED) == (self.stage == "tune")]
+        return [end_of(self.system.name, result.seed, result) for result in mine]
+
+
+def results_of(folder: Path, plan: Plan, system: System) -> list[RunResult]:
+    """The finished seeds of the chosen setting of a system."""
+    setting = chosen_setting(folder, plan, system)
+    if setting is None:
+        return []
+    experiment = plan.experiment(system, setting)
+    found = [
+        finished(run_directory(folder, RUNS, experiment, seed), experiment, seed)
+        for seed in range(FIRST_SEED, plan.seeds)
+    ]
+    return [result for result in found if result is not None]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Seconds of wall-clock time, the processes that share them, and the seeds of each system."""
+
+    seconds: float = 600.0
+    jobs: int = 1
+    seeds: int = 3
+
+    def __post_init__(self) -> None:
+        require(self.seconds > 0, f"the budget must be above 0 seconds, got {self.seconds:g}; give e.g. 600")
+        require(self.jobs >= 1, f"jobs must be at least 1, got {self.jobs}")
+        require(self.seeds >= 1, f"seeds must be at least 1, got {self.seeds}")
+
+
+DEFAULT_BUDGET = Budget()
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Passes events on until the time is up; then it raises `OutOfTimeError`, by which a comparison stops."""
+
+    ends: float
+    progress: Progress
+
+    def __call__(self, event: Event) -> None:
+        self.check()
+        self.progress(event)
+
+    def check(self) -> None:
+        """Raise `OutOfTimeError` if the time is up."""
+        if time.monotonic() > self.ends:
+            raise OutOfTimeError
+
+
+def run_comparison(
+    task: Task,
+    folder: Path,
+    *,
+    systems: Sequence[str] = (),
+    budget: Budget = DEFAULT_BUDGET,
+    max_length: int = MAX_LENGTH,
+    on: Executor | None = None,
+    progress: Progress = unwatched,
+) -> Plan:
+    """Train all systems on ``task`` and measure them, in ``folder``; returns the plan.
+
+    What the budget cuts off is finished by the next call with the same arguments, which gets a budget of its own.
+    ``on`` computes systems side by side, by default in ``budget.jobs`` processes of this machine.
+    Raises `LengthwiseError` for an unknown system, a budget that is too small, or a folder with another comparison.
+    """
+    require(not folder.exists() or folder.is_dir(), f"{folder} is a file; choose a folder for the results")
+    started = time.monotonic()
+    wanted = wanted_plan(task, chosen_systems(task, systems), max_length, budget.seeds)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        clock = Clock(started + budget.seconds, progress)
+        if on is None:
+            reclaim(folder / RUNS)
+            on = Processes(budget.jobs) if budget.jobs > 1 else None
+        try:
+            plan = _planned(wanted, folder, budget, clock, on)
+            _do("tune", folder, [s for s in plan.systems if not results_of(folder, plan, s)], clock, on)
+            missing = [s for s in plan.systems if len(results_of(folder, plan, s)) < plan.seeds]
+            _do("train", folder, missing, clock, on)
+        except OutOfTimeError:
+            plan = read_plan(folder) or wanted
+    return plan
+
+
+def wanted_plan(task: Task, systems: tuple[System, ...], max_length: int, seeds: int) -> Plan:
+    """The plan before its number of steps is known."""
+    tests = default_tests(task, max_length)
+    return Plan(TASKS.describe(task), systems, max_length, tests, seeds, FEWEST_STEPS, code=code_of(task))
+
+
+def _planned(wanted: Plan, folder: Path, budget: Budget, clock: Clock, on: Executor | None) -> Plan:
+    """The plan in the folder, or a new one whose number of steps fits the budget on this machine."""
+    found = read_plan(folder)
+    if found is not None and (folder / "tuning").exists():
+        if not wanted.asks_the_same(found):
+            raise LengthwiseError(
+                f"{folder} holds a comparison of another task, or of other systems, lengths or seeds; "
+                "choose another folder, or delete it"
+            )
+        return found
+    wanted.write(folder)
+    forget_times(folder)
+    _do("time", folder, wanted.systems, clock, on)
+    jobs = 1 if on is None else min(on.slots, len(wanted.systems))
+    seconds = {system.name: read_times(folder, system) for system in wanted.systems}
+    plan = dataclasses.replace(wanted, steps=steps_for(budget.seconds, jobs, seconds))
+    plan.write(folder)
+    forget_times(folder)
+    tuning_file(folder, plan.systems[0]).parent.mkdir(exist_ok=True)
+    return plan
+
+
+def _do(stage: str, folder: Path, systems: Sequence[System], clock: Clock, on: Executor | None) -> None:
+    """Do a stage for these systems."""
+    if on is None:
+        for system in systems:
+            STAGES[stage](folder, system, clock)
+    elif systems:
+        units = [StageUnit(folder.resolve(), stage, system) for system in systems]
+        with closing(on.run(units, clock, clock.check)) as ended:
+            for _ in ended:
+                pass
+
+
+def reach(rates: dict[int, float]) -> int:
+    """The longest tested length up to which every tested length has at least 95 % of its strings right; 0 if none.
+
+    ``rates`` is the exact match by length.
+    """
+    longest = 0
+    for length in sorted(rates):
+        if rates[length] < REACH:
+            break
+        longest = length
+    return longest
+
+
+def rates_by_length(result: RunResult) -> dict[int, float]:
+    """Exact match by length; where a length has several test layouts, that of the worst."""
+    found: dict[int, float] = {}
+    for score in result.scores:
+        found[score.length] = min(score.rate(), found.get(score.length, 1.0))
+    return found
+
+
+def ranked(folder: Path, plan: Plan) -> list[dict[str, Any]]:
+    """One row per system, best first, as plain JSON values.
+
+    Systems are ordered by the median reach over all seeds, then by the number of fitted seeds, then by the mean exact
+    match beyond the training lengths. A seed that did not fit in distribution counts as reach 0 and says so. Systems
+    without a finished seed come last.
+    """
+    rows = [_row(folder, plan, system) for system in plan.systems]
+    return sorted(rows, key=_order)
+
+
+def _order(row: dict[str, Any]) -> tuple[bool, int, int, float]:
+    return not row["seeds"], -row["reach"], -row["fitted"], -row["mean_beyond"]
+
+
+def _row(folder: Path, plan: Plan, system: System) -> dict[str, Any]:
+    results = results_of(folder, plan, system)
+    setting = chosen_setting(folder, plan, system)
+    tuned = read_tuning(folder, plan, system)
+    seeds = [_seed(result) for result in results]
+    return {
+        "system": system.name,
+        "scheme": system.scheme,
+        "encoding": system.encoding,
+        "setting": None if setting is None else setting.text,
+        "tuning": None if tuned is None else tuned["in_distribution"],
+        "seeds": seeds,
+        "missing": plan.seeds - len(seeds),
+        "diverged": tuned is not None and tuned["chosen"] is None,
+        "fitted": sum(seed["fitted"] for seed in seeds),
+        "reach": statistics.median_low([seed["reach"] for seed in seeds]) if seeds else 0,
+        "mean_beyond": _mean_beyond(seeds, plan.max_length),
+        "copy": None if setting is None else setting_to_copy(plan, system, setting_index=plan.grid.index(setting)),
+    }
+
+
+def _seed(result: RunResult) -> dict[str, Any]:
+    rates = rates_by_length(result)
+    return {
+        "seed": result.seed,
+        "fitted": result.fitted,
+        "in_distribution": result.in_distribution.rate(),
+        "reach": reach(rates) if result.fitted else 0,
+        "exact_match": {str(length): rate for length, rate in sorted(rates.items())},
+        "seconds": result.seconds,
+    }
+
+
+def _mean_beyond(seeds: Sequence[dict[str, Any]], trained: int) -> float:
+    """Mean exact match of the fitted seeds at the lengths beyond training's; 0 without any."""
+    rates = [
+        rate
+        for seed in seeds
+        if seed["fitted"]
+        for length, rate in seed["exact_match"].items()
+        if int(length) > trained
+    ]
+    return statistics.fmean(rates) if rates else 0.0
+
+
+def setting_to_copy(plan: Plan, system: System, *, setting_index: int) -> dict[str, Any]:
+    """The arguments of ``lengthwise.Experiment`` that train this system again."""
+    setting = plan.grid[setting_index]
+    experiment = plan.experiment(system, setting)
+    return {
+        "task": plan.task,
+        "scheme": SCHEMES.describe(experiment.scheme),
+        "encoding": system.encoding,
+        "max_length": plan.max_length,
+        "test_lengths": list(plan.tests),
+        "steps": plan.steps,
+        "model": {"layers": setting.layers, "width": plan.width, "heads": plan.heads},
+        "training": {"lr": setting.lr, "weight_decay": setting.weight_decay, "batch_size": plan.batch_size},
+    }
+
+
+def differ_in_every_seed(rows: Sequence[dict[str, Any]]) -> bool | None:
+    """Whether the first fitted system goes farther than the last fitted one in every pair of seeds; None below two."""
+    fitted = [row for row in rows if row["fitted"]]
+    if len(fitted) < 2:
+        return None
+    best = [seed["reach"] for seed in fitted[0]["seeds"] if seed["fitted"]]
+    worst = [seed["reach"] for seed in fitted[-1]["seeds"] if seed["fitted"]]
+    return min(best) > max(worst)
