@@ -111,9 +111,10 @@ def prepare(case: str) -> Callable[[], object]:
 
 
 def single(case: str):
-    """The trainings of `lengthwise bench`, and one of a model with RMSNorm and QK-norm."""
+    """The trainings of `benchmarks/bench.py`, and one of a model with RMSNorm and QK-norm."""
+    from baselines.train import CASES as BENCH
+
     from lengthwise.models.config import ModelConfig
-    from lengthwise.workflows.bench.train import CASES as BENCH
 
     shape, *words = case.split()
     if "norms" in words:
@@ -124,7 +125,7 @@ def single(case: str):
 
 
 def stack(case: str):
-    """Seeds as one stack, as in `lengthwise bench`."""
+    """Seeds as one stack, as in `benchmarks/bench.py`."""
     from lengthwise.models.config import ModelConfig
 
     seeds, _, shape = case.split()
@@ -156,13 +157,13 @@ def majority(model: Any, encoding: str, seeds: int, *, stacked: bool):
 
 
 def generation() -> Callable[[], object]:
-    """50 new tokens of 64 prompts, 4 layers of width 256: the model of `lengthwise bench` and one with QK-norm."""
+    """50 new tokens of 64 prompts, 4 layers of width 256: the model of `benchmarks/bench.py` and one with QK-norm."""
     import torch
+    from baselines import generate as bench
 
     from lengthwise.models.config import ModelConfig
     from lengthwise.models.generate import generate
     from lengthwise.positions.schemes import SCHEMES
-    from lengthwise.workflows.bench import generate as bench
 
     scheme = SCHEMES.build("sequential", max_position=bench.ROOM)
     models = [bench.endless(scheme, config) for config in (bench.MODEL, ModelConfig(4, 4, 256, log_length=50))]

@@ -9,6 +9,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from baselines.measure import Effort
+
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import LearnedSpec
 from lengthwise.positions.schemes import Sequential
@@ -16,7 +18,6 @@ from lengthwise.tasks.counting import Majority
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import TaskSetup
 from lengthwise.training.trainer import Trainer
-from lengthwise.workflows.bench.measure import Effort
 
 SWEEPS = {"length": (16, 64, 256), "width": (16, 64, 256), "batch": (16, 64, 256), "seeds": (1, 4, 16)}
 BASE = {"length": 50, "width": 64, "batch": 64, "seeds": 1}

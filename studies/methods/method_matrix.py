@@ -24,11 +24,10 @@ TASKS_COMPARED: tuple[tuple[str, dict[str, object]], ...] = (
     ("induction", {"letters": 80}),
 )
 MORE = tuple(
-    lw.positions.system.System("sequential", name)
-    for name in ("sinusoidal", "xpos", "t5", "kerple", "cope", "forgetting")
+    lw.PositionSystem("sequential", name) for name in ("sinusoidal", "xpos", "t5", "kerple", "cope", "forgetting")
 )
 """Beside those that `compare` tries."""
-LOCAL = lw.positions.system.System("coupled", "local-bias")
+LOCAL = lw.PositionSystem("coupled", "local-bias")
 """What `compare` tried until its failures here, all of them at the end of the answer, gave the sink its place."""
 
 
@@ -53,7 +52,7 @@ def label(name: str, fields: dict[str, object]) -> str:
     return f"{name} of {fields['symbols']}" if name == "copy" else name
 
 
-def _run(task: lw.Task, system: lw.positions.system.System) -> lw.RunConfig:
+def _run(task: lw.Task, system: lw.PositionSystem) -> lw.RunConfig:
     """Two layers of width 64 and 3,000 steps of 64 strings, for every task and method."""
     tests = lw.experiments.compare.default_tests(task, LONGEST)
     made = lw.experiments.defaults.default_experiment(

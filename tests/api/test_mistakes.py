@@ -34,7 +34,6 @@ class Small:
         (lambda: lw.Experiment("addition", steps=0), "steps must be at least 1, got 0"),
         (lambda: lw.Experiment("addition", max_length=0), "max_length must be at least 1, got 0"),
         (lambda: lw.Experiment("addition", model={"widht": 8}), "Did you mean 'width'?"),
-        (lambda: lw.Experiment("addition", lenght=3), "Experiment has no setting 'lenght'"),
         (lambda: lw.Experiment("addition").run(seeds="3"), "seeds must be a list of whole numbers"),
         (lambda: lw.Experiment("addition").run(seeds=0), "seeds must be at least 1, got 0"),
         (
@@ -64,7 +63,7 @@ class Small:
         (lambda: lw.Experiment("copy", steps=True), "steps must be a whole number, got True"),
         (lambda: lw.Experiment("copy").run(jobs=0), "jobs must be at least 1, got 0"),
         (lambda: lw.Experiment("copy").run(out=3), "out must be a path, got 3"),
-        (lambda: lw.compare("copy", budget="9" * 400 + "h"), "--budget must be at most 1,000h, got 999"),
+        (lambda: lw.compare("copy", budget="9" * 400 + "h"), "budget must be at most 1,000h, got 999"),
         (lambda: lw.compare("copy", budget=math.inf), "budget must be a number above 0, got inf"),
         (lambda: lw.compare("copy", budget=None), "budget must be a number above 0, got None"),
         (lambda: lw.compare("copy", seeds=1.5), "seeds must be a whole number, got 1.5"),

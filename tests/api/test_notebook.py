@@ -59,6 +59,48 @@ def test_structure_is_a_table_with_numbers() -> None:
     assert list(found.to_frame().columns) == ["length", "k", "span"]
 
 
+def test_structure_is_drawn_without_the_lengths_that_have_too_few_ids() -> None:
+    found = lw.structure("addition", lw.scheme("sequential", max_position=60), lengths=[5, 10, 20, 100])
+    assert found.span[-1] is None
+    sparsity, span = found.plot().axes[0].get_lines()
+    assert list(sparsity.get_xdata()) == [5, 10, 20, 100]
+    assert list(span.get_ydata()) == [value for value in found.span if value is not None]
+
+
+def test_places_are_found_and_a_program_runs_and_is_compiled() -> None:
+    found = lw.couple("copy", lengths=[5, 10])
+    assert found.holds
+    assert [row[0] for row in found.table().rows][-2:] == [5, 10]
+    assert lw.run_program("D-2", "a b").accepted is True
+    assert lw.run_program("D-2", "b a").accepted is False
+    compiled = lw.compile_program("D-2", verify=2)
+    assert compiled.agrees
+    assert lw.learn_program("regex:(a|b)*", max_size=3).program
+
+
+def test_a_task_is_checked_by_every_law() -> None:
+    done = lw.check("copy")
+    assert done.kind == "task"
+    assert not done.broken
+    assert lw.available("schemes").entries.keys() == {"schemes"}
+
+
+def test_certificates_of_a_decision_are_read_back(tmp_path: Path) -> None:
+    path = lw.decide("(aa)*").save_certificates(tmp_path / "certificates.json")
+    checked = lw.check_certificates(path).certificates
+    assert {one.source for one in checked} == {"(aa)*"}
+    assert checked
+
+
+def test_a_recipe_is_run_by_name(tmp_path: Path) -> None:
+    small = ["training.steps=5", "model.width=16", "evaluation.lengths=[4]", "evaluation.samples=4"]
+    small += ["evaluation.fit_samples=4", "evaluation.probe_samples=2"]
+    done = lw.run("addition", only=["coupled"], changes=small, seeds=[1], out=tmp_path, progress=False)
+    assert [run.seed for run in done.result.runs] == [1]
+    assert done.table().rows == done.result.table().rows
+    assert lw.write_report([done.folder], tmp_path / "page.html") == 1
+
+
 def test_structure_counts_selectors_of_their_own() -> None:
     found = lw.structure("variable-assignment", "sequential", lengths=[5, 20, 100])
     columns = ["length", "k", "span", "selectors", "span of selectors", "both", "span of both"]
@@ -178,7 +220,6 @@ def test_the_notebook_runs_line_by_line(trained: lw.Result) -> None:
         ({"scheme": "couplet"}, "unknown scheme 'couplet'. Did you mean 'coupled'"),
         ({"encoding": "roped"}, "unknown encoding 'roped'"),
         ({"model": {"layer": 2}}, "unknown field of model 'layer'. Did you mean 'layers'"),
-        ({"widht": 3}, "Experiment has no setting 'widht'"),
         ({"max_length": 0}, "max_length must be at least 1"),
     ],
 )

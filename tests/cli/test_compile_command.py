@@ -1,11 +1,14 @@
-"""``crasp compile``, ``regularizer`` and studies on the command line."""
+"""``crasp compile`` and studies on the command line, and the regularizer of what was compiled."""
 
 import json
 
 import pytest
 
+import lengthwise as lw
 from lengthwise.cli.main import main
 from lengthwise.experiments.recipe import RECIPES, study
+from lengthwise.models.limit import load_theory
+from lengthwise.models.regularizer import regularizer_table
 
 
 def call(capsys, *arguments):
@@ -20,12 +23,9 @@ def test_a_program_is_compiled_verified_written_and_measured(tmp_path, capsys):
     assert code == 0
     assert "no difference" in out
     assert "distance 1, distance 2" in out
-    code, out, _ = call(capsys, "regularizer", str(path), "--json")
-    terms = json.loads(out)["terms"]
-    assert code == 0
-    assert terms[-1]["value"] == 32.0
-    _, program, _ = call(capsys, "regularizer", "Tomita-4", "--json")
-    assert json.loads(program)["terms"] == terms
+    terms = regularizer_table(load_theory(path)).terms
+    assert terms[-1].value == 32.0
+    assert regularizer_table(lw.compile_program("Tomita-4", verify=0).model).terms == terms
 
 
 def test_a_finite_transformer_is_verified_at_every_offset(capsys):
@@ -62,8 +62,6 @@ def test_a_mismatch_is_exit_code_1_and_writes_nothing(tmp_path, capsys, monkeypa
         (("crasp", "compile", "tomita"), "unknown program 'tomita'"),
         (("crasp", "compile", "D-2", "--context", "0"), "the context has to be at least 1"),
         (("crasp", "compile", "D-2", "--verify", "-1"), "--verify must be in 0..100000, got -1"),
-        (("regularizer", "missing.safetensors"), "no model file at missing.safetensors"),
-        (("regularizer", "."), "no run configuration at config.json"),
         (("run", "idealized-learner", "--set", "training.steps=1"), "is a study: it trains no system"),
         (("run", "idealized-learner", "--only", "parity"), "unknown system of recipe 'idealized-learner' 'parity'"),
     ],

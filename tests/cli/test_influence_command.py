@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from terminal import Answer, Terminal, files_in
 
-from lengthwise.cli import influence_view
 from lengthwise.cli.main import main
 from lengthwise.experiments.influence import PASSAGES
 from lengthwise.influence.lm import LMConfig, load_lm, new_transformer, save_lm
 from lengthwise.influence.tokenizer import Bytes
+from lengthwise.report import influence as influence_page
 
 SMALL = ("--context", 12, "--recent", 4, "-k", "1,2", "--targets", 6, "--threads", 1)
 CONFIG = LMConfig(
@@ -55,7 +55,7 @@ def measured(model: Path, text: Path, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """For calls whose pages are not looked at, and take longer than what they show."""
-    monkeypatch.setattr("lengthwise.workflows.influence.write_pages", lambda path, result: None)
+    monkeypatch.setattr("lengthwise.api.influence.write_pages", lambda path, result: None)
 
 
 def fails(answer: Answer, says: str) -> None:
@@ -127,7 +127,7 @@ def test_the_table_fits_on_one_screen(
     terminal: Terminal, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # An untrained model gains next to nothing, and then there is no table.
-    monkeypatch.setattr(influence_view, "too_small", lambda result: False)
+    monkeypatch.setattr(influence_page, "too_small", lambda result: False)
     answer = terminal(
         "influence", "--model", model, "--chooser", model, "--text", text, *SMALL, "--out", tmp_path / "runs"
     )
@@ -144,7 +144,7 @@ def test_a_narrow_window_keeps_names_and_numbers(
     terminal: Terminal, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "50")
-    monkeypatch.setattr(influence_view, "too_small", lambda result: False)
+    monkeypatch.setattr(influence_page, "too_small", lambda result: False)
     answer = terminal("influence", "--model", model, "--text", text, *SMALL, "--out", tmp_path / "runs")
     row = next(line for line in answer.out.splitlines() if line.startswith("gradient-input"))
     assert len(row.split()) == 3
@@ -294,7 +294,7 @@ def test_a_hugging_face_model_in_a_folder(terminal: Terminal, text: Path, tmp_pa
 @pytest.mark.usefixtures("no_pages")
 def test_a_model_without_a_maximum_length(terminal: Terminal, text: Path, tmp_path: Path) -> None:
     folder = save_hugging_face(tmp_path / "llama", "Llama", positions=0)
-    says = "model llama states no maximum length; say how many tokens it takes, --max-length N"
+    says = "model llama states no maximum length; say how many tokens it takes: --max-length"
     fails(terminal("influence", "--model", folder, "--text", text, *SMALL), says)
     given = ("--max-length", 32, "--out", tmp_path / "runs")
     assert terminal("influence", "--model", folder, "--text", text, *SMALL, *given).code == 0

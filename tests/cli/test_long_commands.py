@@ -58,10 +58,3 @@ def test_plan_prints_jobs_and_hours(terminal: Terminal) -> None:
     assert answer.code == 0
     assert "core-hours" in answer.out
     assert terminal("plan", "addition", "--machines", "many").code == 2
-
-
-def test_agreement_is_rebuilt_from_result_files(terminal: Terminal, tmp_path: Path) -> None:
-    answer = terminal("agreement", ROOT / "results" / "huang", "--out", tmp_path)
-    assert answer.code == 0
-    assert "after a search on these 25 tasks" in " ".join(answer.out.split())
-    assert {path.name for path in tmp_path.iterdir()} == {"table.json", "report.html"}

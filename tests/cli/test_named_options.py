@@ -1,4 +1,4 @@
-"""Commands name only options that they have: in their help, and in every message that the source holds.
+"""The library's messages name parameters, and commands name only options that they have, in help and messages.
 
 `Terminal` holds the messages that the tests of the command line provoke to the same rule.
 """
@@ -10,41 +10,34 @@ import re
 from pathlib import Path
 
 import pytest
-from named_options import OPTION, commands, missing_options, options_of
+from named_options import OPTION, OTHER_TOOLS, commands, missing_options, options_of
 from named_options import command as command_of
 
+from lengthwise.cli.main import COMMANDS, GROUPS, main
+from lengthwise.cli.options import with_flags
+
 SOURCES = Path(__file__).parents[2] / "src" / "lengthwise"
+OTHERS = ("audit/", "experiments/", "training/distributed/")
+"""Packages that are being rebuilt and still name flags; see `SHOWN_BY`."""
 IN_FOLDERS = "run, compare, demo, verify, influence, blind run"
-ON_TEXT = "influence, lm train, lm extend"
 SHOWN_BY = {
     "audit/": "audit",
     "audit/export/": "export",
     "audit/questions.py": "audit, export",
-    "cli/blind.py": "blind run",
-    "cli/cluster.py": "run",
-    "cli/compile.py": "crasp compile",
-    "cli/decide_view.py": "decide",
-    "cli/blind_view.py": "blind run, blind table, verify",
-    "cli/example_view.py": "show",
-    "cli/lm.py": "lm train, lm extend",
-    "cli/threads.py": "run, compare, verify",
-    "core/config.py": "run, plan, show, couple",
-    "core/files.py": f"{IN_FOLDERS}, audit, lm train",
     "experiments/blind/": "verify",
     "experiments/blind/study.py": "verify, blind run",
-    "influence/lm.py": "influence, run, lm train",
-    "influence/models/": "influence",
-    "influence/text/": ON_TEXT,
-    "models/limit.py": "crasp compile, regularizer",
-    "prediction/search/": "crasp learn",
-    "prediction/shown_task/": "show",
+    "experiments/cluster/": "run, blind run",
+    "experiments/cluster/on_slurm.py": "run",
+    "experiments/cluster/plan.py": "plan",
+    "experiments/comparison/": "compare",
+    "experiments/recipe.py": "run, plan",
+    "experiments/recipes/": "run",
+    "experiments/run_directory.py": IN_FOLDERS,
+    "experiments/sweep.py": "run, compare, demo",
+    "experiments/workers.py": "run, compare, demo, verify",
     "training/distributed/": "run",
-    "workflows/bench/": "bench",
-    "workflows/influence.py": "influence",
-    "workflows/task_influence.py": "influence",
-    "workflows/verify.py": "verify",
 }
-"""The commands that show the messages of a file or folder; the longest path counts. Else, `cli/x.py` is command x."""
+"""The commands that show the messages of a file or folder of `OTHERS`; the longest path counts."""
 
 
 class Texts(ast.NodeVisitor):
@@ -80,25 +73,59 @@ MODULES = {
 }
 
 
-def shown_by(module: str) -> list[str]:
-    """The commands that show a module's messages."""
-    known = [prefix for prefix in SHOWN_BY if module.startswith(prefix)]
-    if known:
-        return SHOWN_BY[max(known, key=len)].split(", ")
-    return [Path(module).stem.rstrip("_").replace("_", "-")] if module.startswith("cli/") else []
+def in_file(module: str) -> list[str]:
+    """The commands that a file of the command line defines."""
+    stem = Path(module).stem
+    groups = [name for name, file in GROUPS.items() if file == stem]
+    inner = [name for name in commands() if name.partition(" ")[0] in groups]
+    return [*inner, *(name for name, file in COMMANDS.items() if file == stem)] or commands()
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_messages_name_options_that_the_command_has(module: str) -> None:
+@pytest.mark.parametrize("module", [module for module in MODULES if not module.startswith(("cli/", *OTHERS))])
+def test_no_message_of_the_library_names_a_flag(module: str) -> None:
+    """They name parameters; `with_flags` writes those of the command as flags."""
     for text in MODULES[module]:
-        bare = missing_options([], text)
-        if not bare:
-            continue
-        who = shown_by(module)
-        assert who, f"say in SHOWN_BY which commands show this: {text!r}"
-        for name in who:
-            assert name in commands(), name
+        assert not OPTION.search(OTHER_TOOLS.sub("", text)), text
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module.startswith(OTHERS)])
+def test_messages_name_options_that_the_command_has(module: str) -> None:
+    who = SHOWN_BY[max((prefix for prefix in SHOWN_BY if module.startswith(prefix)), key=len)].split(", ")
+    for text in MODULES[module]:
+        for name in who if missing_options([], text) else ():
             assert missing_options(name.split(), text) == [], f"`lengthwise {name}` can say {text!r}"
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module.startswith("cli/")])
+def test_messages_of_a_command_name_its_own_options(module: str) -> None:
+    for text in MODULES[module]:
+        assert any(missing_options(name.split(), text) == [] for name in in_file(module)), text
+
+
+def test_parameters_in_messages_become_flags_of_the_command() -> None:
+    flags = options_of(["run", "addition"])
+    assert with_flags("runs is a file; choose another `out`", flags) == "runs is a file; choose another --out"
+    assert with_flags("jobs must be at least 1, got 0", flags) == "--jobs must be at least 1, got 0"
+    assert with_flags("changes needs key=value, got 'x'", flags) == "--set needs key=value, got 'x'"
+    for other in ("max_length must be at least 1", "see `lengthwise list`, `nothing` and `out_of`", "out of time"):
+        assert with_flags(other, flags) == other
+    assert with_flags("max_length must be at least 1", options_of(["compare"])) == "--max-length must be at least 1"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["compare", "copy", "--max-length", "0"], "--max-length must be at least 1, got 0"),
+        (["verify", "a*", "--budget", "soon"], "--budget must be a time such as 90s, 10m or 1h, got 'soon'"),
+        (["couple", "copy", "--examples", "3"], "--examples must be in 50..1000000, got 3"),
+        (["show", "copy", "--set", "letters"], "--set needs key=value, got 'letters'"),
+        (["lm", "train", "--text", "nowhere"], "no file or folder at nowhere; check --text"),
+        (["lm", "train", "--text", "a", "--dataset", "b"], "give --text or --dataset, not both"),
+    ],
+)
+def test_the_command_line_prints_flags(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert says in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", commands())
@@ -114,4 +141,4 @@ def test_a_foreign_option_is_found() -> None:
     assert missing_options(["report"], "write one with `lengthwise lm train --windows 3`") == ["--windows"]
     assert missing_options(["lm", "train"], "choose a smaller --context, or --tokenizer bytes") == []
     assert "--print-config" in options_of(["run", "addition"])
-    assert "cli/trackers.py" in MODULES
+    assert {"cli/run.py", "experiments/sweep.py"} <= MODULES.keys()

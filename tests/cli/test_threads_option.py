@@ -20,7 +20,6 @@ WITHOUT_TORCH = {
     "predict": "predict addition",
     "decide": "decide a* --certificates certificates.json",
     "check-certificates": "check-certificates certificates.json",
-    "agreement": f"agreement {ROOT}/results/huang/00ff25639263 --out agreement",
     "export": "export lm-eval addition --out harness",
     "crasp run": "crasp run D-2 --word ab",
     "crasp check": "crasp check D-2",
@@ -62,7 +61,7 @@ def test_the_others_never_load_torch(tmp_path: Path) -> None:
 def test_fewer_than_one_thread_is_refused_before_anything_else(terminal: Terminal, name: str) -> None:
     """Other arguments are only as many as the parser wants."""
     more = {"couple": ["addition"], "compare": ["addition"], "plan": ["addition"], "verify": ["addition"],
-            "check": ["addition"], "regularizer": ["majority"], "crasp compile": ["D-2"], "run": ["addition"],
+            "check": ["addition"], "crasp compile": ["D-2"], "run": ["addition"],
             "audit": ["nowhere"], "lm train": ["--out", "nowhere"], "lm extend": ["nowhere"]}  # fmt: skip
     answer = terminal(*name.split(), *more.get(name, []), "--threads", 0)
     assert (answer.code, answer.out) == (2, "")

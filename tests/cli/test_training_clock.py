@@ -8,9 +8,8 @@ import io
 import pytest
 from rich.console import Console
 
-from lengthwise.cli import run_view
-from lengthwise.cli.run_view import SweepProgress
-from lengthwise.cli.training_clock import TrainingClock
+from lengthwise.api import progress
+from lengthwise.api.progress import SweepProgress, TrainingClock
 from lengthwise.experiments.defaults import default_recipe
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Recipe
@@ -76,7 +75,7 @@ def test_a_run_without_a_terminal_says_its_total_time(now: list[float]) -> None:
     shown = SweepProgress(Console(file=text, width=60), recipe)
     for step in range(10, 101, 10):
         shown(Event(recipe.jobs[0].name, 0, "train", step, 100, 0.5))
-        now[0] += run_view.QUIET_SECONDS / 2
+        now[0] += progress.QUIET_SECONDS / 2
     lines = text.getvalue().splitlines()
     assert sum("of training in all" in line for line in lines) == 1
     assert all(" left" in line for line in lines if " of 100" in line)

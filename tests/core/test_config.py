@@ -59,7 +59,7 @@ def test_edits_change_what_exists_and_nothing_else() -> None:
         ("inner.widht=7", "unknown setting 'inner.widht'. Did you mean 'inner.width'?"),
         ("iner.width=7", "unknown setting 'iner'. Did you mean 'inner'?"),
         ("rate.x=1", "unknown setting 'rate.x'. None is known."),
-        ("rate", "--set needs key=value, got 'rate'; write e.g. --set training.steps=100"),
+        ("rate", "changes needs key=value, got 'rate'; write e.g. training.steps=100"),
     ]:
         with pytest.raises(LengthwiseError) as caught:
             apply_edits(values, [edit])

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from lengthwise.cli.run_view import SweepProgress
+from lengthwise.api.progress import SweepProgress
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.cluster import Cluster, ClusterOptions, Ray, run_described, run_leased
 from lengthwise.experiments.engine import SweepUnit, sweep

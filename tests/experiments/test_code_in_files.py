@@ -117,7 +117,7 @@ def test_no_file_that_is_read_runs_code(tmp_path: Path, reader: str, part: str) 
     assert not ran.exists()
     assert "\n" not in str(caught.value)
     if reader != "a run to go on with":
-        assert f"lengthwise --code {code}" in str(caught.value)
+        assert f"give {code} as `code`" in str(caught.value)
 
 
 @pytest.mark.parametrize("part", ["task", "inner task"])
@@ -142,7 +142,7 @@ def test_a_configuration_file_needs_the_word_of_the_user(tmp_path: Path, capsys:
     path.write_text(json.dumps({"systems": [{"experiment": naming(code, "rule")}]}))
     status, _, err = terminal("run", "--config", path, "--print-config")
     assert (status, ran.exists()) == (2, False)
-    assert f"lengthwise --code {code} COMMAND" in err
+    assert f"give {code} as --code before the command" in err
     status, out, _ = terminal("--code", code, "run", "--config", path, "--print-config")
     assert (status, ran.exists()) == (0, True)
     assert "own-rule" in out

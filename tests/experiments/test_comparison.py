@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lengthwise.api.compare import compare
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments import compare as comparing
 from lengthwise.experiments.compare import (
@@ -30,7 +31,6 @@ from lengthwise.experiments.run_directory import run_directory
 from lengthwise.experiments.systems import System, chosen_systems, coupled_system, sensible_systems, standard_systems
 from lengthwise.report.pages import comparison_table
 from lengthwise.tasks import TASKS
-from lengthwise.workflows.compare import compare
 from tiny_comparison import make_comparisons_tiny
 
 TINY = (ModelSetting(1, 1e-2, 0.0), ModelSetting(1, 1e-3, 0.0))
@@ -128,7 +128,7 @@ def test_a_task_file_from_nothing_to_a_table(tmp_path: Path):
     task = TASKS.build(f"{tmp_path / 'own.py'}:Echo")
     out = tmp_path / "out"
     budget = Budget(seconds=600.0, seeds=2)
-    found = compare(task, out, systems=["nope", "rope"], budget=budget, max_length=2)
+    found = compare(task, ["nope", "rope"], out=out, budget=budget.seconds, seeds=budget.seeds, max_length=2)
     assert [row["missing"] for row in found.rows] == [0, 0]
     assert all(len(row["seeds"]) == 2 and row["setting"] for row in found.rows)
     written = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
@@ -141,7 +141,7 @@ def test_a_task_file_from_nothing_to_a_table(tmp_path: Path):
     assert tried["in_distribution"][tried["chosen"]] == max(tried["in_distribution"])
 
     before = {path: path.stat().st_mtime_ns for path in out.rglob("result.json")}
-    again = compare(task, out, systems=["nope", "rope"], budget=Budget(seconds=1e-6, seeds=2), max_length=2)
+    again = compare(task, ["nope", "rope"], out=out, budget=1e-6, seeds=2, max_length=2)
     assert [row["seeds"] for row in again.rows] == [row["seeds"] for row in found.rows]
     assert before == {path: path.stat().st_mtime_ns for path in out.rglob("result.json")}, "nothing runs twice"
     with pytest.raises(LengthwiseError, match="holds a comparison of another task, or of other systems"):
@@ -152,7 +152,7 @@ def test_a_task_file_from_nothing_to_a_table(tmp_path: Path):
 def test_what_the_budget_cuts_off_is_named_and_goes_on(tmp_path: Path):
     task = TASKS.build("parity")
     wanted = {"systems": ["nope", "rope"], "max_length": 2}
-    none = compare(task, tmp_path, budget=Budget(seconds=1e-6, seeds=1), **wanted)
+    none = compare(task, out=tmp_path, budget=1e-6, seeds=1, **wanted)
     assert [row["missing"] for row in none.rows] == [1, 1]
     notes = " ".join(comparison_table(none.values).notes)
     assert "seeds that the budget did not reach: nope (1), sequential+rope (1); the same command goes on" in notes
@@ -161,7 +161,7 @@ def test_what_the_budget_cuts_off_is_named_and_goes_on(tmp_path: Path):
     notes = " ".join(comparison_table(silent).notes)
     assert "no theorem covers nope, sequential+rope" in notes
     assert not (tmp_path / "comparison.svg").exists(), "there is nothing to draw yet"
-    done = compare(task, tmp_path, budget=Budget(seconds=600.0, seeds=1), **wanted)
+    done = compare(task, out=tmp_path, budget=600.0, seeds=1, **wanted)
     assert [row["missing"] for row in done.rows] == [0, 0]
 
 

@@ -61,7 +61,7 @@ DRIVER = """
 import json, sys
 from pathlib import Path
 from lengthwise.cli.console import err
-from lengthwise.cli.run_view import SweepProgress
+from lengthwise.api.progress import SweepProgress
 from lengthwise.experiments.cluster import ClusterOptions, Ray
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.engine import sweep

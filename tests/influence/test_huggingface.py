@@ -286,14 +286,14 @@ class Endless(torch.nn.Module):
 
 
 def test_a_model_without_a_maximum_length():
-    with pytest.raises(LengthwiseError, match="states no maximum length; say how many tokens it takes, --max-length"):
+    with pytest.raises(LengthwiseError, match="states no maximum length; say how many tokens it takes: `max_length`"):
         HuggingFaceModel("endless", Endless())
     assert HuggingFaceModel("endless", Endless(), 40).max_length == 40
 
 
 def test_folders_without_a_model(tmp_path: Path):
     for source, message in (
-        (tmp_path / "nothing", "no folder .*nothing; check --model"),
+        (tmp_path / "nothing", "no folder .*nothing; check `model`"),
         (tmp_path, r"holds no model \(config.json is missing\)"),
     ):
         with pytest.raises(LengthwiseError, match=message):

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lengthwise.api.compare import structure_under
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, OwnRule
 from lengthwise.positions.structure import structure
 from lengthwise.prediction.example import structure_table
 from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.tasks import TASKS
-from lengthwise.workflows.compare import structure_under
 
 
 def farthest(task_name: str, scheme_name: str, length: int) -> int:

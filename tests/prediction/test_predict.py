@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.positions.system import SYSTEMS, contains
 from lengthwise.prediction.predict import arguments_from_locality, fragment_answer, predict
-from lengthwise.prediction.verdict import SYSTEMS, Prediction, StructureRow, contains
+from lengthwise.prediction.verdict import Prediction, StructureRow
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import HUANG
 
@@ -49,7 +50,7 @@ def test_the_published_flags(key: str) -> None:
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_gets_a_verdict_with_a_reason(name: str) -> None:
     prediction = verdicts_of(name)
-    assert [verdict.system for verdict in prediction.verdicts] == [system.name for system in SYSTEMS]
+    assert [verdict.system for verdict in prediction.verdicts] == [system.known_as for system in SYSTEMS]
     for verdict in prediction.verdicts:
         assert verdict.why
         assert (verdict.basis is None) == (verdict.answer == "unknown")
@@ -200,8 +201,8 @@ def test_plain_ids_need_selectors_in_the_window_too() -> None:
     """Parents next to the token, chosen by a token that is far away: no case for Theorem A."""
     row = StructureRow("sequential", (5, 10, 20), (1, 1, 1), (2, 2, 2), (1, 1, 1), (5, 10, 20), (2, 2, 2), (5, 10, 20))
     near = StructureRow("sequential", (5, 10, 20), (1, 1, 1), (2, 2, 2), (1, 1, 1), (3, 3, 3), (2, 2, 2), (3, 3, 3))
-    rope = next(system for system in SYSTEMS if system.name == "rope")
-    coupled = next(system for system in SYSTEMS if system.name == "coupled")
+    rope = next(system for system in SYSTEMS if system.known_as == "rope")
+    coupled = next(system for system in SYSTEMS if system.known_as == "coupled")
     assert arguments_from_locality(rope, row) == []
     assert "parents and selectors (Theorem A" in arguments_from_locality(rope, near)[0].why
     assert arguments_from_locality(coupled, row)

@@ -20,6 +20,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import StudyResult, sealed, write_sealed
 from lengthwise.crasp import library
+from lengthwise.crasp.certificate_files import certified, check_certificates, write_certificates
 from lengthwise.crasp.decide import decide
 from lengthwise.experiments.blind.study import read_cell, read_study, write_cell, write_study
 from lengthwise.experiments.compare import Plan, read_plan, read_tuning, tuning_file
@@ -34,7 +35,6 @@ from lengthwise.models.compile import compile_program
 from lengthwise.models.limit import load_theory, save_theory
 from lengthwise.tasks import TASKS
 from lengthwise.training import checkpoint
-from lengthwise.workflows.certificates import certified, check_certificates, write_certificates
 
 EXPERIMENT = RunConfig.from_json(
     {

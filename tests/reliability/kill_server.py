@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 import lengthwise.influence as influence_package
+from lengthwise.api.influence import measure_influence
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.run import train_rung
 from lengthwise.experiments.cluster import run_leased
@@ -33,7 +34,6 @@ from lengthwise.experiments.run_config import RunConfig
 from lengthwise.influence.corpus import load_corpus
 from lengthwise.influence.lm import LMConfig, train_lm
 from lengthwise.tasks.language import Language
-from lengthwise.workflows.influence import Request, run_influence
 
 TINY = RunConfig.from_json(
     {
@@ -76,7 +76,7 @@ def influence(out: Path) -> None:
     lm(out)
     os.chdir(out)
     settings = {"context": 12, "recent": 6, "ks": [1, 2], "targets": 4, "rules": ["greedy", "last-k"]}
-    run_influence(Request("lm", text=TEXT, settings=settings), Path(), lambda *_: None)
+    measure_influence("lm", text=TEXT, out=Path(), settings=settings)
 
 
 def blind(out: Path) -> None:

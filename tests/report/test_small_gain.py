@@ -8,7 +8,7 @@ from typing import Any
 from made_up_influence import influence_result
 from rich.console import Console
 
-from lengthwise.cli.influence_view import draw_influence
+from lengthwise.cli.influence import draw_influence
 from lengthwise.report.influence import InfluenceResult, findings, too_small
 
 

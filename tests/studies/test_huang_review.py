@@ -31,7 +31,9 @@ def test_every_table_is_on_the_page() -> None:
     assert tables()
     for title, table in tables().items():
         assert table.rows, title
-        assert table.markdown() in PAGE, f"{title}: copy it from `lengthwise agreement results/huang --review`"
+        assert table.markdown() in PAGE, (
+            f"{title}: copy it from `python studies/huang/agreement.py results/huang --review`"
+        )
 
 
 def _numbers(pattern: str) -> list[int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from lengthwise.cli.threads import number_of_jobs
+from lengthwise.cli.options import number_of_jobs
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.config import ModelConfig
 from lengthwise.training import threads

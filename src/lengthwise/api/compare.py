@@ -1,26 +1,68 @@
-"""`compare`: which position system goes farthest on a task, measured under one budget."""
+"""Train on purpose to find out: `compare` ranks position systems, `verify` holds theory against the frozen ladder."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lengthwise.api.cluster import HERE, Cluster
 from lengthwise.api.components import task as build_task
 from lengthwise.core import config as arguments
+from lengthwise.core.config import digest, fields_of
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened
+from lengthwise.core.files import locked, write_json, write_text
 from lengthwise.core.table import Table, Tabular
+from lengthwise.experiments.blind.study import frozen_study
+from lengthwise.experiments.events import Event
+from lengthwise.positions.schemes import PositionScheme, Sequential
+from lengthwise.positions.system import PositionSystem, position_systems
+from lengthwise.prediction.predict import predict_task, structure_row
+from lengthwise.prediction.target import Expression, parse_target, unsuitable
+from lengthwise.prediction.verdict import SHOWN, Prediction
 from lengthwise.report.pages import comparison_table
 from lengthwise.tasks import Task
+from lengthwise.tasks.language import Language
 
 if TYPE_CHECKING:
+    from lengthwise.experiments.compare import Plan
     from lengthwise.report.figures import Drawing
+
+RESULT, PICTURE, PAGE = "comparison.json", "comparison.svg", "comparison.html"
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+LONGEST = 1000 * 3600
+"""The longest budget, in seconds."""
+
+
+def seconds_of(budget: float | str) -> float:
+    """Seconds from a number, or from ``"90"``, ``"90s"``, ``"10m"`` or ``"1.5h"``; raises `LengthwiseError`."""
+    if not isinstance(budget, str):
+        return arguments.number("budget", budget, 0)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", budget.strip())
+    if not found or float(found[1]) == 0:
+        raise LengthwiseError(f"budget must be a time such as 90s, 10m or 1h, got {budget!r}")
+    seconds = float(found[1]) * UNITS[found[2]]
+    require(seconds <= LONGEST, f"budget must be at most {LONGEST // 3600:,}h, got {shortened(budget)}")
+    return seconds
 
 
 class Comparison(Tabular):
     """The position systems of one task, ranked by how far they go; ``values`` are the contents of comparison.json."""
 
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.values = values
+    def __init__(self, values: dict[str, Any], folder: Path) -> None:
+        self.values, self.folder = values, folder
+
+    @property
+    def page(self) -> Path:
+        """The page, with picture, table and settings."""
+        return self.folder / PAGE
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per system, best first."""
+        return self.values["systems"]
 
     def table(self) -> Table:
         """One row per system, best first."""
@@ -28,7 +70,6 @@ class Comparison(Tabular):
 
     def plot(self) -> Drawing:
         """The picture of the ranking; raises `LengthwiseError` if no seed was finished."""
-        from lengthwise.core.errors import LengthwiseError
         from lengthwise.report.figures import draw_comparison
 
         figure = draw_comparison(self.values)
@@ -41,9 +82,7 @@ class Comparison(Tabular):
 
         Raises `UnknownNameError` for a system without a setting.
         """
-        from lengthwise.core.errors import UnknownNameError
-
-        known = {row["system"]: row["copy"] for row in self.values["systems"] if row["copy"] is not None}
+        known = {row["system"]: row["copy"] for row in self.rows if row["copy"] is not None}
         wanted = next(iter(known), "the best") if system is None else system
         if wanted not in known:
             raise UnknownNameError("system of this comparison", wanted, known)
@@ -58,24 +97,213 @@ def compare(
     seeds: int = 3,
     jobs: int = 1,
     max_length: int = 6,
-    out: str | Path = "runs/compare",
+    out: str | Path | None = None,
+    on: Cluster = HERE,
+    progress: Callable[[Event], None] = lambda event: None,
 ) -> Comparison:
-    """Train every sensible position system on a task within ``budget`` (seconds, or ``"10m"``), and rank them.
+    """Train every sensible position system on a task within a budget, and rank them by how far they go.
 
-    ``task`` is a name, a `Task` or ``"path/to/file.py:Class"``. ``systems`` are names such as ``"coupled"``,
-    ``"rope"`` or ``"pose+rope"``; ``["all"]`` takes every sensible one. All systems get the same number of steps and
-    the same grid of settings, chosen by the fit on lengths up to ``max_length``. Results go to a folder of ``out``,
-    where the same call goes on. Raises `LengthwiseError` for unknown names and budgets that are too small.
+    All systems get the same number of training steps, which the budget decides, and the same small grid of settings,
+    of which the fit on training lengths chooses. The same call goes on where the budget ended.
+
+    Arguments:
+        task: as of `lengthwise.task`.
+        systems: names such as ``"coupled"``, ``"rope"`` or ``"pose+rope"``; by default about eight, ``["all"]`` takes
+            every sensible one.
+        budget: for everything, in seconds or as ``"10m"``.
+        seeds: of every system.
+        jobs: seeds at the same time, a process each.
+        max_length: the longest training length, in the task's unit.
+        out: the folder for results, by default one in ``runs/compare``.
+        on: a Ray cluster, instead of this machine.
+        progress: called with every `Event`.
+
+    Returns: the ranking; ``comparison.json``, ``.svg`` and ``.html`` are in its ``folder``.
+
+    Raises: `LengthwiseError` for unknown names and budgets that are too small.
     """
-    from lengthwise.cli.verify import read_budget
-    from lengthwise.experiments.compare import Budget
+    from lengthwise.experiments.compare import Budget, run_comparison
     from lengthwise.experiments.defaults import folder_name
-    from lengthwise.workflows.compare import compare as run
 
     built = build_task(task)
-    folder = arguments.path("out", out) / folder_name(built)
-    seconds = read_budget(budget) if isinstance(budget, str) else arguments.number("budget", budget, 0)
-    given = Budget(seconds, arguments.whole("jobs", jobs, 1), arguments.whole("seeds", seeds, 1))
+    folder = Path("runs") / "compare" / folder_name(built) if out is None else arguments.path("out", out)
+    given = Budget(seconds_of(budget), arguments.whole("jobs", jobs, 1), arguments.whole("seeds", seeds, 1))
     longest = arguments.whole("max_length", max_length, 1)
-    done = run(built, folder, systems=arguments.names("systems", systems), budget=given, max_length=longest)
-    return Comparison(done.values)
+    names = arguments.names("systems", systems)
+    plan = run_comparison(
+        built, folder, systems=names, budget=given, max_length=longest, on=on.executor(folder), progress=progress
+    )
+    return gathered(built, plan, folder, given.seconds, given.jobs)
+
+
+def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: int) -> Comparison:
+    """The comparison from the files of a folder, with the verdict and the structure of every system."""
+    from lengthwise.experiments.compare import REACH, differ_in_every_seed, ranked
+    from lengthwise.experiments.provenance import provenance
+    from lengthwise.report.figures import draw_comparison
+    from lengthwise.report.pages import comparison_page
+
+    rows = ranked(folder, plan)
+    prediction = predict_task(task)
+    for row in rows:
+        scheme = plan.experiment(plan.system(row["system"]), plan.grid[0]).scheme
+        row |= explained(prediction, row["scheme"], row["encoding"]) | structure_under(prediction, task, scheme)
+    values = {
+        "task": plan.task,
+        "name": task.name,
+        "trained_to": plan.max_length,
+        "tests": list(plan.tests),
+        "reach_at": REACH,
+        "steps": plan.steps,
+        "seeds": plan.seeds,
+        "budget_seconds": budget_seconds,
+        "jobs": jobs,
+        "grid": [fields_of(setting) for setting in plan.grid],
+        "systems": rows,
+        "top_and_bottom_differ_in_every_seed": differ_in_every_seed(rows),
+        **provenance("cpu"),
+    }
+    write_json(folder / RESULT, values)
+    figure = draw_comparison(values)
+    if figure is not None:
+        write_text(folder / PICTURE, figure.svg())
+    write_text(folder / PAGE, comparison_page(values))
+    return Comparison(values, folder)
+
+
+def explained(prediction: Prediction, scheme: str, encoding: str) -> dict[str, Any]:
+    """The verdict for a system and its reason; None where theory says nothing."""
+    name = PositionSystem(scheme, encoding).known_as
+    verdict = next((v for v in prediction.verdicts if v.system == name), None)
+    return {
+        "verdict": None if verdict is None else SHOWN[verdict.answer],
+        "why": None if verdict is None else verdict.why,
+    }
+
+
+def structure_under(prediction: Prediction, task: Task, scheme: PositionScheme) -> dict[str, Any]:
+    """The sparsity and span under the ids of a scheme; None without parents, and without room for ids."""
+    same = (
+        "coupled" if scheme.equals_places else "sequential" if isinstance(scheme.for_evaluation(), Sequential) else ""
+    )
+    row = next((row for row in prediction.structure if row.scheme == same), None)
+    if row is None and prediction.structure:
+        with suppress(LengthwiseError):
+            row = structure_row(task, scheme)
+    return {
+        "sparsity": None if row is None else list(row.sparsity),
+        "span": None if row is None else list(row.span),
+        "structure_lengths": None if row is None else list(row.lengths),
+    }
+
+
+class Verification(Tabular):
+    """Verdict against measurement: one row per encoding, and the page."""
+
+    def __init__(self, target: str, rows: Sequence[dict[str, Any]], page: Path) -> None:
+        self.target, self.rows, self.page = target, tuple(rows), page
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether no decided row disagrees; None if none is decided."""
+        decided = [row["right"] for row in self.rows if row["right"] is not None]
+        return all(decided) if decided else None
+
+    def table(self) -> Table:
+        """One row per encoding: predicted, seeds that fitted, and whether the two agree."""
+        rows = tuple(
+            (
+                row["encoding"], row["predicted"], row["rung"], row["status"], row["fitted"],
+                {True: "right", False: "wrong", None: "undecided"}[row["right"]], row["reliability"],
+            )
+            for row in self.rows
+        )  # fmt: skip
+        columns = ("positions", "predicted", "rung", "status", "fitted", "prediction", "reliability")
+        return Table(columns, rows, caption=self.target, sentences=("reliability",))
+
+
+def verify(
+    target: str,
+    encodings: Sequence[str] = ("nope", "ape"),
+    *,
+    budget: float | str = "30m",
+    jobs: int | None = None,
+    out: str | Path | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Verification:
+    """Decide what theory has on a target, train with the frozen ladder of the blind study, and compare the two.
+
+    Training lengths, rungs, seeds and words are those of the blind study; a rung counts when four of five seeds fit.
+
+    Arguments:
+        target: a task, ``"FILE.py:Class"``, a published language or ``"regex:EXPRESSION"``.
+        encodings: ``"nope"`` and ``"ape"``, or other names of the ladder.
+        budget: for training, in seconds or as ``"30m"``; what it does not suffice for is reported as not run, and the
+            same call with a larger one goes on from there. Tests come on top.
+        jobs: rungs at the same time, by default as many as there are cores.
+        out: the folder for results, by default one in ``runs/verify``.
+        progress: called with a line now and then.
+
+    Returns: a row per encoding; ``report.html`` is its ``page``.
+
+    Raises: `LengthwiseError` for other targets, an unknown encoding, or a language without long words.
+    """
+    from lengthwise.experiments.blind.comparison.scoring import cell_row
+    from lengthwise.experiments.blind.ladder import ENCODINGS
+    from lengthwise.experiments.blind.run import run_within
+    from lengthwise.experiments.blind.user_list import user_study
+    from lengthwise.prediction.measured import measured_reliability, reliability_line
+    from lengthwise.report.pages import verification_page
+    from lengthwise.training.threads import cores
+
+    seconds, encodings = seconds_of(budget), arguments.names("encodings", encodings)
+    for name in encodings:
+        if name not in ENCODINGS:
+            raise UnknownNameError("encoding of the frozen ladder", name, ENCODINGS)
+    task = task_named(target)
+    folder = Path("runs") / "verify" / digest(target) if out is None else arguments.path("out", out)
+    # The study of one target, as a file that another process can read.
+    study = user_study(folder, frozen_study(), {target: task}, list(dict.fromkeys([*ENCODINGS, *encodings])))
+    verdicts = {encoding: _verdict(task, encoding) for encoding in encodings}
+    for reason, _ in verdicts.values():
+        progress(reason)
+
+    def note(event: Event) -> None:
+        if event.text:
+            progress(event.text)
+
+    work = folder / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    with locked(work):
+        run_within(study, work, encodings, budget=seconds, jobs=jobs or cores(), progress=note)
+    (entry,) = study.entries()
+    rows = [cell_row(study, "languages", entry, encoding) for encoding in encodings]
+    measured = measured_reliability()
+    for row in rows:
+        row["next_symbols"] = verdicts[row["encoding"]][1]
+        line = reliability_line(measured, row["encoding"], row["predicted"], row["next_symbols"])
+        row["reliability"] = line or "the blind study has no such verdict"
+        progress(f"{row['encoding']}: {row['reliability']}")
+    page, reasons = folder / "report.html", [reason for reason, _ in verdicts.values()]
+    write_json(folder / "verification.json", {"target": target, "verdicts": reasons, "rows": rows})
+    write_text(page, verification_page(rows, f"Verification of {target}", reasons))
+    return Verification(target, rows, page)
+
+
+def _verdict(task: Task, encoding: str) -> tuple[str, str | None]:
+    """What theory says, in a line, and its verdict on next symbols alone, which is None without a finite automaton."""
+    (verdict,) = predict_task(task, position_systems([encoding])).verdicts
+    line = f"{encoding}: theory says {verdict.answer}: {verdict.why}"
+    if verdict.next_symbols not in (None, verdict.answer):
+        line += f"; {verdict.next_symbols} for next symbols alone, which are measured here and are easier"
+    return line, verdict.next_symbols
+
+
+def task_named(target: str) -> Task:
+    """The task of a target, or the `Language` of an expression; raises `LengthwiseError` for other targets."""
+    parsed = parse_target(target)
+    if isinstance(parsed, Expression):
+        return Language(language=parsed.text)
+    if not isinstance(parsed, Task):
+        raise unsuitable(target, parsed, "verify", "a task or a regular expression")
+    return parsed

@@ -1,22 +1,30 @@
-"""`Experiment`: what is trained and measured, with `run()`."""
+"""Train and measure: `Experiment` for one position system, `run` for a recipe or a task, `plan` for what it costs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import dataclasses
+import json
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from lengthwise.api.cluster import HERE, Cluster
 from lengthwise.api.components import encoding as build_encoding
 from lengthwise.api.components import fields_into
 from lengthwise.api.components import scheme as build_scheme
 from lengthwise.api.components import task as build_task
 from lengthwise.api.result import Result
 from lengthwise.core import config as arguments
-from lengthwise.core.config import one_line_errors
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.config import fields_of, one_line_errors
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.files import read_text
 from lengthwise.core.table import Table, Tabular
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.defaults import MAX_LENGTH, STEPS, default_experiment, folder_name
+from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
@@ -26,16 +34,32 @@ from lengthwise.positions.system import system_of
 from lengthwise.tasks import Task
 from lengthwise.training.config import TrainingConfig
 
+if TYPE_CHECKING:
+    from lengthwise.core.result_file import StudyResult
+    from lengthwise.experiments.cost import SweepPlan
+    from lengthwise.experiments.engine import Sweep
+    from lengthwise.experiments.recipe import Study
+
+KEYS, SYSTEM_KEYS = ("recipe", "systems"), ("name", "seeds", "experiment", "study", "fallbacks", "needed")
+SHAPE = '{"recipe": NAME, "systems": [{"name": NAME, "seeds": [0], "experiment": {…}}]}'
+
 
 class Experiment(Tabular):
     """A task under one position scheme and one encoding, trained on short lengths and tested on long ones.
 
-    ``scheme`` and ``encoding`` are names or objects. ``max_length`` is the longest training length and
-    ``test_lengths`` are the lengths to measure (by default 1, 2 and 4 times as long), in the task's unit. ``steps`` is
-    the number of training steps. ``model``, ``training`` and ``evaluation`` replace whole settings objects, or take a
-    dictionary of single settings to change, such as ``model={"layers": 2}``. ``configuration`` takes over everything.
+    Arguments:
+        task: as of `lengthwise.task`.
+        scheme: as of `lengthwise.scheme`; one given by name gets as many ids as the longest test needs.
+        encoding: as of `lengthwise.encoding`.
+        max_length: the longest training length, in the task's unit.
+        test_lengths: the lengths to measure, by default 1, 2 and 4 times as long.
+        steps: training steps.
+        model: a `ModelConfig`, or single settings to change, such as ``{"layers": 2}``.
+        training: a `TrainingConfig`, or single settings to change, such as ``{"lr": 1e-3}``.
+        evaluation: an `EvaluationConfig`, or single settings to change, such as ``{"samples": 100}``.
+        name: of the system in results, by default ``scheme+encoding``.
 
-    Raises `LengthwiseError` for unknown names and fields, values of the wrong type, and lengths without instances.
+    Raises: `LengthwiseError` for unknown names and fields, values of the wrong type, and lengths without instances.
     """
 
     def __init__(
@@ -47,13 +71,11 @@ class Experiment(Tabular):
         max_length: int = MAX_LENGTH,
         test_lengths: Sequence[int] | None = None,
         steps: int = STEPS,
-        **settings: Any,
+        model: ModelConfig | dict[str, Any] | None = None,
+        training: TrainingConfig | dict[str, Any] | None = None,
+        evaluation: EvaluationConfig | dict[str, Any] | None = None,
+        name: str | None = None,
     ) -> None:
-        unknown = set(settings) - {"model", "training", "evaluation", "name"}
-        if unknown:
-            raise LengthwiseError(
-                f"Experiment has no setting {min(unknown)!r}; it has model, training, evaluation and name"
-            )
         scheme = scheme if isinstance(scheme, str) else build_scheme(scheme)
         with one_line_errors("Experiment"):
             made = default_experiment(
@@ -62,8 +84,18 @@ class Experiment(Tabular):
                 test_lengths=None if test_lengths is None else arguments.whole_numbers("test_lengths", test_lengths),
                 steps=arguments.whole("steps", steps, 1),
             )  # fmt: skip
-            self.configuration = _changed(made, settings)
-        self.name = str(settings.get("name") or _name(self.configuration))
+            changed = {}
+            for field, cls, value in (
+                ("model", ModelConfig, model),
+                ("training", TrainingConfig, training),
+                ("evaluation", EvaluationConfig, evaluation),
+            ):
+                if isinstance(value, dict):
+                    value = fields_into(cls, {**fields_of(getattr(made, field)), **value}, where=field)
+                if value is not None:
+                    changed[field] = value
+            self.configuration = dataclasses.replace(made, **changed)
+        self.name = name or _name(self.configuration)
 
     @classmethod
     def of(cls, configuration: RunConfig, name: str = "") -> Experiment:
@@ -76,29 +108,24 @@ class Experiment(Tabular):
     def run(
         self, seeds: int | Sequence[int] = 1, *, out: str | Path = "runs", jobs: int = 1, progress: bool = True
     ) -> Result:
-        """Train and measure these seeds (``3`` means 0, 1, 2), and return the `Result`.
+        """Train and measure.
 
         Everything is written to ``out``; what is finished there is reused, and an interrupted run goes on from its
-        last checkpoint in the same bits. ``jobs`` seeds run at the same time, a process each. Raises `LengthwiseError`
-        if the folder can't be used, and `TrainingDivergedError` if a seed diverges.
-        """
-        from lengthwise.experiments.engine import sweep
-        from lengthwise.experiments.execute import Processes
+        last checkpoint in the same bits.
 
+        Arguments:
+            seeds: these seeds; a number stands for so many from 0.
+            out: the folder where run directories go.
+            jobs: seeds that run at the same time, a process each.
+            progress: show bars and lines on stderr.
+
+        Returns: the `Result` of these seeds.
+
+        Raises: `LengthwiseError` if the folder can't be used, and `TrainingDivergedError` if a seed diverges.
+        """
         wanted, jobs = _seeds(seeds), arguments.whole("jobs", jobs, 1)
         recipe = Recipe(folder_name(self.configuration.task), "", (Job(self.name, self.configuration, wanted),))
-        folder, on = arguments.path("out", out), Processes(jobs) if jobs > 1 else None
-        if progress:
-            from lengthwise.cli.console import err
-            from lengthwise.cli.run_view import SweepProgress
-
-            with SweepProgress(err(), recipe) as shown:
-                sweep(recipe, folder, on=on, progress=shown)
-        else:
-            sweep(recipe, folder, on=on)
-        from lengthwise.experiments.run_directory import run_directory
-
-        return Result.of([run_directory(folder, recipe.name, self.configuration, seed) for seed in wanted])
+        return run(recipe, out=out, jobs=jobs, progress=progress).result
 
     def table(self) -> Table:
         """All settings: one row each."""
@@ -117,24 +144,271 @@ def _name(configuration: RunConfig) -> str:
     return system_of(configuration.scheme, configuration.encoding).name
 
 
-def _changed(configuration: RunConfig, settings: dict[str, Any]) -> RunConfig:
-    """The configuration with settings objects, or single settings of them, replaced."""
-    import dataclasses
-
-    from lengthwise.core.config import fields_of
-
-    changed: dict[str, Any] = {}
-    for name, cls in (("model", ModelConfig), ("training", TrainingConfig), ("evaluation", EvaluationConfig)):
-        value = settings.get(name)
-        if isinstance(value, dict):
-            value = fields_into(cls, {**fields_of(getattr(configuration, name)), **value}, where=name)
-        if value is not None:
-            changed[name] = value
-    return dataclasses.replace(configuration, **changed)
-
-
 def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for key, value in values.items():
         rows += _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [(prefix + key, str(value))]
     return rows
+
+
+def recipe(
+    source: str | Path | Recipe,
+    *,
+    preset: str = "quick",
+    only: Sequence[str] = (),
+    encodings: Sequence[str] = (),
+    changes: Sequence[str] = (),
+    seeds: int | Sequence[int] | None = None,
+) -> Recipe:
+    """The systems and seeds that `run` trains.
+
+    Arguments:
+        source: a recipe or a task by name, ``"FILE.py:Class"`` of a task, ``"FILE.py:function"`` of a recipe, or a
+            `Recipe`.
+        preset: ``"quick"``, ``"standard"`` or ``"full"``.
+        only: names of systems or tasks; by default all but the extra ones.
+        encodings: only systems with these positions.
+        changes: settings of all systems, such as ``"training.steps=100"``.
+        seeds: instead of each system's own; a number stands for so many from 0.
+
+    Returns: the `Recipe`.
+
+    Raises: `LengthwiseError` for unknown names and settings.
+    """
+    from lengthwise.experiments import recipes as _recipes  # noqa: F401
+    from lengthwise.experiments.defaults import recipe_for
+
+    whole = source if isinstance(source, Recipe) else recipe_for(str(source), preset)
+    # Systems are chosen first, so that a change need only make sense for these.
+    count = None if seeds is None or isinstance(seeds, Iterable) else arguments.whole("seeds", seeds, 1)
+    chosen = whole.selected(list(only), list(encodings)).edited(list(changes), count)
+    if isinstance(seeds, Iterable):
+        jobs = tuple(dataclasses.replace(job, seeds=_seeds(seeds)) for job in chosen.jobs)
+        return dataclasses.replace(chosen, jobs=jobs)
+    return chosen
+
+
+class RecipeResult(Tabular):
+    """What a recipe gave: the `Result` of its trainings, or the rows of its studies."""
+
+    def __init__(self, sweep: Sweep, out: Path) -> None:
+        self.sweep, self.out = sweep, out
+
+    @property
+    def folder(self) -> Path:
+        """Where its run directories are."""
+        return self.out / self.sweep.recipe.name
+
+    @property
+    def result(self) -> Result:
+        """The results of its trainings."""
+        from lengthwise.experiments.run_directory import run_directory
+
+        folders = []
+        for job, results in zip(self.sweep.recipe.jobs, self.sweep.results, strict=True):
+            works = job.candidates.configs
+            for result in results:
+                # The candidate that the results are of.
+                work = next((work for work in works if work.to_json() == result.to_json()["experiment"]), works[0])
+                folders.append(run_directory(self.out, self.sweep.recipe.name, work, result.seed))
+        return Result.of(folders)
+
+    @property
+    def studies(self) -> list[tuple[Study, StudyResult]]:
+        """The results that are no training runs'."""
+        return self.sweep.studies()
+
+    def table(self) -> Table:
+        """As `Result.table`; of studies, their rows."""
+        if self.sweep.recipe.trains:
+            return self.result.table()
+        rows = [row for _, result in self.studies for row in result.rows]
+        columns = tuple(dict.fromkeys(key for row in rows for key in row))
+        return Table(columns, tuple(tuple(row.get(key) for key in columns) for row in rows))
+
+    def plot(self) -> Any:
+        """As `Accuracy.plot`, of its trainings."""
+        return self.result.accuracy().plot()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values of its trainings."""
+        return self.sweep.to_json()
+
+
+def run(
+    source: str | Path | Recipe,
+    *,
+    preset: str = "quick",
+    only: Sequence[str] = (),
+    encodings: Sequence[str] = (),
+    changes: Sequence[str] = (),
+    seeds: int | Sequence[int] | None = None,
+    out: str | Path = "runs",
+    jobs: int = 1,
+    on: Cluster = HERE,
+    device: str | None = None,
+    shard: bool = False,
+    log_to: str | None = None,
+    progress: bool | Callable[[Event], None] = True,
+) -> RecipeResult:
+    """Train and measure every system and seed of a recipe, or compute its study.
+
+    Finished seeds are reused and an interrupted one goes on from its last checkpoint, so the same call can always be
+    made again.
+
+    Arguments:
+        source, preset, only, encodings, changes, seeds: as of `recipe`.
+        out: the folder where run directories go.
+        jobs: seeds that run at the same time on this machine, a process each.
+        on: a cluster, instead of this machine.
+        device: where torch computes, such as ``"cuda"``; by default the processor.
+        shard: under torchrun, weights spread over the ranks, for one large model.
+        log_to: ``"wandb"`` or ``"tensorboard"``, which get the progress, too.
+        progress: show bars and lines on stderr, or a function that is called with every `Event`.
+
+    Returns: the results.
+
+    Raises: `LengthwiseError` for unknown names and folders that can't be used, before anything is trained, and
+        `TrainingDivergedError` at the end if a seed diverged.
+    """
+    from lengthwise.api.progress import SweepProgress, stderr, tracker
+    from lengthwise.experiments import engine
+    from lengthwise.experiments.execute import Processes
+    from lengthwise.experiments.run import Place, is_worker, run_worker, with_workers
+
+    chosen = recipe(source, preset=preset, only=only, encodings=encodings, changes=changes, seeds=seeds)
+    folder, jobs = arguments.path("out", out), arguments.whole("jobs", jobs, 1)
+    if shard:
+        alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
+        require(not alone, "`shard` needs several ranks; start with `torchrun --nproc-per-node N -m lengthwise run …`")
+    results = folder / chosen.name
+    place, executor = Place(device, shard), on.executor(results / "slurm")
+    if is_worker():
+        require(jobs == 1 and executor is None, "under torchrun give neither `jobs` nor `ray` or `slurm`")
+        run_worker(place)
+        raise SystemExit(0)  # the result is that of rank 0
+    with ExitStack() as stack:
+        observers: list[Callable[[Event], None]] = []
+        if progress is True:
+            observers.append(stack.enter_context(SweepProgress(stderr(), chosen)))
+        elif callable(progress):
+            observers.append(progress)
+        stack.enter_context(with_workers(place))
+        if log_to is not None:
+            observers.append(stack.enter_context(tracker(log_to, chosen, results)))
+
+        def observe(event: Event) -> None:
+            for observer in observers:
+                observer(event)
+
+        here = Processes(jobs) if jobs > 1 else None
+        done = engine.sweep(chosen, folder, on=executor or here, place=place, progress=observe)
+    return RecipeResult(done, folder)
+
+
+class Cost(Tabular):
+    """What a recipe costs on given machines."""
+
+    def __init__(self, plan: SweepPlan, machines: str) -> None:
+        self.plan, self.machines = plan, machines
+
+    def table(self) -> Table:
+        """One row per system: jobs, seeds, milliseconds a step, seconds of tests a seed, seconds a job."""
+        rows = tuple(
+            (job.name, job.tasks, job.seeds, 1000 * job.step_seconds, job.test_seconds, job.task_seconds)
+            for job in self.plan.jobs
+        )
+        columns = ("system", "jobs", "seeds", "ms a step", "tests, s a seed", "s a job")
+        return Table(columns, rows, notes=(self.in_all(),))
+
+    def in_all(self) -> str:
+        """The whole in one line."""
+        found = self.plan
+        return (
+            f"{sum(job.tasks for job in found.jobs)} jobs, {found.core_hours:.2g} core-hours, {found.hours:.2g} hours "
+            f"on {self.machines} machines; about {found.memory / 2**20:,.0f} MiB each"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return self.plan.to_json()
+
+
+def plan(
+    source: str | Path | Recipe,
+    machines: str = "1x1",
+    *,
+    preset: str = "quick",
+    only: Sequence[str] = (),
+    changes: Sequence[str] = (),
+    seeds: int | Sequence[int] | None = None,
+    cpus_per_job: int = 1,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Cost:
+    """Measure a few steps and test strings of every system of a recipe, and estimate what all of it costs.
+
+    The numbers are those of this machine under its present load.
+
+    Arguments:
+        source, preset, only, changes, seeds: as of `recipe`.
+        machines: ``"COUNTxCORES"``, such as ``"4x16"``.
+        cpus_per_job: cores of each job.
+        progress: called with a line for each system.
+
+    Returns: jobs, core-hours, hours and memory.
+
+    Raises: `LengthwiseError` for unknown names, and machines on which no job fits.
+    """
+    from lengthwise.experiments.cost import Machines
+    from lengthwise.experiments.cost import plan as estimate
+
+    chosen = recipe(source, preset=preset, only=only, changes=changes, seeds=seeds)
+    return Cost(estimate(chosen, Machines.of(machines), cpus_per_job, progress), machines)
+
+
+def read_recipe(path: Path) -> Recipe:
+    """The recipe in a file; what is missing of an experiment has its default.
+
+    Raises `LengthwiseError` that names the file and the mistake.
+    """
+    values = _parsed(path)
+    if not isinstance(values, dict) or not isinstance(values.get("systems"), list) or not values["systems"]:
+        raise LengthwiseError(
+            f"{path} lists no systems; write {SHAPE}, as `lengthwise run RECIPE` prints its configuration"
+        )
+    _check_keys(values, KEYS, f"{path}")
+    name = values.get("recipe", path.stem)
+    if not isinstance(name, str) or name in ("", "..") or Path(name).name != name or not name.isprintable():
+        raise LengthwiseError(f"{path}: recipe must be the name of one folder, got {name!r}")
+    return Recipe(name, f"systems of {path.name}", tuple(_job(system, path) for system in values["systems"]))
+
+
+def _parsed(path: Path) -> Any:
+    text = read_text(path, what="configuration file")
+    try:
+        return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
+        kind = "TOML" if path.suffix == ".toml" else "JSON"
+        raise LengthwiseError(f"{path} is not {kind}: {error}; write {SHAPE}") from None
+
+
+def _job(system: Any, path: Path) -> Job:
+    if not isinstance(system, dict) or not ("experiment" in system or "study" in system):
+        raise LengthwiseError(f"{path}: a system has no experiment; write {SHAPE}")
+    _check_keys(system, SYSTEM_KEYS, f"a system of {path}")
+    whole = {"name": "system", "seeds": [0], "fallbacks": [], "needed": 1, **system}
+    seeds = whole["seeds"]
+    if not isinstance(seeds, list) or not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds):
+        raise LengthwiseError(f"{path}: seeds must be a list of whole numbers from 0, got {seeds!r}")
+    try:
+        return Job.from_json(whole)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LengthwiseError(
+            f"{path}: a system can't be read ({type(error).__name__}: {error}); write {SHAPE}"
+        ) from None
+
+
+def _check_keys(values: dict[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in values:
+        if key not in known:
+            raise UnknownNameError(f"field of {where}", key, known)

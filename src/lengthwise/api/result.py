@@ -141,3 +141,23 @@ def _key(run: SeedResult) -> tuple[str, str, int, str]:
 def results(*folders: str | Path) -> Result:
     """The results in and under these folders (``runs`` by default)."""
     return Result.of(arguments.path("folder", folder) for folder in folders or ("runs",))
+
+
+def write_report(
+    folders: Iterable[str | Path], output: str | Path = "report.html", *, figures: str | Path | None = None
+) -> int:
+    """Write one self-contained page: accuracy against length, the structure that explains it, errors, every setting.
+
+    Arguments:
+        folders: searched for result files.
+        output: the page to write.
+        figures: a folder for the figures as SVG, PDF and PNG.
+
+    Returns: how many result files the page is of.
+
+    Raises: `LengthwiseError` if there are none, one is damaged, or the page can't be written.
+    """
+    from lengthwise.report.page import write_report as write
+
+    found = [arguments.path("folder", folder) for folder in folders]
+    return write(found, Path(output), None if figures is None else Path(figures))

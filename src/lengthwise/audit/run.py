@@ -16,8 +16,8 @@ from lengthwise.audit.summary import AskedQuestion, best_form, causes, cells_of,
 from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import locked, write_json
+from lengthwise.positions.system import position_systems
 from lengthwise.prediction.predict import predict_task
-from lengthwise.prediction.verdict import position_systems
 from lengthwise.tasks import TASKS
 
 FORMAT = 1

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out, plain_table, progress_bars
-from lengthwise.cli.options import AsJson, options_of, whole_numbers
-from lengthwise.cli.threads import Threads
+from lengthwise.api.progress import progress_bars
+from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.options import AsJson, Threads, options_of, whole_numbers
 from lengthwise.training.threads import use_all_cores, use_threads
 
 

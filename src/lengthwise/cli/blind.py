@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.cluster import ClusterSettings, CpusPerJob, GpusPerJob, Ray
+from lengthwise.api.cluster import Cluster as ClusterSettings
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import AsJson, options_of
-from lengthwise.cli.threads import Threads
+from lengthwise.cli.options import AsJson, CpusPerJob, GpusPerJob, Ray, Threads, options_of
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:

@@ -1,19 +1,21 @@
-"""The command ``lengthwise compare`` trains every sensible position system on one task and ranks them."""
+"""The commands ``lengthwise compare`` and ``verify``: systems ranked on a task, and verdicts held against training."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.cluster import ClusterSettings, CpusPerJob, GpusPerJob, Ray
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import AsJson, options_of
-from lengthwise.cli.threads import Jobs, Threads, number_of_jobs
-from lengthwise.cli.verify import read_budget
+from lengthwise.cli.options import AsJson, CpusPerJob, GpusPerJob, Jobs, Ray, Threads, number_of_jobs, options_of
 from lengthwise.training.threads import use_threads
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from lengthwise.api.compare import Comparison
 
 
 @dataclass(frozen=True)
@@ -44,23 +46,93 @@ def compare(given: CompareSettings) -> None:
     All systems get the same number of training steps, which the budget decides, and the same small grid of settings,
     of which the fit on training lengths chooses. The same command goes on where the budget ended.
     """
-    from lengthwise.cli.compare_view import ComparisonProgress, draw
-    from lengthwise.experiments.compare import Budget
-    from lengthwise.experiments.defaults import folder_name
-    from lengthwise.tasks import TASKS
-    from lengthwise.workflows.compare import compare as run
+    from lengthwise.api.cluster import Cluster
+    from lengthwise.api.compare import compare as rank
+    from lengthwise.api.progress import ComparisonProgress
 
     use_threads(given.threads)
-    budget = Budget(read_budget(given.budget), number_of_jobs(given.jobs), given.seeds)
-    task = TASKS.build(given.task)
-    folder = given.folder or Path("runs") / "compare" / folder_name(task)
-    names = [name.strip() for name in (given.systems or "").split(",") if name.strip()]
-    progress = ComparisonProgress(err())
-    on = ClusterSettings(given.ray, None, given.cpus_per_job, given.gpus_per_job).executor(folder)
-    done = run(
-        task, folder, systems=names, budget=budget, max_length=given.max_length, on=on, progress=progress
-    )  # fmt: skip
+    done = rank(
+        given.task,
+        [name.strip() for name in (given.systems or "").split(",") if name.strip()],
+        budget=given.budget,
+        seeds=given.seeds,
+        jobs=number_of_jobs(given.jobs),
+        max_length=given.max_length,
+        out=given.folder,
+        on=Cluster(given.ray, None, given.cpus_per_job, given.gpus_per_job),
+        progress=ComparisonProgress(err()),
+    )
     if given.as_json:
         emit_json(done.values)
         return
     draw(out(), done)
+
+
+def draw(console: Console, comparison: Comparison) -> None:
+    """The table of `comparison_table`, notes below it, and where the picture is."""
+    from rich.text import Text
+
+    from lengthwise.report.pages import command_of, comparison_table, notes_of
+
+    values = comparison.values
+    table = comparison_table(values)
+    console.print(Text(table.caption, style="bold"), soft_wrap=True)
+    console.print()
+    # The setting of the best system is shown below; the others are in comparison.json.
+    _rows(console, table.columns[:-1], tuple(row[:-1] for row in table.rows))
+    console.print()
+    for note in notes_of(values):
+        console.print(Text(note, style="dim"), soft_wrap=True)
+    best = next((row for row in values["systems"] if row["fitted"]), None)
+    if best is not None:
+        console.print(Text.assemble(("setting to copy: ", "bold"), command_of(best["copy"])), soft_wrap=True)
+    console.print(Text(f"page: {comparison.page}; all numbers are beside it", style="dim"), soft_wrap=True)
+
+
+def _rows(console: Console, columns: tuple[str, ...], rows: tuple[tuple[Any, ...], ...]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for index, column in enumerate(columns):
+        shown.add_column(column, no_wrap=index in (0, 1, 2, 6))
+    for row in rows:
+        shown.add_row(*[Text("–" if cell is None else str(cell), style="bold" if not i else "") for i, cell in
+                        enumerate(row)])  # fmt: skip
+    console.print(shown)
+
+
+def verify(
+    target: Annotated[str, typer.Argument(help="A task, FILE.py:Class, a published language or regex:EXPRESSION.")],
+    encoding: Annotated[
+        list[str] | None, typer.Option("--encoding", help="nope or ape; may be given again. Default: both.")
+    ] = None,
+    budget: Annotated[
+        str, typer.Option("--budget", help="Time for training, e.g. 90s, 10m, 1h. Tests come on top.")
+    ] = "30m",
+    folder: Annotated[Path | None, typer.Option("--out", help="Where results go.")] = None,
+    jobs: Annotated[
+        str | None, typer.Option("--jobs", metavar="N|auto", help="1: one encoding after the other. Default: as cores.")
+    ] = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Decide what theory says, train with the frozen ladder of the blind study, and compare the two."""
+    from lengthwise.api.compare import verify as hold
+    from lengthwise.cli.blind_view import draw_cells
+
+    use_threads(threads)
+    notes = err()
+    done = hold(
+        target,
+        encoding or ("nope", "ape"),
+        budget=budget,
+        jobs=None if jobs is None else number_of_jobs(jobs),
+        out=folder,
+        progress=lambda line: notes.print(line),
+    )
+    if as_json:
+        emit_json({"target": target, "agrees": done.agrees, "rows": list(done.rows), "report": str(done.page)})
+        return
+    draw_cells(out(), done.rows)
+    notes.print(f"report: {done.page}")

@@ -1,4 +1,4 @@
-"""Consoles and progress bars. Tables and JSON go to stdout, notes and progress to stderr.
+"""Consoles and tables. Tables and JSON go to stdout, notes and progress to stderr.
 
 Rich is imported only when something is drawn, so that ``--json`` and errors start quickly.
 """
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
     from rich.table import Table
 
 
@@ -25,9 +24,9 @@ def out() -> Console:
 
 def err() -> Console:
     """The console of progress and notes, stderr."""
-    from rich.console import Console
+    from lengthwise.api.progress import stderr
 
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+    return stderr()
 
 
 def emit_json(value: Any, *, indent: int | None = 1) -> None:
@@ -43,28 +42,3 @@ def plain_table(*headings: str, right: Collection[str] = (), gap: int = 2, no_wr
     for heading in headings:
         table.add_column(heading, justify="right" if heading in right else "left", no_wrap=no_wrap)
     return table
-
-
-def progress_bars(console: Console) -> Progress:
-    """Bars with a ``note`` of their own, time taken and time left; nothing where ``console`` is a file or a pipe."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )

@@ -1,4 +1,4 @@
-"""The commands ``lengthwise crasp`` run, check, list, print and learn C-RASP programs."""
+"""The commands ``lengthwise crasp`` run, check, list, print, learn and compile C-RASP programs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, out
-from lengthwise.cli.options import AsJson
+from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.options import AsJson, Threads
+from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
-    from lengthwise.crasp.program import Program
+    from lengthwise.api.programs import CompiledProgram
 
-crasp = typer.Typer(help="Run, check, list, print and learn C-RASP programs.", no_args_is_help=True)
+MISMATCH = 1
+"""Exit code when the model and the interpreter differ."""
+
+crasp = typer.Typer(help="Run, check, list, print, learn and compile C-RASP programs.", no_args_is_help=True)
 FILE = Annotated[str, typer.Argument(metavar="FILE", help="A program file, or the name of a library program.")]
 
 
@@ -25,21 +29,13 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a program on one word: accepted or rejected, or which symbols may come next."""
-    from lengthwise.core.vocab import EOS
-    from lengthwise.crasp import interpreter
-    from lengthwise.crasp.interpreter import trace as traced
+    from lengthwise.api.programs import run_program
 
-    program = read_program(file)
-    symbols = interpreter.read_word(program, word)
-    ids = interpreter.encode(program, [symbols])
-    result: dict[str, Any] = {"word": list(symbols)}
-    if program.is_next_token:
-        allowed = interpreter.next_tokens(program, ids)[0, -1]
-        result["next"] = [s for s, a in zip((*program.alphabet, EOS), allowed, strict=True) if a]
-    else:
-        result["accepted"] = bool(interpreter.run(program, ids)[0])
-    table = traced(program, symbols) if trace else None
+    done = run_program(file, word)
+    table = done.trace if trace else None
     if as_json:
+        answer = {"next": done.next} if done.next is not None else {"accepted": done.accepted}
+        result: dict[str, Any] = {"word": list(done.word), **answer}
         if table is not None:
             rows = [{"name": row.head, "text": row.text, "values": list(row.values)} for row in table.rows]
             result["trace"] = {"columns": list(table.columns), "rows": rows}
@@ -47,17 +43,18 @@ def run(
         return
     if table is not None:
         print(f"{table}\n")
-    if program.is_next_token:
-        print("may come next: " + (" ".join(result["next"]) or "nothing"))
+    if done.next is not None:
+        print("may come next: " + (" ".join(done.next) or "nothing"))
     else:
-        print("accepted" if result["accepted"] else "rejected")
+        print("accepted" if done.accepted else "rejected")
 
 
 @crasp.command("check")
 def check(file: FILE, as_json: AsJson = False) -> None:
     """Say which fragment a program lies in, and how large and deep it is."""
-    program = read_program(file)
-    facts = _facts(program)
+    from lengthwise.api.programs import program_facts, read_program
+
+    facts = program_facts(read_program(file))
     if as_json:
         emit_json(facts)
         return
@@ -72,10 +69,12 @@ def list_(as_json: AsJson = False) -> None:
     from lengthwise.crasp import library
 
     if as_json:
+        from lengthwise.api.programs import program_facts
+
         # Sizes need the parsed programs; the plain list does not, and starts quicker.
         about = ("name", "definition", "source", "checked_length")
         entries = library.ENTRIES.values()
-        emit_json([{name: getattr(entry, name) for name in about} | _facts(entry.program) for entry in entries])
+        emit_json([{name: getattr(entry, name) for name in about} | program_facts(entry.program) for entry in entries])
         return
     from rich.table import Table
     from rich.text import Text
@@ -111,53 +110,77 @@ def learn(
     as_json: AsJson = False,
 ) -> None:
     """Find the smallest program that agrees with a task or with labelled examples."""
-    from lengthwise.crasp.syntax import to_text
-    from lengthwise.crasp.synthesis import synthesize
-    from lengthwise.prediction.search import labelled_words
+    from lengthwise.api.programs import learn_program
 
-    words = labelled_words(target, answer)
-    found = synthesize(
-        words.labels,
-        words.alphabet,
-        max_size=max_size,
-        periods=tuple(periods or ()),
-        distances=tuple(distances or ()),
-        members=words.members,
-    )
-    text = None if found.program is None else to_text(found.program)
+    found = learn_program(
+        target, answer=answer, max_size=max_size, periods=periods or (), distances=distances or ()
+    ).values
     if as_json:
-        emit_json(
-            {
-                "meaning": words.meaning,
-                "program": text,
-                "size": found.size,
-                "smallest": found.smallest,
-                "searched": found.searched,
-                "exhausted_size": found.exhausted_size,
-                "checked_words": found.checked,
-            }
+        emit_json(found)
+        return
+    text = found["program"]
+    print(f"# accepts: {found['meaning']}")
+    if text is None:
+        print(
+            f"# no program up to size {found['exhausted_size']} ({found['searched']:,} candidates); "
+            "larger ones may exist"
         )
         return
-    print(f"# accepts: {words.meaning}")
-    if text is None:
-        print(f"# no program up to size {found.exhausted_size} ({found.searched:,} candidates); larger ones may exist")
-        return
-    print(f"# size {found.size}{', the smallest' if found.smallest else ''}; agrees on {found.checked:,} words")
+    smallest = ", the smallest" if found["smallest"] else ""
+    print(f"# size {found['size']}{smallest}; agrees on {found['checked_words']:,} words")
     print(text, end="" if text.endswith("\n") else "\n")
 
 
-def read_program(file: str) -> Program:
-    """A program file, or a library program where no such file exists."""
-    from lengthwise.crasp import library
-    from lengthwise.crasp.syntax import load_program
+@crasp.command("compile")
+def compile_(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A program file, or the name of a library program.")],
+    context: Annotated[
+        int | None, typer.Option("--context", help="Make the finite transformer of this many positions instead.")
+    ] = None,
+    target: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the weights.")] = None,
+    verify: Annotated[
+        int, typer.Option("--verify", help="Random words to check at each long length, besides all short ones.")
+    ] = 100,
+    precision: Annotated[
+        int | None, typer.Option("--precision", help="Round logits and exponentials to that many fractional bits.")
+    ] = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compile a program to a Limit Transformer and compare the two at every position; exit code 1 if they differ."""
+    use_threads(threads)
+    from lengthwise.api.programs import compile_program
 
-    looks_like_a_name = "/" not in file and "." not in file
-    return library.get(file) if looks_like_a_name and not Path(file).exists() else load_program(file)
+    found = compile_program(file, context=context, precision=precision, verify=verify)
+    if as_json:
+        emit_json(found.to_json())
+    else:
+        _draw(found)
+    if not found.agrees:
+        raise typer.Exit(MISMATCH)
+    if target is not None:
+        found.save(target)
+        err().print(f"wrote {target}")
 
 
-def _facts(program: Program) -> dict[str, Any]:
-    return {
-        "alphabet": list(program.alphabet),
-        "kind": "next token" if program.is_next_token else "acceptance",
-        **{name: getattr(program, name) for name in ("fragment", "window", "period", "depth", "size", "bos", "eos")},
-    }
+def _draw(compiled: CompiledProgram) -> None:
+    compilation, facts, found = compiled.compilation, compiled.to_json(), compiled.check
+    kinds: dict[str, list[int]] = {}
+    for cost in compilation.operations:
+        entry = kinds.setdefault(cost.kind, [0, 0, 0])
+        for column, value in enumerate((1, cost.coordinates, cost.units)):
+            entry[column] += value
+    context = "any length" if facts["context"] is None else f"context {facts['context']}"
+    print(f"layers      {facts['layers']} ({facts['attention_layers']} with heads)")
+    print("heads       " + " | ".join(", ".join(names) or "-" for names in facts["heads"]))
+    print(f"width       {facts['width']}, {context}")
+    if facts["added_bos"]:
+        print("bos         put in front of the word (the program declares none, and its positions do not count it)")
+    parts = (f"{n} {kind} ({dims} coordinates, {units} units)" for kind, (n, dims, units) in sorted(kinds.items()))
+    print("operations  " + ", ".join(parts))
+    verdict = "no difference" if found.agrees else f"{found.wrong} DIFFERENCES"
+    print(f"verified    {found.words} words, {found.values} values at all positions: {verdict}")
+    for mismatch in found.mismatches:
+        where = f"position {mismatch.position} of {mismatch.word!r} (offset {mismatch.offset})"
+        says = "true" if mismatch.expected else "false"
+        print(f"  {mismatch.output!r} at {where} is {says} by the interpreter and not by the model")

@@ -1,7 +1,8 @@
-"""The command ``lengthwise decide`` decides in which fragments of C-RASP a regular language lies."""
+"""The commands ``lengthwise decide`` and ``check-certificates``: C-RASP membership of regular languages."""
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,13 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.options import AsJson
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, shortened
 
 if TYPE_CHECKING:
-    from lengthwise.crasp.decide import Decision
+    from rich.console import Console
+    from rich.text import Text
 
-ENDS = {"both": ("visible", "eos"), "visible": ("visible",), "eos": ("eos",), "next": ("next",)}
+    from lengthwise.api.theory import Decision
+    from lengthwise.crasp.decide import Decision as LanguageDecision
+    from lengthwise.crasp.decide import FragmentVerdict
+
+_FRAGMENTS = {
+    "none": ("C-RASP", "NoPE"),
+    "local": ("C-RASP[local]", "ALiBi"),
+    "periodic": ("C-RASP[periodic]", "sinusoidal, RoPE"),
+    "ape": ("C-RASP[periodic, local]", "APE"),
+}
+_ENDS = {"visible": "last symbol visible", "eos": "read at an end mark", "next": "next symbols of words"}
+_STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
 
 
 def decide(
@@ -41,39 +55,38 @@ def decide(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per expression and line.")] = False,
 ) -> None:
     """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
-    from lengthwise.crasp.decide import Bounds, of_membership
-    from lengthwise.crasp.decide import decide as decide_language
-    from lengthwise.prediction.target import regular_language
-    from lengthwise.workflows.certificates import certified as certified_decision
+    from lengthwise.api.theory import ENDS, save_certificates
+    from lengthwise.api.theory import decide as decide_language
+    from lengthwise.crasp.decide import of_membership
 
     if end not in ENDS:
         raise UnknownNameError("end convention", end, ENDS)
     if program or certificates is not None:
         of_membership(end, "programs and certificates")
     failed = False
-    certified: list[dict[str, Any]] = []
+    done: list[Decision] = []
     for index, text in enumerate(_expressions(expressions)):
         try:
-            source, own_alphabet = regular_language(text)
-            text = text.removeprefix("regex:")
-            decision = decide_language(
-                source, alphabet or own_alphabet, ends=ENDS[end], bounds=Bounds(max_window, max_period)
-            )
-            programs = _programs(decision) if program else {}
+            decision = decide_language(text, alphabet, end=end, max_window=max_window, max_period=max_period)
+            programs = decision.programs() if program else {}
             if certificates is not None:
-                certified.append(certified_decision(text, decision))
+                decision.certified()
         except LengthwiseError as error:
             failed = True
             _report_failure(text, str(error), as_json)
             continue
+        done.append(decision)
         if as_json:
-            _emit(decision, text, programs if program else None)
+            values = decision.to_json()
+            emit_json({**values, "programs": programs} if program else values, indent=None)
         else:
-            from lengthwise.cli.decide_view import draw_decision
-
-            draw_decision(out(), text, decision, programs, first=index == 0)
+            draw_decision(out(), decision.expression, decision.decision, programs, first=index == 0)
     if certificates is not None:
-        _write_certificates(certificates, certified)
+        count = save_certificates(certificates, done)
+        err().print(
+            f"{count} certificates in {certificates}; `lengthwise check-certificates {certificates}` checks them again",
+            soft_wrap=True,
+        )
     if failed:
         raise typer.Exit(2)
 
@@ -93,33 +106,92 @@ def _report_failure(text: str, message: str, as_json: bool) -> None:
     print(f"error: {shortened(text)}: {shortened(' '.join(message.split()))}", file=sys.stderr)
 
 
-def _emit(decision: Decision, text: str, programs: dict[str, Any] | None) -> None:
-    """Print one decision as a line of JSON, with programs unless they are None."""
-    from lengthwise.prediction.verdict import answers_by_fragment
+def draw_decision(
+    console: Console, text: str, decision: LanguageDecision, programs: dict[str, Any], *, first: bool
+) -> None:
+    """One expression: header, table, reasons, and programs if there are any."""
+    from rich.text import Text
 
-    values = {**decision.to_json(), "regex": text, "next_symbols": answers_by_fragment(decision)}
-    emit_json(values if programs is None else {**values, "programs": programs}, indent=None)
+    from lengthwise.crasp.certificates import explanation
+    from lengthwise.positions.system import SYSTEMS
+    from lengthwise.prediction.verdict import answers_by_fragment, next_symbol_note
+
+    if not first:
+        console.print()
+    head = Text(text, style="bold")
+    head.append("   " + " · ".join(_facts(decision)), style="dim")
+    console.print(head)
+    console.print()
+    table = plain_table("fragment", "encodings", *[_ENDS[end] for end in decision.ends], gap=3)
+    for fragment, (name, encodings) in _FRAGMENTS.items():
+        cells = [_cell(decision.verdict(fragment, end)) for end in decision.ends]
+        table.add_row(Text(name), Text(encodings, style="dim"), *cells)
+    console.print(table)
+    if "visible" in decision.ends:
+        predicted = answers_by_fragment(decision)
+        gained = [f for f in _FRAGMENTS if predicted[f] == "yes" and decision.verdict(f, "visible").verdict != "yes"]
+        if easier := next_symbol_note([system.known_as for system in SYSTEMS if system.fragment in gained]):
+            console.print(Text(easier[0].upper() + easier[1:] + " (--end next)."))
+    for fragment, end in _telling(decision) if decision.ends != ("next",) else ():
+        if sentences := explanation(decision, fragment, end):
+            console.print()
+            console.print(Text(f"{_FRAGMENTS[fragment][0]}, {sentences}"))
+    for end, program in programs.items():
+        console.print()
+        console.print(Text(f"a program in {_FRAGMENTS[program['fragment']][0]} ({_ENDS[end]}):", style="dim"))
+        console.print(Text(program["text"].rstrip()))
 
 
-def _write_certificates(path: Path, languages: list[dict[str, Any]]) -> None:
-    from lengthwise.workflows.certificates import write_certificates
+def _facts(decision: LanguageDecision) -> list[str]:
+    facts = [f"alphabet {' '.join(decision.dfa.alphabet)}", f"{decision.dfa.size} states"]
+    size = decision.monoid_size
+    facts.append(f"monoid of {size}" if size is not None else f"monoid larger than {decision.analysis.max_elements}")
+    if decision.star_free is not None:
+        facts.append("star-free" if decision.star_free else "not star-free")
+    if decision.r_trivial:
+        facts.append("R-trivial")
+    if decision.group:
+        facts.append("group")
+    return facts
 
-    write_certificates(path, languages)
-    count = sum(len(entry["certificates"]) for entry in languages)
-    err().print(
-        f"{count} certificates in {path}; `lengthwise check-certificates {path}` checks them again", soft_wrap=True
-    )
+
+def _cell(verdict: FragmentVerdict) -> Text:
+    from rich.text import Text
+
+    text = Text(f"{verdict.verdict:<4}", style=_STYLE[verdict.verdict])
+    details = []
+    if verdict.verdict == "yes" and (verdict.window or 1) > 1:
+        details.append(f"k = {verdict.window}")
+    if verdict.verdict == "yes" and (verdict.period or 1) > 1:
+        details.append(f"m = {verdict.period}")
+    details.append(verdict.basis if verdict.verdict != "unknown" else "search bounds reached")
+    return text.append(" " + ", ".join(details), style="dim")
 
 
-def _programs(decision: Decision) -> dict[str, Any]:
-    """For each end convention, a program of the smallest fragment that has one."""
-    from lengthwise.crasp.extraction import program_of
-    from lengthwise.crasp.syntax import to_text
+def _telling(decision: LanguageDecision) -> list[tuple[str, str]]:
+    """The verdicts that get a reason: without positions, and with all positions where that differs, at one end."""
+    end = decision.ends[-1]
+    answers = [decision.verdict(fragment, end).verdict for fragment in ("none", "ape")]
+    return [("none", end)] if answers[0] == answers[1] == "yes" else [("none", end), ("ape", end)]
 
-    found: dict[str, Any] = {}
-    for end in decision.ends:
-        for fragment in ("none", "local", "periodic", "ape"):
-            if decision.verdict(fragment, end).verdict == "yes":
-                found[end] = {"fragment": fragment, "text": to_text(program_of(decision, fragment, end))}
-                break
-    return found
+
+def check_certificates(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `lengthwise decide … --certificates FILE` wrote.")],
+    as_json: AsJson = False,
+) -> None:
+    """Check certificates with exact arithmetic and code that the decision does not use."""
+    from rich.text import Text
+
+    from lengthwise.api.theory import check_certificates as check
+
+    checked = check(file).certificates
+    if as_json:
+        emit_json({"holds": [vars(one) for one in checked]})
+        return
+    for source, group in itertools.groupby(checked, key=lambda one: one.source):
+        ones = list(group)
+        answers = ", ".join(f"{one.fragment} with {one.end} {one.answer}" for one in ones)
+        of = "" if ones[0].rebuilt else " (of the automaton in this file)"
+        out().print(Text(f"{source}{of}: {len(ones)} hold: {answers}"))
+    if not checked:
+        out().print("no certificates in this file")

@@ -1,17 +1,31 @@
-"""The command ``lengthwise influence`` measures on which far tokens a language model depends."""
+"""The commands ``lengthwise influence`` and ``lm``: on which far tokens a model depends, and small models for it."""
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import AsJson, Dataset, TextPath, options_of, whole_numbers
-from lengthwise.cli.threads import Threads
+from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.options import AsJson, Dataset, TextPath, Threads, options_of, whole_numbers
 from lengthwise.training.threads import use_all_cores, use_threads
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from lengthwise.api.influence import LanguageModelResult
+    from lengthwise.report.influence import RecoveredCell
+
+NAME_WIDTH, CELL_WIDTH = 21, 17
+"""Columns of a row of the table with intervals."""
+SHORT = {"cross": "greedy, other model", "null": "null: other text", "beyond_null": "greedy beyond null"}
+
+lm = typer.Typer(help="Train a small language model; measure its loss beyond its context.", no_args_is_help=True)
 
 
 @dataclass(frozen=True)
@@ -76,23 +90,196 @@ def influence(given: InfluenceSettings) -> None:
     use_threads(given.threads)
     if given.model is not None:
         use_all_cores()
-    from lengthwise.cli.influence_view import draw_influence, progress_bar
-    from lengthwise.workflows.influence import run_influence, without_long_parts
-    from lengthwise.workflows.influence_request import Request
+    from lengthwise.api.influence import measure_influence
+    from lengthwise.api.progress import part_bar
 
-    ks = whole_numbers("-k", ",".join(given.ks) if given.ks else None)
-    settings = {
-        "context": given.context, "recent": given.recent, "ks": ks and sorted(set(ks)), "targets": given.targets,
-        "rules": given.rules or None, "keep_first": given.keep_first, "seed": given.seed,
-    }  # fmt: skip
-    request = Request(
-        given.model, given.chooser, given.text, given.dataset, given.preset, given.max_length, given.length,
-        given.answer_token, settings,
-    )  # fmt: skip
-    with progress_bar(err()) as report:
-        path, result = run_influence(request, given.folder, report)
+    with part_bar(err()) as progress:
+        done = measure_influence(
+            given.model, text=given.text, dataset=given.dataset, chooser=given.chooser, context=given.context,
+            recent=given.recent, ks=whole_numbers("-k", ",".join(given.ks) if given.ks else None),
+            targets=given.targets, rules=given.rules or (), keep_first=given.keep_first, max_length=given.max_length,
+            length=given.length, answer_token=given.answer_token, preset=given.preset, seed=given.seed,
+            out=given.folder, progress=progress,
+        )  # fmt: skip
     if given.as_json:
-        emit_json({"file": str(path), **without_long_parts(result)})
+        emit_json(done.to_json())
         return
-    draw_influence(out(), result)
-    err().print(f"wrote {path}, and beside it report.html and tokens.html", soft_wrap=True)
+    draw_influence(out(), done.values)
+    err().print(f"wrote {done.file}, and beside it report.html and tokens.html", soft_wrap=True)
+
+
+def draw_influence(console: Console, values: dict[str, Any]) -> None:
+    """The setting, R_k by rule and k with its interval, and what follows."""
+    from rich.text import Text
+
+    from lengthwise.report.influence import InfluenceResult, findings, too_small
+
+    result = InfluenceResult.of(values)
+    documents = len({target["document"] for target in values["targets"]})
+    head = Text(result.model, style="bold")
+    head.append(f"  {len(result.long)} targets in {documents} documents of {result.corpus}; ", style="dim")
+    head.append(f"context {result.context}, recent {result.recent}, block {result.block}", style="dim")
+    console.print(head)
+    console.print()
+    table = plain_table("gain recovered by", *[f"k = {k}" for k in result.ks], no_wrap=True)
+    intervals = console.width >= NAME_WIDTH + CELL_WIDTH * len(result.ks)
+    for name, row in result.cells.items():
+        cells = [_cell(row.get(k), intervals) for k in result.ks]
+        table.add_row(Text(SHORT.get(name, name), style="bold"), *cells)
+    if too_small(result):
+        # Fractions of next to nothing would look like a result.
+        table = Text("the gain is too small to say which share of it a few tokens recover", style="yellow")
+    console.print(table)
+    if not intervals and not too_small(result):
+        console.print(Text("95 % intervals: in a wider window, and in report.html", style="dim"))
+    console.print()
+    for sentence in findings(result):
+        console.print(Text.assemble((sentence.name, "bold"), " ", sentence.text))
+
+
+def _cell(cell: RecoveredCell | None, interval: bool) -> Text:
+    from rich.text import Text
+
+    if cell is None or cell.recovered is None:
+        return Text("–")
+    text = Text(f"{cell.recovered:.2f}")
+    if interval and cell.interval is not None:
+        text.append(" " + "–".join(map(_bare, cell.interval)), style="dim")
+    return text
+
+
+def _bare(value: float) -> str:
+    """``.79`` for 0.79: five columns have to fit into 100 characters."""
+    return re.sub(r"^(-?)0\.", r"\1.", f"{value:.2f}")
+
+
+@lm.callback()
+def _group() -> None:
+    """A group of commands."""
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """The options of ``lengthwise lm train``."""
+
+    preset: Annotated[str, typer.Option("--preset", help="quick or standard.")] = "quick"
+    context: Annotated[int, typer.Option("--context", help="Tokens of context in training.")] = 128
+    scheme: Annotated[str, typer.Option("--scheme", help="Position ids in training: sequential or pose.")] = (
+        "sequential"
+    )
+    target: Annotated[
+        int | None, typer.Option("--target", help="With pose: the context that position ids reach to.")
+    ] = None
+    tokenizer: Annotated[str, typer.Option("--tokenizer", help="bpe or bytes.")] = "bpe"
+    text: TextPath = None
+    dataset: Dataset = None
+    folder: Annotated[Path | None, typer.Option("--out", help="The model's folder.")] = None
+    seed: Annotated[int, typer.Option("--seed", help="Weights and windows.")] = 0
+    threads: Threads = None
+    as_json: AsJson = False
+
+
+@lm.command("train")
+@options_of(TrainSettings)
+def train(given: TrainSettings) -> None:
+    """Train a model and report its loss on held-out text.
+
+    A finished model is reused and an interrupted one goes on from its last checkpoint, so the same command can always
+    be given again.
+    """
+    from rich.text import Text
+
+    from lengthwise.api.influence import train_language_model
+    from lengthwise.api.progress import progress_bars
+
+    use_threads(given.threads)
+    console, shown = err(), {"train": "", "held-out": ""}
+    with progress_bars(console) as progress:
+        bar = progress.add_task("tokenizing", total=None, note="")
+
+        def report(what: str, done: int, total: int, number: float) -> None:
+            if what == "tokenize":
+                return
+            shown[what] = f"{number:.3f}"
+            if what == "held-out":
+                console.print(Text(f"step {done} of {total}: held-out loss {number:.3f} nats per token"), style="dim")
+            loss = f"loss {shown['train']}" + (f", held out {shown['held-out']}" if shown["held-out"] else "")
+            progress.update(bar, description="training", completed=done, total=total, note=f"{loss} nats per token")
+
+        found = train_language_model(
+            given.preset, context=given.context, scheme=given.scheme, target=given.target, tokenizer=given.tokenizer,
+            text=given.text, dataset=given.dataset, seed=given.seed, out=given.folder, progress=report,
+            note=lambda line: console.print(Text(line), style="dim"),
+        )  # fmt: skip
+    if given.as_json:
+        emit_json(found.to_json())
+        return
+    _draw(found)
+    model = found.folder
+    err().print(f"model in {model}; `lengthwise influence --model {model}` measures on which tokens it depends")
+
+
+def _draw(found: LanguageModelResult) -> None:
+    result = found.values
+    parts = [result["held_out"]]
+    if result["at_target"]["context"] > result["held_out"]["context"]:
+        parts.append(result["at_target"])
+    contexts = [f"context {part['context']}" for part in parts]
+    table = plain_table("held-out text", *contexts, right=contexts)
+    rows = {"nats per token": "nats_per_token", "nats per byte": "nats_per_byte", "unigram": "unigram_nats_per_token"}
+    for label, key in rows.items():
+        table.add_row(label, *[f"{part[key]:.3f}" for part in parts])
+    table.add_row("gain of the farther half", *[f"{part['far_half']['gain']:.3f}" for part in parts])
+    bands = {(band["from"], band["to"]) for part in parts for band in part["by_context"]}
+    for low, high in sorted(bands):
+        cells = [[b for b in part["by_context"] if (b["from"], b["to"]) == (low, high)] for part in parts]
+        name = f"with {low} tokens before" if low == high else f"with {low}–{high} tokens before"
+        table.add_row(name, *[f"{cell[0]['nats_per_token']:.3f}" if cell else "" for cell in cells])
+    out().print(table)
+    rate = result["tokens_seen"] / result["seconds"] if result["seconds"] else math.nan
+    out().print(f"{result['parameters']:,} parameters, {result['tokens_seen']:,} tokens, {rate:,.0f} tokens a second")
+
+
+@dataclass(frozen=True)
+class ExtendSettings:
+    """The options of ``lengthwise lm extend``."""
+
+    model: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a model of `lengthwise lm train`.")]
+    methods: Annotated[
+        list[str] | None, typer.Option("--method", help="none, window, pi, yarn, …; may be given again. Default: all.")
+    ] = None
+    multiples: Annotated[
+        list[int] | None, typer.Option("--multiple", help="Of the trained context; may be given again. Default: 2 4 8.")
+    ] = None
+    windows: Annotated[int, typer.Option("--windows", help="Windows of held-out text.")] = 64
+    fine_tuning: Annotated[
+        int, typer.Option("--fine-tune", help="Steps of training for PI and DroPE; 0: only what needs none.")
+    ] = 0
+    text: TextPath = None
+    dataset: Dataset = None
+    threads: Threads = None
+    as_json: AsJson = False
+
+
+@lm.command("extend")
+@options_of(ExtendSettings)
+def extend(given: ExtendSettings) -> None:
+    """Measure a trained model's loss beyond its context, under each way to extend it."""
+    from rich.text import Text
+
+    from lengthwise.api.influence import measure_longer_contexts
+
+    use_threads(given.threads)
+    found = measure_longer_contexts(
+        given.model, methods=given.methods, multiples=given.multiples or (2, 4, 8), windows=given.windows,
+        fine_tune=given.fine_tuning, text=given.text, dataset=given.dataset,
+        note=lambda line: err().print(Text(line), style="dim"),
+    )  # fmt: skip
+    if given.as_json:
+        emit_json(found.to_json())
+        return
+    columns, rows = found.table().columns, found.table().rows
+    table = plain_table(*columns, right=columns[1:])
+    for method, *losses in rows:
+        table.add_row(method, *[f"{loss:.3f}" for loss in losses])
+    out().print(table)

@@ -8,12 +8,13 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
 from lengthwise import __version__
+from lengthwise.cli.options import with_flags
 from lengthwise.core.errors import LengthwiseError, one_line_warnings
 from lengthwise.core.user_code import DEBUG, failure_in_user_code, load_code
 from lengthwise.training.threads import keep_memory, own_process
@@ -54,21 +55,21 @@ def _options(
     load_code(*(code or ()))
 
 
-COMMANDS = (
-    "list", "show", "run", "plan", "compare", "report", "verify", "predict", "decide", "check-certificates", "couple",
-    "regularizer", "bench", "influence", "check", "demo", "audit", "export",
-)  # fmt: skip
-"""In the order of the help; each is a function of the file of its name."""
-GROUPS = ("crasp", "lm", "blind")
+COMMANDS = {
+    "list": "show", "show": "show", "run": "run", "plan": "run", "compare": "compare", "report": "run",
+    "verify": "compare", "predict": "predict", "decide": "decide", "check-certificates": "decide", "couple": "show",
+    "influence": "influence", "check": "show", "demo": "run", "audit": "audit", "export": "export",
+}  # fmt: skip
+"""In the order of the help, with the file that has the function of the same name."""
+GROUPS = {"crasp": "crasp", "lm": "influence", "blind": "blind"}
 
 
 def _add_commands() -> None:
-    import_module("lengthwise.cli.compile")  # adds itself to `crasp`
-    for command in COMMANDS:
-        name = command.replace("-", "_")
-        app.command(command)(getattr(import_module(f"lengthwise.cli.{name}"), "list_" if name == "list" else name))
-    for group in GROUPS:
-        app.add_typer(getattr(import_module(f"lengthwise.cli.{group}"), group), name=group)
+    for command, file in COMMANDS.items():
+        name = "list_" if command == "list" else command.replace("-", "_")
+        app.command(command)(getattr(import_module(f"lengthwise.cli.{file}"), name))
+    for group, file in GROUPS.items():
+        app.add_typer(getattr(import_module(f"lengthwise.cli.{file}"), group), name=group)
 
 
 _add_commands()
@@ -92,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except LengthwiseError as error:
-        return _fail(str(error))
+        return _fail(with_flags(str(error), _flags(words)))
     except TyperException as error:
         return _fail(error.format_message().replace("Value error, ", "") + _hint(error))
     except (KeyboardInterrupt, typer.Abort):
@@ -112,6 +113,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if line is None:
             raise
         return _fail(line)
+
+
+def _flags(words: Sequence[str]) -> set[str]:
+    """The flags of the command that is called."""
+    found: Any = typer.main.get_command(app)
+    parameters = [*found.params]
+    for word in words:
+        if word in getattr(found, "commands", {}):
+            found = found.commands[word]
+            parameters += found.params
+    return {flag for parameter in parameters for flag in parameter.opts}
 
 
 def _hint(error: TyperException) -> str:

@@ -37,7 +37,7 @@ def predict(
 
     notes = err()
     prediction = predict_target(target, encoding or [], lambda line: notes.print(line, soft_wrap=True))
-    from lengthwise.workflows.next_command import training_command
+    from lengthwise.api.theory import training_command
 
     command = training_command(target, prediction)
     if as_json:
@@ -50,7 +50,8 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
     """One screen: dependencies, structure, verdicts, reasons, measurements, caveats, and the command that trains."""
     from rich.text import Text
 
-    from lengthwise.prediction.verdict import CAVEATS, CITED_LINK
+    from lengthwise.positions.system import CITED_LINK
+    from lengthwise.prediction.verdict import CAVEATS
 
     console.print(Text.assemble((prediction.target, "bold"), ("   " + prediction.summary, "dim")))
     if prediction.depends:

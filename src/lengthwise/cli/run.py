@@ -1,26 +1,47 @@
-"""The command ``lengthwise run`` trains and measures the systems of a recipe, or computes a study."""
+"""The commands ``lengthwise run``, ``plan``, ``report`` and ``demo``: recipes and tasks, trained and shown."""
 
 from __future__ import annotations
 
-import dataclasses
-import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.cluster import ClusterSettings, CpusPerJob, GpusPerJob, Ray, Slurm
-from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import AsJson, options_of
-from lengthwise.cli.threads import Jobs, Threads, number_of_jobs
+from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.options import (
+    AsJson,
+    CpusPerJob,
+    Edits,
+    GpusPerJob,
+    Jobs,
+    Only,
+    PresetName,
+    Ray,
+    Seeds,
+    Slurm,
+    Threads,
+    number_of_jobs,
+    options_of,
+)
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.training.threads import use_all_cores, use_threads
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from lengthwise.core.result_file import StudyResult
     from lengthwise.experiments.engine import Sweep
-    from lengthwise.experiments.events import Event
-    from lengthwise.experiments.recipe import Recipe
+    from lengthwise.experiments.recipe import Study
+    from lengthwise.report.summary import Estimate
+
+OPENING = (
+    "Can a transformer that has practised on problems of 4 lines solve problems of 80 lines?",
+    "This demonstration asks theory, trains small models, tests them, and draws the result.",
+    "It takes about a minute and a half on two idle cores; the first picture is there within one.",
+)
 
 
 @dataclass(frozen=True)
@@ -33,17 +54,13 @@ class RunSettings:
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="Systems in JSON or TOML, as --print-config writes.")
     ] = None
-    preset: Annotated[str, typer.Option("--preset", help="quick, standard or full.")] = "quick"
-    seeds: Annotated[int | None, typer.Option("--seeds", help="Seeds 0…N−1 instead of each system's own.")] = None
+    preset: PresetName = "quick"
+    seeds: Seeds = None
     seed: Annotated[int | None, typer.Option("--seed", help="This seed alone.")] = None
-    edits: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="e.g. training.steps=100, for all systems.")
-    ] = None
+    edits: Edits = None
     folder: Annotated[Path, typer.Option("--out", help="Where run directories go.")] = Path("runs")
     resume: Annotated[bool, typer.Option("--resume", help="Insist that there is something to resume.")] = False
-    only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="SYSTEM|TASK", help="Only this system, or this task's.")
-    ] = None
+    only: Only = None
     encoding: Annotated[
         list[str] | None, typer.Option("--encoding", help="Only systems with these positions; may be given again.")
     ] = None
@@ -73,12 +90,20 @@ def run(given: RunSettings) -> None:
     Finished seeds are reused and an interrupted one goes on from its last checkpoint, so the same command can always
     be given again.
     """
-    from lengthwise.cli.trackers import tracker
-    from lengthwise.experiments import recipes as _recipes  # noqa: F401
-    from lengthwise.experiments.engine import sweep
-    from lengthwise.experiments.execute import Processes
+    from lengthwise.api import experiment
+    from lengthwise.api.cluster import Cluster
 
-    recipe = _recipe(given)
+    require((given.recipe is None) != (given.config is None), "give a recipe, a task or --config FILE, and only one")
+    require(given.seed is None or given.seeds is None, "give --seed N for one seed or --seeds N for 0…N−1, not both")
+    require(given.seed is None or given.seed >= 0, f"--seed must be at least 0, got {given.seed}")
+    recipe = experiment.recipe(
+        given.recipe or "" if given.config is None else experiment.read_recipe(given.config),
+        preset=given.preset,
+        only=given.only or (),
+        encodings=given.encoding or (),
+        changes=given.edits or (),
+        seeds=given.seeds if given.seed is None else [given.seed],
+    )
     if given.print_config:
         emit_json({"recipe": recipe.name, "systems": [job.to_json() for job in recipe.jobs]})
         return
@@ -86,63 +111,235 @@ def run(given: RunSettings) -> None:
     if given.resume and not results.is_dir():
         raise LengthwiseError(f"nothing to resume: there is no folder {results}; leave out --resume to start")
     use_threads(given.threads)
-    if given.shard:
-        alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
-        require(not alone, "--shard needs several ranks; start with `torchrun --nproc-per-node N -m lengthwise run …`")
     jobs = number_of_jobs(given.jobs)
-
-    cluster = ClusterSettings(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job)
-    on = cluster.executor(results / "slurm")
-    if jobs == 1 and on is None:
+    cluster = Cluster(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job)
+    if jobs == 1 and given.ray is given.slurm is None:
         use_all_cores()
-
-    from lengthwise.cli.run_view import SweepProgress
-    from lengthwise.experiments.run import Place, is_worker, run_worker, with_workers
-
-    place = Place(given.device, given.shard)
-    if is_worker():
-        require(jobs == 1 and on is None, "under torchrun give neither --jobs nor --ray or --slurm")
-        run_worker(place)
-        return
-    with SweepProgress(err(), recipe) as progress, with_workers(place), tracker(given.log_to, recipe, results) as log:
-
-        def watch(event: Event) -> None:
-            progress(event)
-            log(event)
-
-        done = sweep(
-            recipe, given.folder, on=on or (Processes(jobs) if jobs > 1 else None), place=place, progress=watch
-        )
-    _show(recipe, done, results, as_json=given.as_json)
-
-
-def _recipe(given: RunSettings) -> Recipe:
-    """The systems and seeds to run: those of a recipe, a task or a file, then ``--only``, ``--set`` and ``--seeds``."""
-    from lengthwise.cli.config_file import read_recipe
-    from lengthwise.experiments.defaults import recipe_for
-
-    require((given.recipe is None) != (given.config is None), "give a recipe, a task or --config FILE, and only one")
-    require(given.seed is None or given.seeds is None, "give --seed N for one seed or --seeds N for 0…N−1, not both")
-    require(given.seed is None or given.seed >= 0, f"--seed must be at least 0, got {given.seed}")
-    whole = read_recipe(given.config) if given.config is not None else recipe_for(given.recipe or "", given.preset)
-    # Systems are chosen first, so that an edit need only make sense for these.
-    recipe = whole.selected(given.only or [], given.encoding or []).edited(given.edits or [], given.seeds)
-    if given.seed is None:
-        return recipe
-    jobs = tuple(dataclasses.replace(job, seeds=(given.seed,)) for job in recipe.jobs)
-    return dataclasses.replace(recipe, jobs=jobs)
-
-
-def _show(recipe: Recipe, done: Sweep, results: Path, *, as_json: bool) -> None:
-    from lengthwise.cli.run_view import draw_summary
-    from lengthwise.cli.study_view import show_studies
-
+    done = experiment.run(
+        recipe, out=given.folder, jobs=jobs, on=cluster, device=given.device, shard=given.shard, log_to=given.log_to
+    )
     if recipe.trains:
-        if as_json:
+        if given.as_json:
             emit_json(done.to_json())
         else:
-            draw_summary(out(), done)
+            draw_summary(out(), done.sweep)
     else:
-        show_studies(done.studies(), results.parent, as_json=as_json)
-    if not as_json:
+        show_studies(done.studies, given.folder, as_json=given.as_json)
+    if not given.as_json:
         err().print(f"results in {results}; `lengthwise report {results}` makes a page of them", soft_wrap=True)
+
+
+def draw_summary(console: Console, sweep: Sweep) -> None:
+    """Per system: fitted seeds, in distribution, and the median of the fitted seeds at each length."""
+    from rich.text import Text
+
+    from lengthwise.report.summary import (
+        INTERVAL,
+        SeedResult,
+        SystemSummary,
+        axes_text,
+        common_chance,
+        panel_axes,
+        panel_of,
+    )
+
+    recipe = sweep.recipe
+    summaries = [
+        SystemSummary(recipe.name, job.name, tuple(SeedResult.of(result.to_json()) for result in results))
+        for job, results in zip(recipe.jobs, sweep.results, strict=True)
+    ]
+    trained = sorted({f"1–{s.max_length}" if s.max_length > 1 else "1" for s in summaries})
+    head = Text(recipe.name, style="bold")
+    head.append(f"  trained on lengths up to {', '.join(t.removeprefix('1–') for t in trained)}", style="dim")
+    console.print()
+    console.print(head)
+    console.print()
+    cells = [cell for summary in summaries for cell in (*summary.cells, *summary.unfitted_cells)]
+    keys = panel_axes(cells)
+    panels = list(dict.fromkeys(panel_of(cell.axes, keys) for cell in cells)) or [()]
+    for panel in panels:
+        lengths = sorted({cell.length for cell in cells if panel_of(cell.axes, keys) == panel})
+        numbers = ["in distr.", *(f"n = {length}" for length in lengths)]
+        table = plain_table(axes_text(panel) or "exact match", "fitted", *numbers, right=numbers)
+        for summary in summaries:
+            fitted = f"{len(summary.fitted)} of {len(summary.results)}"
+            row = [Text(summary.name, style="bold"), fitted, f"{summary.in_distribution.median:.3f}"]
+            measured = summary.cells or summary.unfitted_cells
+            found = {c.length: c.estimate() for c in measured if panel_of(c.axes, keys) == panel}
+            if summary.fitted:
+                row += [_estimate(found.get(length)) for length in lengths]
+            elif measured:
+                row += [_control(found.get(length)) for length in lengths]
+            else:
+                row.append(Text("not fitted", style="yellow"))
+            table.add_row(*row)
+        lines = {length: common_chance([s.experiment for s in summaries], length, panel) for length in lengths}
+        if any(lines.values()):
+            chance = [f"{value:.3f}" if value else "" for value in lines.values()]
+            table.add_row(Text("chance (answer)", style="dim"), "", "", *chance)
+        console.print(table)
+        console.print()
+    console.print(Text(f"exact match: {INTERVAL}.", style="dim"))
+    if any(not summary.fitted for summary in summaries):
+        note = "not fitted: no seed reached the fit threshold in distribution, so it says nothing of longer lengths."
+        console.print(Text(note, style="dim"))
+    if any(summary.unfitted_cells for summary in summaries):
+        note = "in brackets: a model that did not fit, measured as a control (unfitted_too); no statement on lengths."
+        console.print(Text(note, style="dim"))
+
+
+def _control(value: Estimate | None) -> Text:
+    from rich.text import Text
+
+    return Text("–" if value is None else f"({value.median:.3f})", style="yellow")
+
+
+def _estimate(value: Estimate | None) -> Text:
+    from rich.text import Text
+
+    if value is None:
+        return Text("–", style="dim")
+    text = Text(f"{value.median:.3f}", style="bold")
+    text.append(f"\n{value.low:.2f}–{value.high:.2f}", style="dim")
+    return text
+
+
+def show_studies(results: Sequence[tuple[Study, StudyResult]], folder: Path, *, as_json: bool) -> None:
+    """Print the results as JSON or as tables; those of a ``kind`` of their own have pages and a table of their own."""
+    from lengthwise.experiments.run_directory import run_directory
+
+    values = [result.to_json() for _, result in results]
+    if results[0][1].kind is not None:
+        from lengthwise.api.influence import without_long_parts, write_pages
+        from lengthwise.cli.influence import draw_influence
+
+        for study, result in results:
+            write_pages(run_directory(folder, study.name, study, result.seed) / study.file, result.to_json())
+        if not as_json:
+            for result in values:
+                draw_influence(out(), result)
+        values = [without_long_parts(result) for result in values]
+    elif not as_json:
+        for _, result in results:
+            _draw_rows(result.rows)
+    if as_json:
+        emit_json(values)
+
+
+def _draw_rows(rows: Sequence[dict[str, Any]]) -> None:
+    """The plain columns of the rows, and small tables in one cell; what is nested deeper stays in the file."""
+    plain = [key for key in rows[0] if all(_is_plain(row[key]) for row in rows)]
+    small = [
+        key
+        for key in rows[0]
+        if all(isinstance(row[key], dict) and all(map(_is_plain, row[key].values())) for row in rows)
+    ]
+    table = plain_table(*[key.replace("_", " ") for key in (*plain, *small)])
+    for row in rows:
+        cells = [_study_cell(row[key]) for key in plain]
+        cells += [" / ".join(_study_cell(value) for value in row[key].values()) for key in small]
+        table.add_row(*cells)
+    out().print(table)
+
+
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, list | dict | tuple)
+
+
+def _study_cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class PlanSettings:
+    """The options of ``lengthwise plan``."""
+
+    recipe: Annotated[str, typer.Argument(help="A recipe (`lengthwise list recipes`), a task, or FILE.py:Class.")]
+    machines: Annotated[str, typer.Option("--machines", metavar="COUNTxCORES", help="e.g. 4x16.")] = "1x1"
+    preset: PresetName = "quick"
+    seeds: Seeds = None
+    edits: Edits = None
+    only: Only = None
+    cpus_per_job: Annotated[int, typer.Option("--cpus-per-job", min=1, help="Cores of each job.")] = 1
+    threads: Threads = None
+    as_json: AsJson = False
+
+
+@options_of(PlanSettings)
+def plan(given: PlanSettings) -> None:
+    """Measure a few steps and test strings of every system, and print jobs, core-hours, hours and memory.
+
+    The numbers are those of this machine under its present load.
+    """
+    use_threads(given.cpus_per_job if given.threads is None else given.threads)
+    from lengthwise.api import experiment
+
+    notes = err()
+    found = experiment.plan(
+        given.recipe, given.machines, preset=given.preset, only=given.only or (), changes=given.edits or (),
+        seeds=given.seeds, cpus_per_job=given.cpus_per_job, progress=lambda line: notes.print(line, style="dim"),
+    )  # fmt: skip
+    if given.as_json:
+        emit_json(found.to_json())
+        return
+    numbers = ("jobs", "seeds", "ms a step", "tests, s a seed", "s a job")
+    table = plain_table("system", *numbers, right=numbers)
+    for job in found.plan.jobs:
+        table.add_row(
+            job.name, str(job.tasks), str(job.seeds), f"{1000 * job.step_seconds:.1f}", f"{job.test_seconds:.1f}",
+            f"{job.task_seconds:.0f}",
+        )  # fmt: skip
+    out().print(table)
+    out().print(found.in_all())
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Folders that are searched for result.json files.")],
+    target: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    figures: Annotated[
+        Path | None, typer.Option("--figures", metavar="DIR", help="A folder for the figures as SVG, PDF and PNG.")
+    ] = None,
+) -> None:
+    """Write one page: accuracy against length, the structure that explains it, errors, and every setting."""
+    from lengthwise.api.result import write_report
+
+    count = write_report(runs, target, figures=figures)
+    err().print(f"wrote {target} from {count} result file{'s' if count != 1 else ''}")
+
+
+def demo(
+    folder: Annotated[Path, typer.Option("--out", help="Where run directories go.")] = Path("runs"),
+    page: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Seeds at the same time, a process each.")] = 2,
+    threads: Threads = None,
+) -> None:
+    """Show what this package does: a verdict from theory, two kinds of positions trained and tested, and a picture.
+
+    An interrupted demonstration goes on when it is started again.
+    """
+    use_threads(threads)
+    console = out()
+    for line in (*OPENING, "", "1 of 3  What theory says of following a chain of names to its value"):
+        console.print(line, soft_wrap=True)
+    from lengthwise.api import demo as stages
+    from lengthwise.experiments import recipes as _recipes  # noqa: F401
+
+    for line in stages.theory():
+        console.print(f"  {line}", soft_wrap=True)
+    for number, (says, names) in enumerate(stages.STAGES, start=2):
+        console.print(f"\n{number} of 3  {says}", soft_wrap=True)
+        draw_summary(console, stages.train_stage(names, folder, page, jobs=jobs).sweep)
+        console.print(f"The picture so far is in {page}; open it in a browser.", soft_wrap=True)
+    for line in (
+        "",
+        f"Where to look: {page} in a browser has the curves, the reason and every setting;",
+        f"{folder / 'demo'} has the results as files. What comes next: docs/tutorial.md, or one of",
+        "  lengthwise predict addition                            what theory says of another task",
+        "  lengthwise show variable-assignment --length 4         which tokens depend on which",
+        "  lengthwise predict examples/my_task.py:EverySecond     the same for a task of your own",
+    ):
+        console.print(line, soft_wrap=True)

@@ -1,13 +1,72 @@
-"""The command ``lengthwise show`` prints an example of a task token by token, and its structure by length."""
+"""The commands ``lengthwise list``, ``show``, ``couple`` and ``check``: components, examples, places, laws."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, out
-from lengthwise.cli.options import AsJson, whole_numbers
+from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.options import AsJson, Threads, whole_numbers
+from lengthwise.core.errors import require
+from lengthwise.training.threads import use_threads
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from lengthwise.prediction.couple import CouplingFinding
+    from lengthwise.prediction.example import Example, StructureTable, Token
+
+# Eight hues of middle lightness, legible on dark and on light terminals.
+_HUES = ("#4e9bd6", "#e0862a", "#3fa66b", "#d16ba5", "#9b7fd4", "#2aa7a0", "#e0605e", "#a09a2e")
+_LABEL = 9
+_FEW = 40
+"""Predicted tokens that are explained one by one; of more, only the first and the last few."""
+COUNTED = "away: from the token before, where the model predicts it, to the farthest token that it depends on"
+
+
+def list_(
+    kind: Annotated[str | None, typer.Argument(help="tasks, schemes, encodings or recipes.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List tasks, position schemes, position encodings and recipes."""
+    from lengthwise.api.components import available
+
+    chosen = available(kind).entries
+    if as_json:
+        emit_json(chosen)
+    else:
+        _draw_list(chosen)
+
+
+def _draw_list(catalogue: dict[str, list[dict[str, Any]]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    width = max((len(entry["name"]) for entries in catalogue.values() for entry in entries), default=0)
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, min_width=width + 2)
+    table.add_column(ratio=1)
+    for index, (kind, entries) in enumerate(catalogue.items()):
+        if index:
+            table.add_row()
+        table.add_row(Text(kind, style="bold"))
+        for entry in entries:
+            line = Text(entry["summary"] + (f"  ({entry['from']})" if "from" in entry else ""))
+            settings = "  ".join(f"{key}={_value(value)}" for key, value in entry.get("settings", {}).items())
+            if settings:
+                line.append("\n" + settings, style="dim")
+            table.add_row(Text("  " + entry["name"], style="cyan"), line)
+    out().print(table)
+
+
+def _value(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    # A whole rule or task as a default would bury the list; --json has it.
+    return text if len(text) <= 48 else f"{text[:45]}…"
 
 
 def show(
@@ -25,16 +84,308 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one example: tokens, places, ids, and which tokens each predicted one depends on."""
-    from lengthwise.prediction.example import configured, example, structure_table
+    from lengthwise.api import theory
+    from lengthwise.prediction.example import configured
 
     built_task, built_scheme = configured(task, scheme, edits or [])
-    shown = example(built_task, built_scheme, length, seed)
-    table = structure_table(built_task, whole_numbers("--lengths", lengths), seed, built_scheme)
+    shown = theory.show(built_task, length, built_scheme, seed).example
+    table = theory.structure(built_task, built_scheme, whole_numbers("--lengths", lengths), seed).schemes
     if as_json:
         emit_json({**shown.to_json(), "structure": table.to_json()})
         return
-    from lengthwise.cli.example_view import draw_example, draw_structure
-
     console = out()
     draw_example(console, shown, everything=everything)
     draw_structure(console, table, built_scheme.name)
+
+
+def draw_example(console: Console, shown: Example, *, everything: bool = False) -> None:
+    """Header, strip, and what each predicted token depends on."""
+    from rich.text import Text
+
+    axes = "".join(f" · {name} {value}" for name, value in shown.axes.items())
+    head = Text(shown.task.name, style="bold")
+    head.append(f"  length {shown.length}{axes} · scheme {shown.scheme.name} · seed {shown.seed}", style="dim")
+    console.print(head)
+    if shown.task.summary:
+        console.print(Text(shown.task.summary))
+    console.print()
+    _strip(console, shown)
+    _dependencies(console, shown, everything)
+
+
+def _style(token: Token) -> str:
+    return _HUES[(token.places[0] - 1) % len(_HUES)] if token.places[0] else ""
+
+
+def _mark(token: Token) -> str:
+    if not token.scored:
+        return ""
+    return "■" if token.answer else "□"
+
+
+def _strip(console: Console, shown: Example) -> None:
+    from rich.text import Text
+
+    tokens = shown.tokens
+    rows: list[tuple[str, list[str], bool]] = [
+        ("position", [str(token.position) for token in tokens], False),
+        ("token", [token.text for token in tokens], True),
+    ]
+    several = shown.task.levels.count("position") > 1
+    for level, kind in enumerate(shown.task.levels):
+        places = [str(token.places[level] or "·") for token in tokens]
+        if kind == "label":
+            # Its id is its place: one row says both.
+            rows.append(("slot", places, False))
+            continue
+        number = str(level + 1) if several else ""
+        rows.append((f"place{number}", places, level == 0))
+        if level < len(tokens[0].ids):
+            rows.append((f"id{number}", [str(token.ids[level]) for token in tokens], level == 0))
+    if any(token.allowed for token in tokens):
+        rows.append(("next", ["".join(token.allowed) for token in tokens], False))
+    if any(token.scored for token in tokens):
+        rows.append(("scored", [_mark(token) for token in tokens], False))
+    widths = [max(len(cells[t]) for _, cells, _ in rows) + 2 for t in range(len(tokens))]
+    prompt = next((token.position for token in tokens if token.scored), len(tokens))
+    for start, stop in _chunks(widths, console.width - _LABEL - 1, prompt):
+        for label, cells, coloured in rows:
+            if not any(cells[start:stop]):
+                continue
+            line = Text(f"{label:<{_LABEL}}", style="dim")
+            for token, cell, width in list(zip(tokens, cells, widths, strict=True))[start:stop]:
+                style = _style(token) if coloured else "dim" if label == "position" else ""
+                if label == "token":
+                    style = f"bold {style}".strip()
+                line.append(f"{cell:>{width}}", style=style or "default")
+            console.print(line, no_wrap=True, crop=True)
+        console.print()
+    legend = []
+    if any(token.scored and token.answer for token in tokens):
+        legend.append("■ scored, answer")
+    if any(token.scored and not token.answer for token in tokens):
+        legend.append("□ scored, not part of the answer")
+    if any(not token.places[0] for token in tokens):
+        legend.append("· no place")
+    console.print(Text("   ".join(legend), style="dim"))
+    console.print()
+
+
+def _chunks(widths: list[int], room: int, prompt: int) -> list[tuple[int, int]]:
+    """Cut columns into lines of at most ``room`` characters; if one isn't enough, what is predicted starts a line."""
+    if sum(widths) <= room:
+        return [(0, len(widths))]
+    cuts, start, used = [], 0, 0
+    for index, width in enumerate(widths):
+        if index > start and (used + width > room or index == prompt):
+            cuts.append((start, index))
+            start, used = index, 0
+        used += width
+    return [*cuts, (start, len(widths))]
+
+
+def _dependencies(console: Console, shown: Example, everything: bool) -> None:
+    from rich.text import Text
+
+    scored = shown.scored
+    if not scored:
+        return
+    hidden = 0
+    if not everything and len(scored) > _FEW:
+        hidden = len(scored) - 16
+        scored = (*scored[:12], *scored[-4:])
+    with_selectors = any(token.selectors for token in scored)
+    table = plain_table()
+    table.add_column("at", justify="right", style="dim")
+    table.add_column("token", no_wrap=True)
+    table.add_column("depends on  (token@position)", ratio=1)
+    if with_selectors:
+        table.add_column("chosen by", max_width=max(16, console.width // 3))
+    table.add_column("k", justify="right")
+    with_places = any(token.places[0] for token in shown.tokens)
+    table.add_column("tokens\naway", justify="right")
+    if with_places:
+        table.add_column("places\naway", justify="right")
+    for index, token in enumerate(scored):
+        if hidden and index == 12:
+            table.add_row("…", Text(f"{hidden} more", style="dim"), Text("--all shows them", style="dim"))
+        parents = Text("← ", style="dim")
+        parents.append_text(_named(shown, token.parents) if token.parents else Text("its place alone", style="dim"))
+        cells = [str(token.position), Text(token.text, style=f"bold {_style(token)}"), parents]
+        if with_selectors:
+            cells.append(_named(shown, token.selectors))
+        far = [shown.reach(token), *([shown.reach(token, places=True)] if with_places else [])]
+        table.add_row(*cells, str(len(token.parents)), *[str(distance) if token.parents else "" for distance in far])
+    console.print(table)
+    if any(token.parents for token in scored):
+        console.print(Text(COUNTED, style="dim"))
+    console.print()
+
+
+def _named(shown: Example, positions: tuple[int, ...]) -> Text:
+    """``2@1 5@7``, in the colours of the places; runs of many neighbours as ``4–40``."""
+    from rich.text import Text
+
+    text = Text()
+    if len(positions) > 12:
+        text.append(_ranges(positions))
+        return text
+    for index, position in enumerate(positions):
+        token = shown.tokens[position]
+        text.append(token.text, style=_style(token) or "default")
+        text.append(f"@{position}" + ("" if index == len(positions) - 1 else "  "), style="dim")
+    return text
+
+
+def _ranges(positions: tuple[int, ...]) -> str:
+    runs: list[list[int]] = []
+    for position in positions:
+        if runs and position == runs[-1][1] + 1:
+            runs[-1][1] = position
+        else:
+            runs.append([position, position])
+    return "@" + ", ".join(f"{a}–{b}" if b > a else str(a) for a, b in runs)
+
+
+def _numbers(spans: Sequence[int | None]) -> list[str]:
+    return ["–" if span is None else str(span) for span in spans]
+
+
+def draw_structure(console: Console, table: StructureTable, scheme: str) -> None:
+    """Sparsity and span by length; the scheme of the example is marked."""
+    from rich.text import Text
+
+    lengths = [f"n = {length}" for length in table.lengths]
+    grid = plain_table("structure by length", *lengths, right=lengths, gap=3)
+    grid.add_row(Text("sparsity k", style="bold"), *[Text(str(k), style="bold") for k in table.sparsity])
+    selected = any(table.selectors)
+    if selected:
+        grid.add_row("of selectors", *[str(k) for k in table.selectors])
+        grid.add_row("with selectors", *[str(k) for k in table.both])
+    missing = False
+    for row in table.rows:
+        mark = "▸ " if scheme in row.schemes else "  "
+        missing |= None in row.spans
+        grid.add_row(Text("span   " + mark + ", ".join(row.schemes)), *_numbers(row.spans))
+        if selected:
+            grid.add_row(Text("         of selectors", style="dim"), *_numbers(row.selectors))
+        if selected and row.both != row.spans:
+            grid.add_row(Text("         with selectors", style="dim"), *_numbers(row.both))
+    console.print(grid)
+    console.print()
+    console.print(
+        Text(
+            "k: most tokens that one scored token depends on (its parents).  span: the farthest of them, in position "
+            "ids." + ("  selectors: the tokens that choose the parents by content." if selected else ""),
+            style="dim",
+        )
+    )
+    if missing:
+        console.print(Text("–: more ids needed than the scheme's max_position.", style="dim"))
+
+
+def couple(
+    task: Annotated[str, typer.Argument(help="A task, FILE.py:Class (runs that file), or examples in FILE.jsonl.")],
+    from_data: Annotated[bool, typer.Option("--from-data", help="Find it from examples, without any query.")] = False,
+    examples: Annotated[int, typer.Option("--examples", help="With --from-data: examples per length.")] = 20_000,
+    lengths: Annotated[
+        str | None, typer.Option("--lengths", metavar="N,N,…", help="Lengths to check at, by default 5,10,20,40.")
+    ] = None,
+    edits: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the task.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the queries or examples.")] = 0,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find places that keep every dependency within one step, at every length; give the reason where there are none."""
+    use_threads(threads)
+    from lengthwise.api.theory import couple as find
+    from lengthwise.prediction.example import configured
+    from lengthwise.prediction.target import ExamplesFile, parse_target
+    from lengthwise.tasks import Task
+
+    for edit in edits or []:
+        require(not edit.startswith("scheme"), f"--set {edit}: places are looked for, no scheme is used; leave it out")
+    target = parse_target(task)
+    checked = whole_numbers("--lengths", lengths)
+    if isinstance(target, ExamplesFile):
+        require(not (edits or checked), "--set and --lengths are for tasks; a file has the lengths of its examples")
+    built = configured(task, "coupled", edits)[0] if edits and isinstance(target, Task) else task
+    with err().status("looking for dependencies") as status:
+        found = find(
+            built, from_data=from_data, examples=examples, lengths=checked, seed=seed, progress=status.update
+        ).finding
+    if as_json:
+        emit_json(found.to_json())
+        return
+    draw_coupling(out(), found)
+
+
+def draw_coupling(console: Console, found: CouplingFinding) -> None:
+    """The rule, the four requirements by length, the agreement, and the verdict in one line."""
+    from rich.text import Text
+
+    source = f"{found.examples:,} examples per length" if found.from_data else f"{found.queries:,} queries"
+    lengths = ", ".join(map(str, found.lengths))
+    unit = "prompts of n =" if found.task is None else "lengths"
+    head = Text.assemble((found.name, "bold"), (f"   from {source}, {unit} {lengths}", "dim"))
+    console.print(head)
+    console.print()
+    if found.rule is None or found.check is None:
+        console.print(Text.assemble(("no coupling found: ", "bold"), found.reason))
+        return
+    for line in found.rule.describe().splitlines():
+        console.print(Text("  " + line), soft_wrap=True)
+    console.print()
+    headings = ["length", "tokens", "parents", "tokens per place", "places", "span"]
+    headings += ["agrees with stated places"] if found.agrees else []
+    table = plain_table(*headings, right=headings, gap=3)
+    agrees = dict(found.agrees)
+    for check in found.check.checks:
+        row = [
+            f"{check.length}{'' if check.seen else ' (new)'}",
+            str(check.tokens),
+            str(found.sparsity[check.length]),
+            str(check.tokens_per_place),
+            str(check.places),
+            str(check.span),
+        ]
+        table.add_row(*row, *(["yes" if agrees[check.length] else "no"] if agrees else []))
+    console.print(table)
+    console.print()
+    if found.holds:
+        console.print(
+            Text("it counts: few tokens per place, places grow linearly, every span is at most 1, also at new lengths")
+        )
+    for problem in found.check.problems:
+        console.print(Text.assemble(("it does not count: ", "bold"), problem))
+    if not found.agrees and found.task is not None:
+        console.print(Text("the task states no places that length alone decides: nothing to compare with", style="dim"))
+
+
+def check(
+    target: Annotated[str, typer.Argument(help="A task, scheme or encoding: its name, or FILE.py:Class.")],
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="task, scheme or encoding, where the name is not enough.")
+    ] = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hold a component to every law; exit code 1 if one is broken."""
+    use_threads(threads)
+    from lengthwise.api.components import check as hold
+
+    done = hold(target, kind)
+    found = done.laws
+    if as_json:
+        emit_json([{"law": one.law, "says": one.says, "broken": one.broken} for one in found])
+    else:
+        console = out()
+        for one in found:
+            console.print(f"{'broken' if one.broken else 'holds ':7} {one.says}", markup=False, soft_wrap=True)
+            if one.broken:
+                console.print(f"        {one.broken}", markup=False, soft_wrap=True, style="red")
+        console.print(
+            f"{len(found) - len(done.broken)} of {len(found)} {done.kind} laws hold for {target}", markup=False
+        )
+    if done.broken:
+        raise typer.Exit(1)

@@ -205,7 +205,7 @@ def apply_edits(values: dict[str, Any], edits: list[str]) -> dict[str, Any]:
     for edit in edits:
         path, separator, text = edit.partition("=")
         if not separator:
-            raise LengthwiseError(f"--set needs key=value, got {edit!r}; write e.g. --set training.steps=100")
+            raise LengthwiseError(f"changes needs key=value, got {edit!r}; write e.g. training.steps=100")
         node = result
         *parents, last = path.split(".")
         for depth, key in enumerate(parents):

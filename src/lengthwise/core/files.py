@@ -155,12 +155,12 @@ def locked(folder: Path, name: str = LOCK, *, wait: float = 0) -> Iterator[None]
         lock.acquire()
     except filelock.Timeout:
         raise BusyError(
-            f"another process is at work in {folder}; wait for it to end, or choose another --out"
+            f"another process is at work in {folder}; wait for it to end, or choose another `out`"
         ) from None
     except NotImplementedError:
         pass  # Some network file systems have no locks.
     except OSError as error:
-        raise LengthwiseError(f"cannot lock {folder}: {error.strerror or error}; choose another --out") from None
+        raise LengthwiseError(f"cannot lock {folder}: {error.strerror or error}; choose another `out`") from None
     try:
         yield
     finally:

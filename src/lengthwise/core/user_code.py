@@ -170,8 +170,8 @@ def load_object(target: str, *, kind: str, wanted: str, fits: Callable[[Any], bo
         path = next((other for other in _given() if other.name == path.name), path)
     if _REFUSES.get() and path not in _given():
         raise LengthwiseError(
-            f"a file names the {kind} {target!r}, and no file that is read runs code; if you trust it, write "
-            f"`lengthwise --code {path_text} COMMAND`, or call lengthwise.load_code({path_text!r}) first"
+            f"a file names the {kind} {target!r}, and no file that is read runs code; if you trust it, "
+            f"give {path_text} as `code` before the command, or call lengthwise.load_code({path_text!r}) first"
         )
     if not path.is_file():
         raise LengthwiseError(f"no file {path_text} for {kind} {target!r}; write path/to/file.py:{wanted.capitalize()}")

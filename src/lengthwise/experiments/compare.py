@@ -33,7 +33,7 @@ from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, RESULT, claim_run_dir, finished, run_directory
 from lengthwise.experiments.systems import chosen_systems
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.system import System
+from lengthwise.positions.system import PositionSystem
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
@@ -79,7 +79,7 @@ class Plan:
     """Everything that is the same for all systems, and the systems."""
 
     task: dict[str, Any]
-    systems: tuple[System, ...]
+    systems: tuple[PositionSystem, ...]
     max_length: int
     tests: tuple[int, ...]
     seeds: int
@@ -103,11 +103,11 @@ class Plan:
         """The most trainings that the plan can need: the grid with the first seed, and the other seeds."""
         return len(self.systems) * (len(self.grid) + self.seeds - 1)
 
-    def system(self, name: str) -> System:
+    def system(self, name: str) -> PositionSystem:
         """The system of this name."""
         return next(system for system in self.systems if system.name == name)
 
-    def experiment(self, system: System, setting: ModelSetting) -> RunConfig:
+    def experiment(self, system: PositionSystem, setting: ModelSetting) -> RunConfig:
         """What is trained: seeds share one schedule of lengths, and every system sees the same number of strings."""
         made = default_experiment(
             self.built_task, system.scheme, system.encoding, max_length=self.max_length, test_lengths=self.tests
@@ -190,7 +190,7 @@ def plan_in(folder: Path) -> Plan:
     return plan
 
 
-def time_steps(folder: Path, system: System, progress: Progress) -> None:
+def time_steps(folder: Path, system: PositionSystem, progress: Progress) -> None:
     """Train each point of the grid for a few steps; writes the `StepTimes` of each."""
     from lengthwise.training.data import TaskSetup
     from lengthwise.training.trainer import Trainer
@@ -219,12 +219,12 @@ def _seconds_of(take: Callable[[int], object]) -> float:
     return statistics.median(taken[SKIPPED_STEPS:])
 
 
-def times_file(folder: Path, system: System) -> Path:
+def times_file(folder: Path, system: PositionSystem) -> Path:
     """Where `time_steps` writes, until there is a plan."""
     return folder / "times" / f"{system.name}.json"
 
 
-def read_times(folder: Path, system: System) -> list[StepTimes]:
+def read_times(folder: Path, system: PositionSystem) -> list[StepTimes]:
     """Seconds of one step, per point of the grid."""
     return [StepTimes(*found) for found in read_json(times_file(folder, system), what="times of steps")]
 
@@ -234,12 +234,12 @@ def forget_times(folder: Path) -> None:
     shutil.rmtree(folder / "times", ignore_errors=True)
 
 
-def tuning_file(folder: Path, system: System) -> Path:
+def tuning_file(folder: Path, system: PositionSystem) -> Path:
     """Where the outcome of the tuning of one system is."""
     return folder / "tuning" / f"{system.name}.json"
 
 
-def tune(folder: Path, system: System, progress: Progress) -> None:
+def tune(folder: Path, system: PositionSystem, progress: Progress) -> None:
     """Train the first seed on the grid, point by point until it fits in distribution, and measure the chosen one.
 
     Writes the accuracy in distribution of every point that was tried and the index of the chosen one, which is None
@@ -274,7 +274,7 @@ def tune(folder: Path, system: System, progress: Progress) -> None:
         progress(end_of(system.name, FIRST_SEED, result))
 
 
-def read_tuning(folder: Path, plan: Plan, system: System) -> dict[str, Any] | None:
+def read_tuning(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any] | None:
     """What `tune` wrote, or None; raises `LengthwiseError` if it is damaged."""
     path = tuning_file(folder, system)
     if not path.exists():
@@ -286,13 +286,13 @@ def read_tuning(folder: Path, plan: Plan, system: System) -> dict[str, Any] | No
     return values
 
 
-def chosen_setting(folder: Path, plan: Plan, system: System) -> ModelSetting | None:
+def chosen_setting(folder: Path, plan: Plan, system: PositionSystem) -> ModelSetting | None:
     """The setting that tuning chose; None where it has not ended or every training diverged."""
     tuned = read_tuning(folder, plan, system)
     return None if tuned is None or tuned["chosen"] is None else plan.grid[tuned["chosen"]]
 
 
-def train_others(folder: Path, system: System, progress: Progress) -> None:
+def train_others(folder: Path, system: PositionSystem, progress: Progress) -> None:
     """Train and measure the other seeds of the chosen setting; a seed that diverges is left without a result."""
     plan = plan_in(folder)
     setting = chosen_setting(folder, plan, system)
@@ -306,7 +306,11 @@ def train_others(folder: Path, system: System, progress: Progress) -> None:
         return
 
 
-STAGES: dict[str, Callable[[Path, System, Progress], None]] = {"time": time_steps, "tune": tune, "train": train_others}
+STAGES: dict[str, Callable[[Path, PositionSystem, Progress], None]] = {
+    "time": time_steps,
+    "tune": tune,
+    "train": train_others,
+}
 """What a comparison does for each system, in order; each stage ends for all systems before the next begins."""
 
 
@@ -316,7 +320,7 @@ class StageUnit(Unit):
 
     home: Path
     stage: str
-    system: System
+    system: PositionSystem
 
     @property
     def name(self) -> str:
@@ -336,7 +340,7 @@ class StageUnit(Unit):
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> StageUnit:
-        return cls(Path(values["home"]), values["stage"], System(values["scheme"], values["encoding"]))
+        return cls(Path(values["home"]), values["stage"], PositionSystem(values["scheme"], values["encoding"]))
 
     def compute(self, folder: Path, progress: Progress) -> None:
         STAGES[self.stage](folder, self.system, progress)
@@ -361,7 +365,7 @@ class StageUnit(Unit):
         return [end_of(self.system.name, result.seed, result) for result in mine]
 
 
-def results_of(folder: Path, plan: Plan, system: System) -> list[RunResult]:
+def results_of(folder: Path, plan: Plan, system: PositionSystem) -> list[RunResult]:
     """The finished seeds of the chosen setting of a system."""
     setting = chosen_setting(folder, plan, system)
     if setting is None:
@@ -443,7 +447,7 @@ def run_comparison(
     return plan
 
 
-def wanted_plan(task: Task, systems: tuple[System, ...], max_length: int, seeds: int) -> Plan:
+def wanted_plan(task: Task, systems: tuple[PositionSystem, ...], max_length: int, seeds: int) -> Plan:
     """The plan before its number of steps is known."""
     tests = default_tests(task, max_length)
     return Plan(TASKS.describe(task), systems, max_length, tests, seeds, FEWEST_STEPS, code=code_of(task))
@@ -471,7 +475,7 @@ def _planned(wanted: Plan, folder: Path, budget: Budget, clock: Clock, on: Execu
     return plan
 
 
-def _do(stage: str, folder: Path, systems: Sequence[System], clock: Clock, on: Executor | None) -> None:
+def _do(stage: str, folder: Path, systems: Sequence[PositionSystem], clock: Clock, on: Executor | None) -> None:
     """Do a stage for these systems."""
     if on is None:
         for system in systems:
@@ -519,7 +523,7 @@ def _order(row: dict[str, Any]) -> tuple[bool, int, int, float]:
     return not row["seeds"], -row["reach"], -row["fitted"], -row["mean_beyond"]
 
 
-def _row(folder: Path, plan: Plan, system: System) -> dict[str, Any]:
+def _row(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any]:
     results = results_of(folder, plan, system)
     setting = chosen_setting(folder, plan, system)
     tuned = read_tuning(folder, plan, system)
@@ -564,7 +568,7 @@ def _mean_beyond(seeds: Sequence[dict[str, Any]], trained: int) -> float:
     return statistics.fmean(rates) if rates else 0.0
 
 
-def setting_to_copy(plan: Plan, system: System, *, setting_index: int) -> dict[str, Any]:
+def setting_to_copy(plan: Plan, system: PositionSystem, *, setting_index: int) -> dict[str, Any]:
     """The arguments of ``lengthwise.Experiment`` that train this system again."""
     setting = plan.grid[setting_index]
     experiment = plan.experiment(system, setting)

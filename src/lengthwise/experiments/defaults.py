@@ -17,7 +17,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, Coupled, Draw, PositionScheme, PredictiveCoupling, Sequential
 from lengthwise.positions.structure import structure
-from lengthwise.positions.system import RANDOM_START, System
+from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
 from lengthwise.training.config import TrainingConfig
@@ -152,14 +152,14 @@ def default_recipe(task: Task, preset: str = "quick") -> Recipe:
     """
     steps, seeds = {"quick": (STEPS, 1), "standard": (3 * STEPS, 3), "full": (10 * STEPS, 5)}[preset]
     coupled = coupled_name(task)
-    systems = [] if coupled is None else [System(coupled, "learned")]
+    systems = [] if coupled is None else [PositionSystem(coupled, "learned")]
     if coupled == "coupled":
-        systems.append(System(coupled, "local-bias-sink"))
+        systems.append(PositionSystem(coupled, "local-bias-sink"))
     systems += [
-        System("sequential", "nope"),
-        System(RANDOM_START, "learned"),
-        System("pose", "rope"),
-        System("sequential", "fire"),
+        PositionSystem("sequential", "nope"),
+        PositionSystem(RANDOM_START, "learned"),
+        PositionSystem("pose", "rope"),
+        PositionSystem("sequential", "fire"),
     ]
     jobs = tuple(
         Job(each.name, default_experiment(task, each.scheme, each.encoding, steps=steps), tuple(range(seeds)))

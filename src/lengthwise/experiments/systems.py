@@ -11,7 +11,7 @@ from lengthwise.core.rng import stream
 from lengthwise.experiments.defaults import MAX_LENGTH, coupled_name, roomy_scheme
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.system import RANDOM_START, System
+from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.tasks import Task
 
 WITHOUT_TABLE = (RANDOM_START, "sequential", "randomized", "pose", "coupled", "predictive-coupling")
@@ -22,18 +22,18 @@ DRAWS_AT_TEST = 4
 
 
 STANDARD = (
-    System("sequential", "nope"),
-    System(RANDOM_START, "learned"),
-    System("randomized", "learned"),
-    System("sequential", "rope"),
-    System("pose", "rope"),
-    System("sequential", "alibi"),
-    System("sequential", "fire"),
+    PositionSystem("sequential", "nope"),
+    PositionSystem(RANDOM_START, "learned"),
+    PositionSystem("randomized", "learned"),
+    PositionSystem("sequential", "rope"),
+    PositionSystem("pose", "rope"),
+    PositionSystem("sequential", "alibi"),
+    PositionSystem("sequential", "fire"),
 )
 """What is compared without names, after the coupled systems where the task states places."""
 
 
-def coupled_system(task: Task) -> System | None:
+def coupled_system(task: Task) -> PositionSystem | None:
     """Coupled ids with a learned table; None if the task states no places, or nothing gives the ids of its answers.
 
     The ids of the answer are given where they follow from the layout alone. Where they depend on the content, the
@@ -43,8 +43,8 @@ def coupled_system(task: Task) -> System | None:
     if name is None:
         return None
     if places_follow_from_layout(task):
-        return System("coupled", "learned")
-    return System(name, "learned") if name == "predictive-coupling" else None
+        return PositionSystem("coupled", "learned")
+    return PositionSystem(name, "learned") if name == "predictive-coupling" else None
 
 
 def places_follow_from_layout(task: Task) -> bool:
@@ -54,16 +54,16 @@ def places_follow_from_layout(task: Task) -> bool:
     return bool((batch.places[:, batch.scored] == batch.places[:1, batch.scored]).all())
 
 
-def standard_systems(task: Task) -> tuple[System, ...]:
+def standard_systems(task: Task) -> tuple[PositionSystem, ...]:
     """The coupled system, if the task has one, the same with a local bias where ids are given, and `STANDARD`."""
     coupled = coupled_system(task)
     if coupled is None:
         return STANDARD
-    local = (System("coupled", "local-bias-sink"),) if coupled.scheme == "coupled" else ()
+    local = (PositionSystem("coupled", "local-bias-sink"),) if coupled.scheme == "coupled" else ()
     return (*local, coupled, *STANDARD)
 
 
-def sensible_systems(task: Task) -> tuple[System, ...]:
+def sensible_systems(task: Task) -> tuple[PositionSystem, ...]:
     """Every scheme with every encoding under which it does something of its own.
 
     Where an encoding does not use ids, all schemes are the same. A random start changes nothing where only differences
@@ -77,7 +77,7 @@ def sensible_systems(task: Task) -> tuple[System, ...]:
         if encoding in NOT_COMPARED or spec.extends_rope:
             continue
         if not spec.uses_ids:
-            found.append(System("sequential", encoding))
+            found.append(PositionSystem("sequential", encoding))
             continue
         for scheme in (RANDOM_START, *SCHEMES) if spec.has_table else WITHOUT_TABLE:
             if scheme == "sequential" and spec.has_table:
@@ -85,11 +85,11 @@ def sensible_systems(task: Task) -> tuple[System, ...]:
             if scheme == RANDOM_START and spec.translation_invariant:
                 continue
             if _applies(task, scheme, coupled):
-                found.append(System(scheme, encoding))
+                found.append(PositionSystem(scheme, encoding))
     return tuple(dict.fromkeys(found))
 
 
-def _applies(task: Task, scheme: str, coupled: System | None) -> bool:
+def _applies(task: Task, scheme: str, coupled: PositionSystem | None) -> bool:
     if scheme in NOT_COMPARED:
         return False
     if scheme == RANDOM_START or not SCHEMES.get(scheme).uses_places:
@@ -117,7 +117,7 @@ def assigned(task: Task, scheme: PositionScheme, length: int) -> np.ndarray:
     return scheme.for_evaluation().assign(batch.places, task.levels, rng)
 
 
-def chosen_systems(task: Task, names: Sequence[str]) -> tuple[System, ...]:
+def chosen_systems(task: Task, names: Sequence[str]) -> tuple[PositionSystem, ...]:
     """The systems of these names: `standard_systems` for none, `sensible_systems` for ``all``.
 
     A name is ``scheme+encoding``, or an encoding alone (with plain ids, or a random start for a table), or a scheme
@@ -131,7 +131,7 @@ def chosen_systems(task: Task, names: Sequence[str]) -> tuple[System, ...]:
     return tuple(dict.fromkeys(_system(task, name) for name in names))
 
 
-def _system(task: Task, name: str) -> System:
+def _system(task: Task, name: str) -> PositionSystem:
     if name == "coupled" and (coupled := coupled_system(task)) is not None:
         return coupled
     scheme, plus, encoding = name.partition("+")
@@ -154,4 +154,4 @@ def _system(task: Task, name: str) -> System:
             assigned(task, roomy_scheme(task, scheme, MAX_LENGTH), MAX_LENGTH)
         except LengthwiseError as error:
             raise LengthwiseError(f"system {name!r} does not suit task {task.name!r}: {error}") from None
-    return System(scheme, encoding)
+    return PositionSystem(scheme, encoding)

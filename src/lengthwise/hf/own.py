@@ -35,8 +35,9 @@ from lengthwise.models.position_head import IdPrediction, PositionHead
 from lengthwise.models.transformer import AttentionContext, Transformer, TransformerOutput
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.structure import structure
+from lengthwise.positions.system import position_systems
 from lengthwise.prediction.predict import predict_task
-from lengthwise.prediction.verdict import SHOWN, position_systems
+from lengthwise.prediction.verdict import SHOWN
 from lengthwise.training import checkpoint
 from lengthwise.training.runs import Progress, Run, StackProgress
 from lengthwise.training.trainer import FIRST_SCORED_ID

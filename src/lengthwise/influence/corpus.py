@@ -78,7 +78,7 @@ def split(name: str, documents: Iterable[Document], skipped: tuple[str, ...] = (
     is no text, or a single document has one line.
     """
     ordered = sorted((d for d in documents if d.text.strip()), key=lambda document: document.name)
-    require(bool(ordered), f"{name} holds no text; choose another --text")
+    require(bool(ordered), f"{name} holds no text; choose another `text`")
     if len(ordered) == 1:
         return Corpus(name, *_cut(ordered[0]), skipped)
     held_out = {document.name for document in ordered if is_held_out(document.name)}
@@ -94,7 +94,7 @@ def split(name: str, documents: Iterable[Document], skipped: tuple[str, ...] = (
 
 def _cut(document: Document) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
     lines = document.text.splitlines(keepends=True)
-    require(len(lines) >= 2, f"{document.name} has one line only: nothing could be held out; choose a longer --text")
+    require(len(lines) >= 2, f"{document.name} has one line only: nothing could be held out; choose a longer `text`")
     at = len(lines) - max(1, len(lines) // ONE_IN)
     end = Document(f"{document.name} (end)", "".join(lines[at:]))
     return (Document(document.name, "".join(lines[:at])),), (end,)
@@ -125,10 +125,7 @@ def standard_library(root: Path | None = None) -> Corpus:
     if (root / TOPICS).is_file():
         documents += _topics(_read(root / TOPICS))
     if not documents:
-        raise LengthwiseError(
-            f"this Python has no standard library sources in {root}; "
-            "`lengthwise lm train --text FILE` takes another text"
-        )
+        raise LengthwiseError(f"this Python has no standard library sources in {root}; give a file as `text`")
     return split("standard-library", documents)
 
 
@@ -148,8 +145,8 @@ def from_path(path: Path) -> Corpus:
     """
     if path.is_file():
         return split(path.name, [Document(path.name, _read(path))])
-    require(path.exists(), f"no file or folder at {path}; check --text")
-    require(path.is_dir(), f"{path} is neither a file nor a folder; choose another --text")
+    require(path.exists(), f"no file or folder at {path}; check `text`")
+    require(path.is_dir(), f"{path} is neither a file nor a folder; choose another `text`")
     documents, skipped = [], []
     for file in sorted(path.rglob("*")):
         name = PurePosixPath(file.relative_to(path).as_posix())
@@ -159,7 +156,7 @@ def from_path(path: Path) -> Corpus:
             documents.append(Document(str(name), _read(file)))
         except LengthwiseError:
             skipped.append(str(name))
-    require(bool(documents), f"folder {path} holds no UTF-8 text files; choose another --text")
+    require(bool(documents), f"folder {path} holds no UTF-8 text files; choose another `text`")
     return split(path.resolve().name, documents, tuple(skipped))
 
 
@@ -167,15 +164,15 @@ def _read(path: Path) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise LengthwiseError(f"cannot read {path}: {error.strerror or error}; check --text") from None
+        raise LengthwiseError(f"cannot read {path}: {error.strerror or error}; check `text`") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise LengthwiseError(
-            f"{path} is not UTF-8 text (byte {error.start}); convert it, or choose another --text"
+            f"{path} is not UTF-8 text (byte {error.start}); convert it, or choose another `text`"
         ) from None
     if "\0" in text:
-        raise LengthwiseError(f"{path} is a binary file, not text; choose another --text")
+        raise LengthwiseError(f"{path} is a binary file, not text; choose another `text`")
     return text.replace("\r\n", "\n")
 
 
@@ -188,7 +185,7 @@ def from_dataset(name: str, *, documents: int = STREAMED) -> Corpus:
     try:
         from datasets import load_dataset  # type: ignore[import-not-found]
     except ImportError:
-        raise LengthwiseError("--dataset needs the package datasets; run: pip install datasets") from None
+        raise LengthwiseError("dataset needs the package datasets; run: pip install datasets") from None
     path, _, configuration = name.partition(":")
     found = []
     try:
@@ -211,7 +208,7 @@ def from_dataset(name: str, *, documents: int = STREAMED) -> Corpus:
 
 def load_corpus(text: Path | None = None, dataset: str | None = None) -> Corpus:
     """The corpus of a path or a data set, or the standard library without either; raises `LengthwiseError`."""
-    require(text is None or dataset is None, "give --text or --dataset, not both")
+    require(text is None or dataset is None, "give `text` or `dataset`, not both")
     if text is not None:
         return from_path(text)
     return from_dataset(dataset) if dataset is not None else standard_library()

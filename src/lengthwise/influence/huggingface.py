@@ -233,7 +233,7 @@ def _max_length(name: str, settings: Any, given: int | None) -> int:
     if given is None:
         stated = (getattr(settings, key, None) for key in LENGTHS)
         given = next((value for value in stated if isinstance(value, int) and value > 0), None)
-    require(given is not None, f"model {name} states no maximum length; say how many tokens it takes, --max-length N")
+    require(given is not None, f"model {name} states no maximum length; say how many tokens it takes: `max_length`")
     window = getattr(settings, "sliding_window", None)
     assert given is not None
     return min(given, window) if isinstance(window, int) and window > 0 else given

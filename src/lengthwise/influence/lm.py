@@ -162,14 +162,14 @@ def claim_lm_dir(folder: Path, config: LMConfig, corpus: dict[str, Any]) -> None
         found = read_sealed(path, "model configuration")
         require(
             isinstance(found, dict) and found.get("kind") == "lm",
-            f"{folder} is not the folder of a language model; choose another --out",
+            f"{folder} is not the folder of a language model; choose another `out`",
         )
         for key, words in (("config", "configuration"), ("corpus", "text"), ("format", "format")):
-            require(found.get(key) == mine[key], f"{folder} holds a model of another {words}; choose another --out")
+            require(found.get(key) == mine[key], f"{folder} holds a model of another {words}; choose another `out`")
         return
-    require(not folder.exists() or folder.is_dir(), f"{folder} is a file, not a folder; choose another --out")
+    require(not folder.exists() or folder.is_dir(), f"{folder} is a file, not a folder; choose another `out`")
     if folder.exists() and any(not file.name.endswith((".tmp", LOCK)) for file in folder.iterdir()):
-        raise LengthwiseError(f"{folder} is not empty and not the folder of a language model; choose another --out")
+        raise LengthwiseError(f"{folder} is not empty and not the folder of a language model; choose another `out`")
     write_sealed(path, mine)
 
 

@@ -667,14 +667,13 @@ def check_folder(source: str) -> None:
     """Raises `LengthwiseError` for a folder that does not exist, holds no model, or holds the model of a task."""
     path = Path(source)
     looks_local = path.is_absolute() or source.startswith((".", "~")) or source.count("/") > 1
-    require(path.is_dir() or not looks_local, f"no folder {source}; check --model")
+    require(path.is_dir() or not looks_local, f"no folder {source}; check `model`")
     if not path.is_dir():
         return
-    require((path / "config.json").is_file(), f"folder {source} holds no model (config.json is missing); check --model")
+    require((path / "config.json").is_file(), f"folder {source} holds no model (config.json is missing); check `model`")
     require(
         model_type(path) != "lengthwise",
-        f"{source} holds the model of a task, which reads no text; measure it alone: lengthwise influence --model "
-        f"{source}",
+        f"{source} holds the model of a task, which reads no text; measure it alone, as `model`",
     )
 
 

@@ -148,8 +148,7 @@ def _library() -> Any:
         import tokenizers.trainers
     except ImportError:
         raise LengthwiseError(
-            "a bpe tokenizer needs the lm extra; run: pip install 'lengthwise[lm]'; "
-            "`lengthwise lm train --tokenizer bytes` trains a model without it"
+            "a bpe tokenizer needs the lm extra; run: pip install 'lengthwise[lm]'; bytes as `tokenizer` need none"
         ) from None
     return tokenizers
 

@@ -43,7 +43,7 @@ def extend(
     require(
         bool(found),
         f"extend needs a model trained with encoding 'rope', and this one has {type(model.encoding).__name__}; "
-        "`lengthwise run TASK --set encoding=rope` trains one",
+        "`lengthwise.Experiment(TASK, encoding='rope')` trains one",
     )
     for rotary in found:
         if isinstance(method, EncodingSpec):

@@ -425,7 +425,7 @@ class FiniteTransformer(TheoryTransformer):
         if len(offsets) and int(index.max()) >= self.context:
             raise LengthwiseError(
                 f"needs {int(index.max()) + 1} positions (length {length} at offset {int(offsets.max())}), but the "
-                f"context is {self.context}; compile with a larger --context"
+                f"context is {self.context}; compile with a larger `context`"
             )
         return self.positions[index]
 

@@ -1,18 +1,42 @@
-"""A position system by name: ``scheme+encoding``, the same in `run`, `compare`, `lw.Experiment` and on every page."""
+"""Position systems: a scheme with an encoding, and the fragment of C-RASP that theory links to the two.
+
+A system has one name in `run`, `compare`, `lw.Experiment` and on every page: ``scheme+encoding``. Those of the
+literature are also known by a short name, such as ``ape``, by which `predict` and `decide` ask for them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from lengthwise.core.config import config
-from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.schemes import PositionScheme, Sequential
+from lengthwise.core.errors import UnknownNameError
+from lengthwise.crasp.program import Fragment
+
+if TYPE_CHECKING:
+    from lengthwise.positions.encodings import EncodingSpec
+    from lengthwise.positions.schemes import PositionScheme
 
 RANDOM_START = "random-start"
-"""`Sequential` with a random start in training (absolute shift)."""
+"""The scheme ``sequential`` with a random start in training (absolute shift)."""
+
+
+@dataclass(frozen=True)
+class Theory:
+    """What theory has on a system: its short name, its fragment, and the theorem that links the two."""
+
+    known_as: str
+    fragment: Fragment | None
+    theorem: str
+    relative: bool = False
+    """Attention depends on differences of ids only, as Theorem A requires."""
+    coupled: bool = False
 
 
 @config
-class System:
-    """A position scheme and an encoding, both by name."""
+class PositionSystem:
+    """A position scheme and an encoding, both by name; the scheme may be `RANDOM_START`."""
 
     scheme: str
     encoding: str
@@ -22,9 +46,101 @@ class System:
         """``scheme+encoding``; without positions, ``nope`` alone."""
         return "nope" if (self.scheme, self.encoding) == ("sequential", "nope") else f"{self.scheme}+{self.encoding}"
 
+    @property
+    def theory(self) -> Theory:
+        """What theory has on it; a fragment of None where there is no theorem."""
+        return THEORY.get((self.scheme, self.encoding)) or Theory(self.name, None, "no theorem")
 
-def system_of(scheme: PositionScheme, encoding: EncodingSpec) -> System:
+    @property
+    def known_as(self) -> str:
+        """The short name of the literature where it has one, such as ``ape``; else `name`."""
+        return self.theory.known_as
+
+    @property
+    def fragment(self) -> Fragment | None:
+        """The fragment of C-RASP whose programs it runs at every length; None where no theorem gives one."""
+        return self.theory.fragment
+
+    @property
+    def theorem(self) -> str:
+        """What links the encoding to its fragment."""
+        return self.theory.theorem
+
+    @property
+    def relative(self) -> bool:
+        """Whether attention depends on differences of ids only."""
+        return self.theory.relative
+
+    @property
+    def coupled(self) -> bool:
+        """Whether tokens of one place share an id."""
+        return self.theory.coupled
+
+    @property
+    def random_start(self) -> bool:
+        """Whether the scheme is `RANDOM_START`."""
+        return self.scheme == RANDOM_START
+
+    @property
+    def registered_scheme(self) -> str:
+        """The registered scheme: that of `RANDOM_START` is ``sequential``."""
+        return "sequential" if self.random_start else self.scheme
+
+
+CITED_LINK = "cited: Yang et al. (arXiv 2506.16055)"
+_HUANG, _OURS = "theorem, Huang et al. 2025", "ours: Corollary C"
+
+THEORY: dict[tuple[str, str], Theory] = {
+    ("sequential", "nope"): Theory("nope", "none", _HUANG),
+    (RANDOM_START, "learned"): Theory("ape", "ape", _HUANG),
+    ("sequential", "alibi"): Theory("alibi", "local", CITED_LINK, relative=True),
+    ("sequential", "rope"): Theory("rope", "periodic", CITED_LINK, relative=True),
+    ("sequential", "sinusoidal"): Theory("sinusoidal", "periodic", CITED_LINK),
+    ("sequential", "t5"): Theory("t5", None, "no theorem", relative=True),
+    ("sequential", "fire"): Theory("fire", None, "no theorem"),
+    ("randomized", "learned"): Theory("randomized", None, "no theorem"),
+    ("pose", "rope"): Theory("pose", None, "no theorem; buys coverage of offsets"),
+    ("coupled", "learned"): Theory("coupled", None, _OURS, coupled=True),
+    ("predictive-coupling", "learned"): Theory("predictive-coupling", None, _OURS, coupled=True),
+}
+"""By scheme and encoding, in the order in which verdicts are listed."""
+
+SYSTEMS: tuple[PositionSystem, ...] = tuple(PositionSystem(*names) for names in THEORY)
+"""The systems that get a verdict."""
+
+ALIASES = {"learned": "ape", "ppc": "predictive-coupling"}
+
+FRAGMENTS_CONTAINING: dict[str, tuple[str, ...]] = {
+    "none": ("none", "local", "periodic", "ape"),
+    "local": ("local", "ape"),
+    "periodic": ("periodic", "ape"),
+    "ape": ("ape",),
+}
+"""The fragments that contain the programs of each fragment, itself included."""
+
+
+def contains(larger: str, smaller: str) -> bool:
+    """Whether every program of ``smaller`` is one of ``larger``."""
+    return larger in FRAGMENTS_CONTAINING[smaller]
+
+
+def system_of(scheme: PositionScheme, encoding: EncodingSpec) -> PositionSystem:
     """The system of two components; one of ``path/to/file.py:Class`` goes by the name of its class."""
+    from lengthwise.positions.schemes import Sequential
+
     started = isinstance(scheme, Sequential) and scheme.random_start
     names = RANDOM_START if started else scheme.name, encoding.label
-    return System(*(name.rpartition(":")[2] for name in names))
+    return PositionSystem(*(name.rpartition(":")[2] for name in names))
+
+
+def position_systems(names: Sequence[str] = ()) -> tuple[PositionSystem, ...]:
+    """The systems of these short names, or all of `SYSTEMS` without names.
+
+    Raises `UnknownNameError` with a suggestion.
+    """
+    known = {system.known_as: system for system in SYSTEMS}
+    for name in names:
+        if ALIASES.get(name, name) not in known:
+            raise UnknownNameError("position system", name, known)
+    wanted = {ALIASES.get(name, name) for name in names}
+    return tuple(system for system in SYSTEMS if not names or system.known_as in wanted)

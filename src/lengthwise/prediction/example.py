@@ -134,7 +134,7 @@ def configured(task: str, scheme: str, edits: Sequence[str]) -> tuple[Task, Posi
     values = apply_edits({**fields_of(plain_task), "scheme": fields_of(plain_scheme)}, list(edits))
     scheme_values = values.pop("scheme")
     if not isinstance(scheme_values, dict):
-        raise LengthwiseError(f"--set scheme={scheme_values}: choose the scheme with --scheme {scheme_values}")
+        raise LengthwiseError(f"changes has scheme={scheme_values}: choose the scheme by `scheme`, as {scheme_values}")
     return TASKS.build({"name": task, **values}), SCHEMES.build({"name": scheme, **scheme_values})
 
 

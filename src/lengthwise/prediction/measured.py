@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.files import read_json
-from lengthwise.prediction.verdict import Contradiction, PositionSystem, Verdict
+from lengthwise.positions.system import PositionSystem
+from lengthwise.prediction.verdict import Contradiction, Verdict
 
 CUT = 0.70
 """Below this median exact match at the longest test, a fitted system did not generalize, as in the blind study."""
@@ -83,7 +84,7 @@ def _agree(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def trained_with(row: Mapping[str, Any], system: PositionSystem) -> bool:
     """Whether the scheme and the encoding of a measured system are those of a position system."""
-    scheme = system.scheme["name"], bool(system.scheme.get("random_start", False))
+    scheme = system.registered_scheme, system.random_start
     return scheme == (row["scheme"], row["random_start"]) and row["encoding"] == system.encoding
 
 

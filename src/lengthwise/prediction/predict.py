@@ -19,23 +19,13 @@ from lengthwise.crasp.synthesis import labelled, read_examples, synthesize
 from lengthwise.languages.automaton import Dfa, language
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.structure import structure_at
+from lengthwise.positions.system import SYSTEMS, PositionSystem, contains, position_systems
 from lengthwise.prediction.measured import measured, reliability_lines, with_conflicts
 from lengthwise.prediction.predicted_ids import certificate, id_rules
 from lengthwise.prediction.search import search_places, search_programs
 from lengthwise.prediction.suites import Evidence, evidence, language_evidence, program_evidence
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
-from lengthwise.prediction.verdict import (
-    SYSTEMS,
-    Argument,
-    PositionSystem,
-    Prediction,
-    StructureRow,
-    Verdict,
-    contains,
-    note_on,
-    position_systems,
-    with_next_symbols,
-)
+from lengthwise.prediction.verdict import Argument, Prediction, StructureRow, Verdict, note_on, with_next_symbols
 from lengthwise.sparsity.dependence import dependencies_from_data
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
@@ -49,7 +39,12 @@ def verdicts_of(known: list[Evidence], systems: tuple[PositionSystem, ...], othe
 def verdict_for(system: PositionSystem, arguments: list[Argument]) -> Verdict:
     """The verdict of one position system from its arguments."""
     return Verdict(
-        system.name, system.scheme["name"], system.encoding, system.fragment, tuple(arguments), source=system.source
+        system.known_as,
+        system.registered_scheme,
+        system.encoding,
+        system.fragment,
+        tuple(arguments),
+        source=system.theorem,
     )
 
 
@@ -71,14 +66,14 @@ def arguments_from_programs(system: PositionSystem, known: list[Evidence]) -> li
 
 def _through(system: PositionSystem, argument: Argument) -> Argument:
     """The argument with the basis of the link from encoding to fragment, where that is weaker."""
-    if system.source.startswith("cited") and argument.basis == "proved":
+    if system.theorem.startswith("cited") and argument.basis == "proved":
         return replace(argument, basis="cited")
     return argument
 
 
 def with_help(verdicts: Sequence[Verdict], systems: tuple[PositionSystem, ...], otherwise: str) -> tuple[Verdict, ...]:
     """The verdicts of ``systems``; those that are not *yes* name what would help, given the verdicts of all systems."""
-    wanted = {system.name for system in systems}
+    wanted = {system.known_as for system in systems}
     plain = [v.system for v in verdicts if v.answer == "yes" and v.fragment is not None]
     coupled = [v.system for v in verdicts if v.answer == "yes" and v.scheme in ("coupled", "predictive-coupling")]
     parts = [f"positions with a yes: {', '.join(plain)}"] if plain else []
@@ -293,7 +288,7 @@ def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, foun
     for system in SYSTEMS:
         row = rows.get("coupled" if system.coupled else "sequential")
         local = arguments_from_locality(system, row)
-        places = found.places if system.name == "coupled" else ()
+        places = found.places if system.known_as == "coupled" else ()
         verdict = verdict_for(system, [*arguments_from_programs(system, known), *local, *places])
         if verdict.answer == "yes":
             if places:

@@ -15,6 +15,7 @@ from lengthwise.crasp.synthesis import MembershipOracle, Synthesis, labelled, re
 from lengthwise.languages.automaton import Dfa, language
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.sampling import lengths_with_words, sample_words
+from lengthwise.positions.system import contains
 from lengthwise.prediction.couple import FOUND_FROM, SHORTEST, search
 from lengthwise.prediction.suites import Evidence, program_evidence
 from lengthwise.prediction.target import (
@@ -26,7 +27,7 @@ from lengthwise.prediction.target import (
     regular_language,
     unsuitable,
 )
-from lengthwise.prediction.verdict import Argument, contains
+from lengthwise.prediction.verdict import Argument
 from lengthwise.sparsity.coupling import check_coupling
 from lengthwise.sparsity.dependence import Dependencies, estimate_dependencies
 from lengthwise.tasks import Task
@@ -114,7 +115,7 @@ def labelled_words(text: str, answer: str | None = None) -> LabelledWords:
     answers have more than one token, or too many symbols for a search.
     """
     target = parse_target(text)
-    require(answer is None or isinstance(target, Task), f"--answer is for tasks; {text!r} is not a task")
+    require(answer is None or isinstance(target, Task), f"answer is for tasks; {text!r} is not a task")
     match target:
         case ProgramFile():
             raise unsuitable(text, target, "crasp learn", "a task, a language or examples")

@@ -25,9 +25,9 @@ from lengthwise.core.result_file import Axes, RunResult, Score, check_seal, each
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.user_code import no_new_code
+from lengthwise.positions.system import SYSTEMS
 from lengthwise.prediction.example import StoredTask, stored_task
 from lengthwise.prediction.measured import BEFOREHAND, FROZEN, OLD_TABLE, below, task_identity, trained_with
-from lengthwise.prediction.verdict import SYSTEMS
 from lengthwise.tasks import TASKS, Task
 
 
@@ -484,15 +484,15 @@ def frozen_rows(results: Path) -> list[dict[str, Any]]:
 
 
 def _frozen_row(cell: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
-    system = next(system for system in SYSTEMS if system.name == cell["encoding"])
+    system = next(system for system in SYSTEMS if system.known_as == cell["encoding"])
     decided = cell["status"] == "decided"
     found = {"label": f"length {SHOWN}", "length": LONGEST, "median": cell["score"]}
     return {
         "task": task_identity(task),
         "recipe": FROZEN,
-        "system": f"{cell['language']}, {system.name}, rung {cell['rung']}, trained to {TRAINED}",
-        "scheme": system.scheme["name"],
-        "random_start": bool(system.scheme.get("random_start", False)),
+        "system": f"{cell['language']}, {system.known_as}, rung {cell['rung']}, trained to {TRAINED}",
+        "scheme": system.registered_scheme,
+        "random_start": system.random_start,
         "encoding": system.encoding,
         "seeds": len(cell["seeds"]),
         "fitted": cell["fitted"],
@@ -544,7 +544,7 @@ def _by_position(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         system = next((system for system in SYSTEMS if trained_with(row, system)), None)
         if system is not None and 2 * row["fitted"] > row["seeds"] and row["cells"]:
-            place = {"task": row["task"], "positions": system.name}
+            place = {"task": row["task"], "positions": system.known_as}
             groups.setdefault(canonical_json(place), []).append({**row, **place})
     return [
         {
@@ -731,10 +731,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         rows = rank_correlations(summarize(load(given.folders)))
-        require(
-            bool(rows),
-            "no sparse parity with balanced tests there; run `lengthwise run sparse-parity --preset standard`",
-        )
+        require(bool(rows), "no sparse parity with balanced tests there; run the recipe sparse-parity, preset standard")
     except LengthwiseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

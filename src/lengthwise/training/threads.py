@@ -96,7 +96,7 @@ def use_threads(count: int | None) -> None:
     Raises `LengthwiseError` for fewer than one.
     """
     if count is not None:
-        require(count >= 1, f"--threads must be at least 1, got {count}")
+        require(count >= 1, f"threads must be at least 1, got {count}")
         os.environ[THREADS] = os.environ[TOKENIZER_THREADS] = str(count)
         os.environ.pop(AUTOMATIC, None)
 

@@ -1,0 +1,1 @@
+"""Speed against named baselines, measured in one run: the areas of `benchmarks/bench.py`."""

@@ -1,0 +1,483 @@
+"""What theory and structure have on a target: `predict`, `decide`, `structure`, `show`, `couple`. No training."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lengthwise.core import config as arguments
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.table import Table, Tabular
+
+if TYPE_CHECKING:
+    from lengthwise.crasp.certificate_files import CheckedCertificate
+    from lengthwise.crasp.decide import Decision as LanguageDecision
+    from lengthwise.positions.schemes import PositionScheme
+    from lengthwise.prediction.couple import CouplingFinding
+    from lengthwise.prediction.example import Example as TaskExample
+    from lengthwise.prediction.example import StructureTable
+    from lengthwise.prediction.verdict import Prediction
+    from lengthwise.report.figures import Drawing
+    from lengthwise.tasks import Task
+
+FRAGMENT_OF = {"nope": "none", "alibi": "local", "rope": "periodic", "sinusoidal": "periodic"}
+"""The fragment of C-RASP that stands for an encoding, where their names differ."""
+FRAGMENT_NAMES = {
+    "none": "C-RASP (no positions)",
+    "local": "C-RASP[local] (windows)",
+    "periodic": "C-RASP[periodic]",
+    "ape": "C-RASP[periodic, local]",
+}
+ENDS = {"both": ("visible", "eos"), "visible": ("visible",), "eos": ("eos",), "next": ("next",)}
+"""How the end of a word is read, by what `decide` takes."""
+VERIFY, COMPARE = "30m", "10m"
+"""Budgets of the recommended commands: that of `verify` pays for five seeds of three rungs."""
+MOST_EXAMPLES, LONGEST = 1_000_000, 10_000
+"""Bounds of ``examples`` and ``lengths`` of `couple`."""
+
+
+def silent(line: str) -> None:
+    """Progress to nobody."""
+
+
+def predict(
+    target: str | Task, systems: Sequence[str] | None = None, *, progress: Callable[[str], None] = silent
+) -> Prediction:
+    """What theory guarantees for a target under each position system, and what was measured.
+
+    Arguments:
+        target: a task's name, a `Task`, ``"regex:(ab)*"``, ``"path/to/file.py:Class"``, a program file (``.crasp``) or
+            a file of examples (``.jsonl``).
+        systems: short names of position systems, such as ``"nope"`` or ``"rope"``; by default all.
+        progress: called with a line before each part of a search, which takes a few seconds for a task about which
+            nothing is known.
+
+    Returns: the verdicts with their reasons, and the structure by length.
+
+    Raises: `LengthwiseError` for a target or a system that is unknown.
+    """
+    from lengthwise.api.components import task as build_task
+    from lengthwise.positions.system import position_systems
+    from lengthwise.prediction.predict import predict as predict_text
+    from lengthwise.prediction.predict import predict_with_search
+
+    names = arguments.names("systems", () if systems is None else systems)
+    if isinstance(target, str):
+        return predict_text(target, names, progress)
+    return predict_with_search(build_task(target), position_systems(names), progress)
+
+
+def training_command(target: str, prediction: Prediction) -> str:
+    """What to type to train on the target of a prediction; empty where no command trains on it.
+
+    For a task this is ``run`` with the first system of its recipe whose verdict is *yes*. Where there is none,
+    ``compare`` ranks all systems. For a language, ``verify`` trains on it and compares the result with the verdict.
+    """
+    from lengthwise.experiments import recipes as _recipes  # noqa: F401
+    from lengthwise.experiments.defaults import recipe_for
+    from lengthwise.experiments.run_config import RunConfig
+    from lengthwise.positions.system import SYSTEMS, system_of
+    from lengthwise.tasks import TASKS
+
+    word = shlex.quote(target)
+    if prediction.kind in ("program", "examples") or target.endswith(".json"):
+        return ""
+    if prediction.kind == "language" or (target not in TASKS and ".py" not in target):
+        return command("verify", word, budget=VERIFY)
+    recommended = {v.system for v in prediction.verdicts if v.answer == "yes" and not v.measured_otherwise}
+    try:
+        jobs = recipe_for(target, "quick").jobs
+    except LengthwiseError:
+        return ""
+    for job in jobs:
+        trained = job.works[0]
+        if job.extra or not isinstance(trained, RunConfig) or trained.task.name != TASKS.build(target).name:
+            continue
+        system = system_of(trained.scheme, trained.encoding)
+        if system in SYSTEMS and system.known_as in recommended:
+            return command("run", word, only=shlex.quote(job.name))
+    return command("compare", word, budget=COMPARE)
+
+
+def command(verb: str, word: str, **parameters: str) -> str:
+    """A command line with these parameters."""
+    return " ".join(["lengthwise", verb, word, *(f"--{name} {value}" for name, value in parameters.items())])
+
+
+class Certificate(Tabular):
+    """The reason behind one verdict of `decide`: a value that separate code has checked."""
+
+    def __init__(self, values: dict[str, Any], lines: Sequence[str]) -> None:
+        self.values, self.lines = values, tuple(lines)
+
+    def table(self) -> Table:
+        """The argument, a sentence a row."""
+        head = f"{self.values['fragment']}, {self.values['end']}: {self.values['answer']}"
+        return Table(("argument",), tuple((line,) for line in self.lines), caption=head)
+
+
+class Decision(Tabular):
+    """The decision whether a regular language is in C-RASP, fragment by fragment."""
+
+    def __init__(self, expression: str, decision: LanguageDecision) -> None:
+        self.expression, self.decision = expression, decision
+
+    def table(self) -> Table:
+        """One row per fragment and convention for the end of a word."""
+        rows = []
+        for fragment in self.decision.fragments:
+            for end in self.decision.ends:
+                found = self.decision.verdict(fragment, end)
+                name = FRAGMENT_NAMES[fragment]
+                rows.append((name, end, found.verdict, found.window, found.period, found.basis, found.reason))
+        columns = ("fragment", "end", "in it?", "window", "period", "basis", "argument")
+        return Table(columns, tuple(rows), caption=self.expression, sentences=("argument",))
+
+    def answer(self, system: str, end: str = "visible") -> str:
+        """``yes``, ``no`` or ``unknown`` for a fragment or an encoding (``none``, ``nope``, ``ape``, …)."""
+        return self.decision.verdict(FRAGMENT_OF.get(system, system), end).verdict
+
+    def certificate(self, system: str = "ape", end: str = "visible") -> Certificate:
+        """The certificate of one answer, checked now by code that shares nothing with the decision.
+
+        Raises `LengthwiseError` where the answer is *unknown*.
+        """
+        from lengthwise.crasp.certificates import certificate, explain
+        from lengthwise.crasp.checker import check
+
+        fragment = FRAGMENT_OF.get(system, system)
+        values = certificate(self.decision, fragment, end)
+        if values is None:
+            raise LengthwiseError(f"{self.expression}: the answer for {system} is unknown, so it has no certificate")
+        check(values, self.decision.dfa)
+        return Certificate(values, explain(values).splitlines())
+
+    def certified(self) -> dict[str, Any]:
+        """The automaton and the certificate of every *yes* and *no*, each checked: an entry of a certificate file."""
+        from lengthwise.crasp.certificate_files import certified
+
+        return certified(self.expression, self.decision)
+
+    def save_certificates(self, path: str | Path) -> Path:
+        """Write the certificates of every *yes* and *no* to a file, which `check_certificates` reads.
+
+        Returns its path; raises `LengthwiseError` if it can't be written.
+        """
+        from lengthwise.crasp.certificate_files import write_certificates
+
+        write_certificates(arguments.path("path", path), [self.certified()])
+        return Path(path)
+
+    def program(self, system: str = "ape", end: str = "visible") -> str:
+        """The text of a C-RASP program behind a *yes*; raises `LengthwiseError` for any other answer."""
+        from lengthwise.crasp.extraction import program_of
+        from lengthwise.crasp.syntax import to_text
+
+        return to_text(program_of(self.decision, FRAGMENT_OF.get(system, system), end))
+
+    def programs(self) -> dict[str, dict[str, str]]:
+        """By convention for the end of a word: a program of the smallest fragment that has one, and that fragment."""
+        found = {}
+        for end in self.decision.ends:
+            for fragment in ("none", "local", "periodic", "ape"):
+                if self.answer(fragment, end) == "yes":
+                    found[end] = {"fragment": fragment, "text": self.program(fragment, end)}
+                    break
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        from lengthwise.prediction.verdict import answers_by_fragment
+
+        next_symbols = answers_by_fragment(self.decision)
+        return {**self.decision.to_json(), "regex": self.expression, "next_symbols": next_symbols}
+
+
+def decide(
+    target: str, alphabet: str | None = None, *, end: str = "both", max_window: int = 8, max_period: int = 12
+) -> Decision:
+    """Decide for each fragment of C-RASP whether a regular language is in it.
+
+    Arguments:
+        target: ``"regex:EXPRESSION"``, an expression with an operator, a published language such as ``"Tomita-4"``, or
+            an automaton in ``"FILE.json"``.
+        alphabet: the symbols of words, such as ``"abc"``; by default the letters that the expression uses.
+        end: how the end of a word is read: ``"visible"`` (by its last symbol), ``"eos"`` (at an end mark) or
+            ``"both"``; ``"next"`` asks for the symbols that may follow instead of membership.
+        max_window: the largest window k that is searched.
+        max_period: the largest period m that is searched.
+
+    Returns: an answer for every fragment and end, with certificates and programs.
+
+    Raises: `LengthwiseError` for other targets, and for an expression that can't be read.
+    """
+    from lengthwise.crasp.decide import Bounds
+    from lengthwise.crasp.decide import decide as decide_language
+    from lengthwise.prediction.target import regular_language
+
+    if end not in ENDS:
+        raise UnknownNameError("end convention", end, ENDS)
+    source, its_alphabet = regular_language(arguments.text("target", target))
+    given = None if alphabet is None else arguments.text("alphabet", alphabet)
+    bounds = Bounds(arguments.whole("max_window", max_window), arguments.whole("max_period", max_period))
+    found = decide_language(source, given or its_alphabet, ends=ENDS[end], bounds=bounds)
+    return Decision(target.removeprefix("regex:"), found)
+
+
+def save_certificates(path: str | Path, decisions: Iterable[Decision]) -> int:
+    """Write the certificates of several decisions to one file; returns how many there are."""
+    from lengthwise.crasp.certificate_files import write_certificates
+
+    languages = [decision.certified() for decision in decisions]
+    write_certificates(arguments.path("path", path), languages)
+    return sum(len(entry["certificates"]) for entry in languages)
+
+
+class CheckedCertificates(Tabular):
+    """The certificates of a file, all of which hold."""
+
+    def __init__(self, certificates: Sequence[CheckedCertificate]) -> None:
+        self.certificates = tuple(certificates)
+
+    def table(self) -> Table:
+        """One row per certificate; ``rebuilt`` if its automaton was made again from an expression."""
+        rows = tuple((c.source, c.fragment, c.end, c.answer, "yes" if c.rebuilt else "no") for c in self.certificates)
+        return Table(("language", "fragment", "end", "answer", "rebuilt"), rows)
+
+
+def check_certificates(path: str | Path) -> CheckedCertificates:
+    """Check a file of certificates with exact arithmetic and code that the decision does not use.
+
+    Arguments:
+        path: what `Decision.save_certificates` wrote.
+
+    Returns: all certificates of the file.
+
+    Raises: `LengthwiseError` at the first that proves nothing, and for another file.
+    """
+    from lengthwise.crasp import certificate_files as certificate_file
+
+    return CheckedCertificates(list(certificate_file.check_certificates(arguments.path("path", path))))
+
+
+class Structure(Tabular):
+    """Sparsity k and span of one task under one scheme, by length: of parents, of selectors, and of both.
+
+    A row is a length with the three counts, each followed by its span. ``schemes`` has the spans of all schemes.
+    """
+
+    def __init__(self, task: Task, scheme: PositionScheme, schemes: StructureTable) -> None:
+        self.task, self.scheme, self.schemes = task, scheme, schemes
+        row = next(row for row in schemes.rows if scheme.name in row.schemes)
+        selectors, both = (schemes.selectors, row.selectors), (schemes.both, row.both)
+        columns = zip(schemes.lengths, schemes.sparsity, row.spans, *selectors, *both, strict=True)
+        self.rows: tuple[tuple[int, int, int | None, int, int | None, int, int | None], ...] = tuple(columns)
+
+    @property
+    def sparsity(self) -> tuple[int, ...]:
+        """The largest number of parents of a scored token, by length."""
+        return tuple(row[1] for row in self.rows)
+
+    @property
+    def span(self) -> tuple[int | None, ...]:
+        """The largest distance to a parent in position ids, by length; None where the scheme has too few ids."""
+        return tuple(row[2] for row in self.rows)
+
+    def table(self) -> Table:
+        """One row per length; a task whose parents are not chosen by content has no columns for selectors."""
+        caption = f"sparsity k and span of {self.task.name} under {self.scheme.name} ids"
+        columns = ("length", "k", "span", "selectors", "span of selectors", "both", "span of both")
+        width = 7 if any(row[3] for row in self.rows) else 3
+        return Table(columns[:width], tuple(row[:width] for row in self.rows), caption=caption)
+
+    def plot(self) -> Drawing:
+        """Sparsity and span against length, as a matplotlib figure; a span without enough ids is left out."""
+        from lengthwise.report.figures import COLOURS, new_figure
+
+        last = self.rows[-1]
+        alt = f"{self.task.name} under {self.scheme.name} ids: k {last[1]} and span {last[2]} at length {last[0]}"
+        with new_figure(5.5, 3.2, f"structure {self.task.name} {self.scheme.name}", alt) as figure:
+            axes = figure.subplots()
+            lines = {"sparsity k": [(row[0], row[1]) for row in self.rows]}
+            lines["span"] = [(row[0], row[2]) for row in self.rows if row[2] is not None]
+            for colour, (label, points) in zip(COLOURS, lines.items(), strict=False):
+                axes.plot([x for x, _ in points], [y for _, y in points], "o-", color=colour, label=label)
+            axes.set_xlabel("length")
+            axes.set_title(f"{self.task.name}, {self.scheme.name} ids", fontweight="bold")
+            axes.legend()
+            return figure
+
+
+def structure(
+    task: str | Task | dict[str, Any],
+    scheme: str | PositionScheme | dict[str, Any] = "sequential",
+    lengths: Sequence[int] | None = None,
+    seed: int = 0,
+) -> Structure:
+    """How many earlier tokens a predicted token depends on (k), and how far they are in position ids (span).
+
+    It counts parents, selectors (the tokens that choose the parents by content), and both together.
+
+    Arguments:
+        task: as of `lengthwise.task`.
+        scheme: the position scheme that gives the ids, as of `lengthwise.scheme`.
+        lengths: in the task's own unit; by default some that show the growth.
+        seed: of the problems that are drawn.
+
+    Returns: one row per length.
+
+    Raises: `LengthwiseError` for a length without instances.
+    """
+    from lengthwise.api.components import scheme as build_scheme
+    from lengthwise.api.components import task as build_task
+    from lengthwise.prediction.example import structure_table
+
+    built_task, built_scheme = build_task(task), build_scheme(scheme)
+    wanted = None if lengths is None else arguments.whole_numbers("lengths", lengths)
+    found = structure_table(built_task, wanted, arguments.whole("seed", seed), built_scheme)
+    return Structure(built_task, built_scheme, found)
+
+
+class Example(Tabular):
+    """One example of a task: tokens, places, position ids and parents."""
+
+    def __init__(self, example: TaskExample) -> None:
+        self.example = example
+
+    def table(self) -> Table:
+        """One row per token; parents and selectors are positions in the sequence."""
+        rows = tuple(
+            (
+                token.position,
+                token.text,
+                " ".join(map(str, token.places)),
+                " ".join(map(str, token.ids)),
+                "yes" if token.scored else "",
+                " ".join(map(str, token.parents)),
+                " ".join(map(str, token.selectors)),
+            )
+            for token in self.example.tokens
+        )
+        columns = ("position", "token", "place", "id", "scored", "parents", "selectors")
+        return Table(columns, rows, caption=" ".join(token.text for token in self.example.tokens))
+
+    def _repr_html_(self) -> str:
+        return self.plot().svg() + self.table()._repr_html_()
+
+    def plot(self) -> Drawing:
+        """The arcs from parents to tokens under plain and under coupled ids, as a matplotlib figure."""
+        from lengthwise.report.figures import draw_dependencies
+
+        return draw_dependencies(self.example)
+
+
+def show(
+    task: str | Task | dict[str, Any],
+    length: int = 5,
+    scheme: str | PositionScheme | dict[str, Any] = "coupled",
+    seed: int = 0,
+) -> Example:
+    """One example of a task, with the position ids that a scheme gives.
+
+    Arguments:
+        task: as of `lengthwise.task`.
+        length: of the problem, in the task's own unit.
+        scheme: the position scheme that gives the ids, as of `lengthwise.scheme`.
+        seed: which example.
+
+    Returns: its tokens with places, ids, parents and selectors.
+
+    Raises: `LengthwiseError` if the length has no instances or the scheme too few ids.
+    """
+    from lengthwise.api.components import scheme as build_scheme
+    from lengthwise.api.components import task as build_task
+    from lengthwise.prediction.example import example
+
+    length, seed = arguments.whole("length", length), arguments.whole("seed", seed)
+    return Example(example(build_task(task), build_scheme(scheme), length, seed))
+
+
+class Coupling(Tabular):
+    """Places under which every dependency is at most one step away, or the reason why there are none."""
+
+    def __init__(self, finding: CouplingFinding) -> None:
+        self.finding = finding
+
+    @property
+    def holds(self) -> bool:
+        """Whether a rule was found that meets every requirement at every length that was checked."""
+        return self.finding.holds
+
+    @property
+    def rule(self) -> Any:
+        """The rule, which the task ``recoupled`` takes; None if none was found."""
+        return self.finding.rule
+
+    def table(self) -> Table:
+        """One row per checked length."""
+        found = self.finding
+        agrees = dict(found.agrees)
+        rows = tuple(
+            (
+                check.length, "" if check.seen else "yes", check.tokens, found.sparsity[check.length],
+                check.tokens_per_place, check.places, check.span,
+                {True: "yes", False: "no", None: None}[agrees.get(check.length)],
+            )
+            for check in (found.check.checks if found.check else ())
+        )  # fmt: skip
+        columns = ("length", "new", "tokens", "parents", "tokens per place", "places", "span", "agrees")
+        notes = [] if found.rule is None else found.rule.describe().splitlines()
+        notes += [f"no coupling found: {found.reason}"] if found.reason else []
+        notes += [f"it does not count: {problem}" for problem in (found.check.problems if found.check else ())]
+        return Table(columns, rows, caption=f"coupling of {found.name}", notes=tuple(notes))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return self.finding.to_json()
+
+
+def couple(
+    task: str | Task | dict[str, Any],
+    *,
+    from_data: bool = False,
+    examples: int = 20_000,
+    lengths: Sequence[int] | None = None,
+    seed: int = 0,
+    progress: Callable[[str], None] = silent,
+) -> Coupling:
+    """Find places that keep every dependency within one step at every length.
+
+    Arguments:
+        task: as of `lengthwise.task`, or the path of a file of examples (``.jsonl``).
+        from_data: find it from examples, without any query of the task.
+        examples: with ``from_data``, the examples per length.
+        lengths: to check at, in the task's own unit, by default 5, 10, 20 and 40; not for a file, which has its own.
+        seed: of the queries or examples.
+        progress: called with a line before each part of the search.
+
+    Returns: the rule with its checks, or the reason why there is none.
+
+    Raises: `LengthwiseError` for a target that is neither a task nor examples, and for numbers out of range.
+    """
+    from lengthwise.api.components import task as build_task
+    from lengthwise.prediction.couple import couple as find
+    from lengthwise.prediction.couple import couple_examples
+    from lengthwise.prediction.target import ExamplesFile, parse_target, unsuitable
+    from lengthwise.tasks import Task
+
+    target = parse_target(task) if isinstance(task, str) else build_task(task)
+    if not isinstance(target, Task | ExamplesFile):
+        raise unsuitable(str(task), target, "couple", "a task or examples")
+    checked = None if lengths is None else tuple(sorted(set(arguments.whole_numbers("lengths", lengths))))
+    count = arguments.whole("examples", examples)
+    require(50 <= count <= MOST_EXAMPLES, f"`examples` must be in 50..{MOST_EXAMPLES}, got {count}")
+    longest = max(checked or (0,))
+    require(longest <= LONGEST, f"`lengths` must be at most {LONGEST}, got {longest}")
+    seed = arguments.whole("seed", seed)
+    if isinstance(target, ExamplesFile):
+        require(not checked, "`lengths` is for tasks; a file has the lengths of its examples")
+        return Coupling(couple_examples(target.path, seed=seed, progress=progress))
+    found = find(target, from_data=from_data, examples=count, checked=checked, seed=seed, progress=progress)
+    return Coupling(found)

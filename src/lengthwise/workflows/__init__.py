@@ -1,1 +1,0 @@
-"""Workflows that combine several subsystems behind one command."""

@@ -1,0 +1,74 @@
+"""The demonstration says what it does, stays within its time, and keeps talking where there is no terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from lengthwise.api import demo as workflow
+from lengthwise.api import progress
+from lengthwise.api.progress import SweepProgress
+from lengthwise.cli.main import main
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.experiments.events import Event
+from lengthwise.experiments.recipe import RECIPES, Recipe
+from lengthwise.experiments.run import check_ids
+
+
+def test_theory_is_in_words_and_names_the_distance() -> None:
+    lines = workflow.theory()
+    assert lines[0].startswith("an example: <bos>")
+    assert "sequential ids: a token and what it depends on are up to 17 apart at 5 lines, 159 at 40" in lines
+    assert "coupled ids: a token and what it depends on are at most 0 apart at every length" in lines
+    assert any(line.startswith("coupled positions: yes, sparse") for line in lines)
+
+
+def test_every_system_has_the_ids_that_it_needs() -> None:
+    for job in workflow.demo_recipe().jobs:
+        for seed in job.seeds:
+            check_ids(job.experiment, seed)
+
+
+def test_it_prints_where_to_look_and_writes_a_page(
+    tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edits = ["training.steps=2", "model.width=16", "evaluation.lengths=[4]", "evaluation.samples=4"]
+    edits += ["evaluation.fit_samples=4", "evaluation.probe_samples=2"]
+
+    def tiny() -> Recipe:
+        return RECIPES.make("demo", "quick").edited(edits, 1)
+
+    monkeypatch.setattr(workflow, "demo_recipe", tiny)
+    page = tmp_path / "page.html"
+    assert main(["demo", "--out", str(tmp_path / "runs"), "-o", str(page), "--jobs", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Can a transformer that has practised on problems of 4 lines")
+    assert [line[:6] for line in printed.splitlines() if " of 3  " in line] == ["1 of 3", "2 of 3", "3 of 3"]
+    assert f"Where to look: {page} in a browser" in " ".join(printed.split())
+    assert "plain positions" in page.read_text(encoding="utf-8")
+
+
+def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    text = io.StringIO()
+    recipe = workflow.demo_recipe()
+    shown = SweepProgress(Console(file=text, width=20), recipe)
+    for step in range(1, 41):
+        now[0] += 1.0
+        shown(Event(recipe.jobs[0].name, 0, "train", step, 40, 0.5))
+    first, *lines = text.getvalue().splitlines()
+    assert first.endswith("of training in all, by its first steps; tests come on top")
+    assert [line.partition(", about")[0] for line in lines] == [
+        "coupled (PPC), seed 0, train 21 of 40, loss 0.500",
+        "coupled (PPC), seed 0, train 36 of 40, loss 0.500",
+    ]
+    assert progress.QUIET_SECONDS < 20
+
+
+def test_a_recipe_with_another_folder_in_the_way_says_so(tmp_path) -> None:
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(LengthwiseError, match="is a file; choose a folder"):
+        workflow.train_stage(["coupled (PPC)"], tmp_path / "runs", tmp_path / "page.html", jobs=1, progress=False)

@@ -1,0 +1,134 @@
+"""Verify from nothing to a page, on a tiny ladder; what the budget does not suffice for is not a result."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+import pytest
+from small_rungs import shrink
+
+from lengthwise.api import compare as module
+from lengthwise.api.compare import Verification, seconds_of, task_named, verify
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.experiments.blind.ladder import Rung
+from lengthwise.experiments.blind.study import write_study
+from lengthwise.prediction.measured import reliability_line
+from lengthwise.tasks.language import Language
+
+RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=24, batch=4, norm="rms", weight_decay=0.1)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    frozen = write_study(tmp_path / "frozen", {"ladder": [RUNG.to_json()], "seeds": [0, 1, 2, 3, 4]})
+    monkeypatch.setattr(module, "frozen_study", lambda: frozen)
+    shrink(monkeypatch)
+
+
+@functools.cache
+def all_words(out: Path, jobs: int) -> tuple[Verification, list[str]]:
+    """A language of which every word is one, under two encodings, and what is noted."""
+    notes: list[str] = []
+    return verify("(a|b)*", ["nope", "ape"], out=out, budget=300, jobs=jobs, progress=notes.append), notes
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("all-words")
+
+
+def test_a_language_that_every_model_gets_right(place: Path) -> None:
+    out = place / "one"
+    done, notes = all_words(out, 1)
+    assert [(row["predicted"], row["status"], row["right"]) for row in done.rows] == [("yes", "decided", True)] * 2
+    assert done.agrees is True
+    page = done.page.read_text(encoding="utf-8")
+    assert "(a|b)*" in page
+    assert "<svg" in page
+    assert "blind study" in page
+    written = json.loads((out / "verification.json").read_text(encoding="utf-8"))
+    assert written["rows"] == list(done.rows)
+    assert any(line.startswith("nope: theory says yes") for line in notes)
+    again = verify("(a|b)*", ["nope", "ape"], out=out, budget=1e-9, jobs=1)
+    assert again.rows == done.rows, "finished rungs are reused"
+
+
+def test_two_processes_find_the_same(place: Path) -> None:
+    ours, _ = all_words(place / "one", 1)
+    theirs, notes = all_words(place / "two", 2)
+    assert {"nope, rung 1 begins", "ape, rung 1 begins"} <= set(notes), "each rung in a process of its own"
+    for mine, other in zip(ours.rows, theirs.rows, strict=True):
+        assert mine["status"] == "decided"
+        assert {**mine, "seconds": 0} == {**other, "seconds": 0}
+
+
+def test_a_budget_that_ends_says_how_much_is_missing(tmp_path: Path) -> None:
+    """At a loss of 0.000 after three minutes, "not run" alone says nothing."""
+    notes: list[str] = []
+    verify("(a|b)*", ["nope"], out=tmp_path / "out", budget=1e-9, progress=notes.append)
+    line = next(line for line in notes if "the budget is used up" in line)
+    assert "the budget is used up at step 1 of 24 of rung 1, loss " in line
+    assert "The protocol trains all steps and then tests, and the time for testing is not counted" in line
+    assert "this rung takes about 1 more minutes (budget)" in line
+
+
+def test_without_time_nothing_is_claimed(tmp_path: Path) -> None:
+    done = verify("(aa)*", ["nope"], out=tmp_path / "out", budget=1e-9, jobs=1)
+    (row,) = done.rows
+    assert (row["predicted"], row["status"], row["right"], row["score"]) == ("no", "not run", None, None)
+    assert done.agrees is None
+    assert "not run" in done.page.read_text(encoding="utf-8")
+
+
+def test_targets(tmp_path: Path) -> None:
+    assert task_named("regex:a*b") == Language(language="a*b")
+    assert task_named("Tomita-4") == Language(language="Tomita-4")
+    assert task_named("unique_copy").name == "copy"
+    with pytest.raises(LengthwiseError):
+        task_named("(ab")
+    with pytest.raises(LengthwiseError, match="choose one with longer strings"):
+        verify("regex:ab", ["nope"], out=tmp_path / "out", budget=1)
+    with pytest.raises(UnknownNameError, match="'rop'"):
+        verify("a*", ["rop"], out=tmp_path / "out", budget=1)
+
+
+def test_the_reliability_is_that_of_the_verdict() -> None:
+    counts = {"cells": 28, "decided": 26, "right": 25, "not run": 0}
+    second = {"cells": 16, "decided": 9, "right": 8, "not run": 0}
+    measured = {
+        "reliability": {"ape": {"yes": counts}, "nope": {"no": {**counts, "not run": 3}}},
+        "next_symbols": {"nope": {"yes": second}},
+        "other_positions": {},
+    }
+    yes = "yes held in 25 of 26 decided cells (28 in all) of the blind study"
+    no = "no held in 25 of 26 decided cells (28 in all and 3 not run) of the blind study"
+    assert reliability_line(measured, "ape", "yes") == reliability_line(measured, "ape", "yes", "yes") == yes
+    assert reliability_line(measured, "nope", "no") == no
+    assert reliability_line(measured, "ape", "no") == ""
+    assert reliability_line(measured, "nope", "no", "yes") == (
+        f"{no}; yes for next symbols in 8 of 9 decided cells (16 in all) of the second study"
+    )
+
+
+def test_where_next_symbols_are_easier_it_is_said(tmp_path: Path) -> None:
+    """Whether a word of (a?c)*b* ends depends on its last symbol, but no program without positions recognizes it."""
+    lines: list[str] = []
+    (row,) = verify("((a?c)*)*b*", ["nope"], out=tmp_path / "out", budget=1e-9, jobs=1, progress=lines.append).rows
+    assert (row["predicted"], row["next_symbols"]) == ("no", "yes")
+    assert any("; yes for next symbols alone, which are measured here and are easier" in line for line in lines)
+    assert "; yes for next symbols in " in row["reliability"]
+    (row,) = verify("a*", ["nope"], out=tmp_path / "other", budget=1e-9, jobs=1).rows
+    assert (row["predicted"], row["next_symbols"]) == ("yes", "yes")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400)])
+def test_budgets(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "ten", "-3m", "5 d"])
+def test_bad_budgets(text: str) -> None:
+    with pytest.raises(LengthwiseError, match="budget must be a time"):
+        seconds_of(text)
