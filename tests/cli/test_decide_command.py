@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
+import lengthwise as lw
+from lengthwise.core.errors import UnknownNameError
 from lengthwise.crasp import library
 from lengthwise.crasp.interpreter import encode, run
 from lengthwise.crasp.syntax import parse
@@ -72,6 +74,31 @@ def test_next_symbols_are_easier_than_membership(terminal: Terminal) -> None:
     assert "yes for nope, rope, sinusoidal where only the next symbols of its words are predicted" in predicted
     assert "next symbols" not in terminal("decide", "(ab)*").out
     assert terminal("decide", "(ab)*", "--end", "next", "--program").code == 2
+
+
+def test_states_are_asked_for(terminal: Terminal) -> None:
+    """At an end mark `(a|b)*a` needs a window, though not where its last symbol is visible."""
+    found = terminal("decide", "(a|b)*a", "--end", "state", "--json").json()["fragments"]
+    assert found["none"]["state"] == {"verdict": "no", "window": None, "period": None, "basis": "cited"}
+    assert found["local"]["state"] == {"verdict": "yes", "window": 2, "period": 1, "basis": "proved"}
+    decided = lw.decide("(a|b)*a", end="state")
+    assert [decided.answer("nope"), decided.answer("alibi", "state")] == ["no", "yes"]
+    assert lw.decide("(a|b)*a").answer("nope") == "yes"
+    assert "state, also at an end mark" in terminal("decide", "(a|b)*a", "--end", "state").out
+    assert terminal("decide", "(ab)*", "--end", "state", "--certificates", "x.json").code == 2
+    with pytest.raises(UnknownNameError, match="end convention"):
+        lw.decide("(ab)*", end="stat")
+
+
+def test_the_margin_in_one_line(terminal: Terminal) -> None:
+    for expression, growth in (("(ab)*", "1/n"), ("a*b*", "constant")):
+        values = terminal("decide", expression, "--margin", "--json").json()["margin"]
+        assert (values["growth"], values["end"], values["fragment"]) == (growth, "visible", "none")
+        assert terminal("decide", expression, "--margin").out.splitlines()[-1] == f"margin: {values['line']}"
+    assert terminal("decide", "Tomita-5", "--margin").out.splitlines()[-1] == "margin: no program, so none"
+    last = terminal("decide", "regex:ab", "--margin").out.splitlines()[-1]
+    assert last == "margin: none, since the language has no words of the lengths 50, 100, 200, 300"
+    assert terminal("decide", "(ab)*", "--margin", "--end", "state").code == 2
 
 
 @pytest.mark.parametrize("name", list(library.ENTRIES))

@@ -81,6 +81,8 @@ SMALL: list[dict[str, Any]] = [
     {"name": "binary-addition"},
     {"name": "language", "language": "Tomita-4"},
     {"name": "language", "language": "Dyck-1"},
+    {"name": "language", "language": "Tomita-4", "ask": "member"},
+    {"name": "language", "language": "(a|b)*ab", "ask": "state"},
     {"name": "language", "language": "a*(b|c)", "alphabet": "abcd"},
 ]
 ALL: list[Any] = list({repr(TASKS.build(spec)): spec for spec in [*SMALL, *HUANG.values(), *TASKS]}.values())

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.positions.system import SYSTEMS, contains
-from lengthwise.prediction.predict import arguments_from_locality, fragment_answer, predict
+from lengthwise.crasp.decide import decide
+from lengthwise.positions.system import SYSTEMS, contains, position_systems
+from lengthwise.prediction.predict import arguments_from_locality, fragment_answer, predict, predict_task
 from lengthwise.prediction.verdict import Prediction, StructureRow
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.language import HUANG
+from lengthwise.tasks.language import HUANG, Language
 
 # Key of the published results: does a program exist for learned positions (APE), without positions (NoPE)?
 FLAGS = {
@@ -84,6 +85,36 @@ def test_yes_carries_to_larger_fragments_and_no_to_smaller_ones(target: str) -> 
             if contains(larger, smaller):
                 assert "yes" not in found[smaller] or "yes" in found[larger]
                 assert "no" not in found[larger] or "no" in found[smaller]
+
+
+FORMATS = {"member": "visible", "next": "next", "state": "eos"}
+
+
+@pytest.mark.parametrize("ask", FORMATS)
+@pytest.mark.parametrize("language", ["(b|c)*ba", "(a|b)*a", "(ab)*", "(aa)*", "((a?c)*)*b*", "Tomita-4"])
+def test_a_language_gets_the_verdicts_on_what_it_asks(language: str, ask: str) -> None:
+    task = Language(language=language, ask=ask)  # type: ignore[arg-type]
+    decision = decide(task.automaton(), ends=[FORMATS[ask]])  # type: ignore[arg-type]
+    prediction = predict_task(task)
+    for verdict in prediction.verdicts:
+        if verdict.fragment is not None:
+            assert verdict.answer == decision.verdict(verdict.fragment, FORMATS[ask]).verdict, verdict.system
+    counted = any("held in" in line and ": " in line for line in prediction.reliability)
+    assert counted == (ask == "next"), "the studies measured next symbols only"
+
+
+def test_the_three_formats_differ() -> None:
+    def without_positions(language: str) -> list[str]:
+        found = [predict_task(Language(language=language, ask=ask)).verdicts[0] for ask in FORMATS]  # type: ignore[arg-type]
+        return [verdict.answer for verdict in found]
+
+    assert without_positions("(b|c)*ba") == ["no", "yes", "no"]
+    assert without_positions("(a|b)*a") == ["yes", "yes", "no"]
+
+
+def test_the_reason_for_states_has_their_own_window() -> None:
+    (verdict,) = predict_task(Language(language="(a|b)*a", ask="state"), position_systems(["alibi"])).verdicts
+    assert "the states, named also at an end mark, of (a|b)*a (window 2, period 1)" in verdict.why
 
 
 def test_dense_majority_is_a_yes() -> None:

@@ -86,6 +86,31 @@ def test_hard_words_are_words_where_no_pair_exists(name: str) -> None:
     assert dfa.accepts_batch(words).all()  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("name", ["Tomita-5", "(ab)*", "a*"])
+def test_states_are_named_after_every_prefix_and_at_the_end_mark(name: str) -> None:
+    task = Language(language=name, ask="state")
+    dfa = task.automaton()
+    assert dfa is not None
+    seen = set()
+    for length in (0, 6):
+        batch = task.batch(length, 64, stream(0, "state", length))
+        assert batch.allowed is not None
+        for row in range(batch.size):
+            text = batch.text(row)
+            assert text[-2:] == ["<sep>", EOS]
+            for t in range(length + 2):
+                (right,) = batch.vocab.decode(np.flatnonzero(batch.allowed[row, t]))
+                assert task.answer(text[: t + 1]) == [right]
+                assert right == f"<q{dfa.run(dfa.encode(text[1 : 1 + min(t, length)]))}>"
+                seen.add(right)
+            assert not batch.allowed[row, -1].any()
+    assert len(seen) == dfa.size, "dead ends are met, too"
+    with pytest.raises(ValueError, match="not <bos> and symbols"):
+        task.answer(["a"])
+    with pytest.raises(LengthwiseError, match="has no finite automaton"):
+        Language(language="Dyck-1", ask="state")
+
+
 @pytest.mark.parametrize("name", ["Tomita-5", "(ab)*", "Dyck-1", "a*"])
 def test_membership_is_asked_after_every_prefix_of_words_and_others(name: str) -> None:
     task = Language(language=name, ask="member")

@@ -21,7 +21,7 @@ from lengthwise.positions.schemes import PositionScheme, Sequential
 from lengthwise.positions.system import PositionSystem, position_systems
 from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.target import Expression, parse_target, unsuitable
-from lengthwise.prediction.verdict import SHOWN, Prediction
+from lengthwise.prediction.verdict import SHOWN, Prediction, Verdict
 from lengthwise.report.pages import comparison_table
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
@@ -248,7 +248,7 @@ def verify(
 
     Raises: `LengthwiseError` for other targets, an unknown encoding, or a language without long words.
     """
-    from lengthwise.experiments.blind.comparison.scoring import cell_row
+    from lengthwise.experiments.blind.comparison.scoring import CUT, cell_row, is_right
     from lengthwise.experiments.blind.ladder import ENCODINGS
     from lengthwise.experiments.blind.run import run_within
     from lengthwise.experiments.blind.user_list import user_study
@@ -280,8 +280,13 @@ def verify(
     rows = [cell_row(study, "languages", entry, encoding) for encoding in encodings]
     measured = measured_reliability()
     for row in rows:
-        row["next_symbols"] = verdicts[row["encoding"]][1]
-        line = reliability_line(measured, row["encoding"], row["predicted"], row["next_symbols"])
+        verdict = verdicts[row["encoding"]][1]
+        line = reliability_line(measured, row["encoding"], row["predicted"], verdict.next_symbols)
+        if isinstance(task, Language):
+            # The study's own prediction is on membership; models predict next symbols.
+            row["membership"], row["predicted"] = row["predicted"], verdict.answer
+            row["right"] = is_right(verdict.answer, row["score"], CUT)
+        row["next_symbols"] = verdict.next_symbols
         row["reliability"] = line or "the blind study has no such verdict"
         progress(f"{row['encoding']}: {row['reliability']}")
     page, reasons = folder / "report.html", [reason for reason, _ in verdicts.values()]
@@ -290,13 +295,10 @@ def verify(
     return Verification(target, rows, page)
 
 
-def _verdict(task: Task, encoding: str) -> tuple[str, str | None]:
-    """What theory says, in a line, and its verdict on next symbols alone, which is None without a finite automaton."""
+def _verdict(task: Task, encoding: str) -> tuple[str, Verdict]:
+    """What theory says of the task's own format, in a line, and its verdict."""
     (verdict,) = predict_task(task, position_systems([encoding])).verdicts
-    line = f"{encoding}: theory says {verdict.answer}: {verdict.why}"
-    if verdict.next_symbols not in (None, verdict.answer):
-        line += f"; {verdict.next_symbols} for next symbols alone, which are measured here and are easier"
-    return line, verdict.next_symbols
+    return f"{encoding}: theory says {verdict.answer}: {verdict.why}", verdict
 
 
 def task_named(target: str) -> Task:

@@ -14,6 +14,7 @@ from lengthwise.core.table import Table, Tabular
 if TYPE_CHECKING:
     from lengthwise.crasp.certificate_files import CheckedCertificate
     from lengthwise.crasp.decide import Decision as LanguageDecision
+    from lengthwise.crasp.margin import Margin
     from lengthwise.positions.schemes import PositionScheme
     from lengthwise.prediction.couple import CouplingFinding
     from lengthwise.prediction.example import Example as TaskExample
@@ -30,7 +31,6 @@ FRAGMENT_NAMES = {
     "periodic": "C-RASP[periodic]",
     "ape": "C-RASP[periodic, local]",
 }
-ENDS = {"both": ("visible", "eos"), "visible": ("visible",), "eos": ("eos",), "next": ("next",)}
 """How the end of a word is read, by what `decide` takes."""
 VERIFY, COMPARE = "30m", "10m"
 """Budgets of the recommended commands: that of `verify` pays for five seeds of three rungs."""
@@ -135,9 +135,12 @@ class Decision(Tabular):
         columns = ("fragment", "end", "in it?", "window", "period", "basis", "argument")
         return Table(columns, tuple(rows), caption=self.expression, sentences=("argument",))
 
-    def answer(self, system: str, end: str = "visible") -> str:
-        """``yes``, ``no`` or ``unknown`` for a fragment or an encoding (``none``, ``nope``, ``ape``, …)."""
-        return self.decision.verdict(FRAGMENT_OF.get(system, system), end).verdict
+    def answer(self, system: str, end: str | None = None) -> str:
+        """``yes``, ``no`` or ``unknown`` for a fragment or an encoding (``none``, ``nope``, ``ape``, …).
+
+        ``end`` is one of those that were decided, by default the first. Raises `UnknownNameError` for others.
+        """
+        return self.decision.verdict(FRAGMENT_OF.get(system, system), end or self.decision.ends[0]).verdict
 
     def certificate(self, system: str = "ape", end: str = "visible") -> Certificate:
         """The certificate of one answer, checked now by code that shares nothing with the decision.
@@ -179,13 +182,43 @@ class Decision(Tabular):
 
     def programs(self) -> dict[str, dict[str, str]]:
         """By convention for the end of a word: a program of the smallest fragment that has one, and that fragment."""
-        found = {}
-        for end in self.decision.ends:
-            for fragment in ("none", "local", "periodic", "ape"):
-                if self.answer(fragment, end) == "yes":
-                    found[end] = {"fragment": fragment, "text": self.program(fragment, end)}
-                    break
-        return found
+        found = {end: self._smallest_fragment(end) for end in self.decision.ends}
+        return {
+            end: {"fragment": fragment, "text": self.program(fragment, end)}
+            for end, fragment in found.items()
+            if fragment is not None
+        }
+
+    def _smallest_fragment(self, end: str) -> str | None:
+        """The smallest fragment with a *yes*."""
+        yes = (fragment for fragment in ("none", "local", "periodic", "ape") if self.answer(fragment, end) == "yes")
+        return next(yes, None)
+
+    def margin(
+        self, system: str = "ape", end: str = "visible", lengths: Sequence[int] | None = None, seed: int = 0
+    ) -> Margin:
+        """How exactly the program behind a *yes* has to average on words of about these lengths.
+
+        Raises `LengthwiseError` for any other answer, and where the language has no such words.
+        """
+        from lengthwise.crasp.margin import LENGTHS, language_margin
+
+        wanted = LENGTHS if lengths is None else arguments.whole_numbers("lengths", lengths)
+        fragment = FRAGMENT_OF.get(system, system)
+        return language_margin(self.decision, fragment, end, wanted, seed=arguments.whole("seed", seed))
+
+    def smallest_margin(self) -> dict[str, Any]:
+        """The margin of the program in the smallest fragment that has one, at the first end that was decided."""
+        end = self.decision.ends[0]
+        fragment = self._smallest_fragment(end)
+        if fragment is None:
+            return {"line": "no program, so none"}
+        try:
+            found = self.margin(fragment, end)
+        except LengthwiseError as error:
+            return {"line": f"none, since {error}"}
+        values = {"lengths": found.lengths, "median": found.median, "low": found.low, "growth": found.growth}
+        return {"line": found.line, "fragment": fragment, "end": end, **values}
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -204,8 +237,9 @@ def decide(
         target: ``"regex:EXPRESSION"``, an expression with an operator, a published language such as ``"Tomita-4"``, or
             an automaton in ``"FILE.json"``.
         alphabet: the symbols of words, such as ``"abc"``; by default the letters that the expression uses.
-        end: how the end of a word is read: ``"visible"`` (by its last symbol), ``"eos"`` (at an end mark) or
-            ``"both"``; ``"next"`` asks for the symbols that may follow instead of membership.
+        end: what is asked: membership read at the last symbol (``"visible"``), at an end mark (``"eos"``) or
+            ``"both"``; the ``"next"`` symbols after prefixes of words; or the ``"state"`` of the minimal automaton
+            after every string, also at end marks.
         max_window: the largest window k that is searched.
         max_period: the largest period m that is searched.
 
@@ -213,16 +247,16 @@ def decide(
 
     Raises: `LengthwiseError` for other targets, and for an expression that can't be read.
     """
-    from lengthwise.crasp.decide import Bounds
+    from lengthwise.crasp.decide import FORMATS, Bounds
     from lengthwise.crasp.decide import decide as decide_language
     from lengthwise.prediction.target import regular_language
 
-    if end not in ENDS:
-        raise UnknownNameError("end convention", end, ENDS)
+    if end not in FORMATS:
+        raise UnknownNameError("end convention", end, FORMATS)
     source, its_alphabet = regular_language(arguments.text("target", target))
     given = None if alphabet is None else arguments.text("alphabet", alphabet)
     bounds = Bounds(arguments.whole("max_window", max_window), arguments.whole("max_period", max_period))
-    found = decide_language(source, given or its_alphabet, ends=ENDS[end], bounds=bounds)
+    found = decide_language(source, given or its_alphabet, ends=FORMATS[end], bounds=bounds)
     return Decision(target.removeprefix("regex:"), found)
 
 

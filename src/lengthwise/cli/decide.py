@@ -28,7 +28,12 @@ _FRAGMENTS = {
     "periodic": ("C-RASP[periodic]", "sinusoidal, RoPE"),
     "ape": ("C-RASP[periodic, local]", "APE"),
 }
-_ENDS = {"visible": "last symbol visible", "eos": "read at an end mark", "next": "next symbols of words"}
+_ENDS = {
+    "visible": "last symbol visible",
+    "eos": "read at an end mark",
+    "next": "next symbols of words",
+    "state": "state, also at an end mark",
+}
 _STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
 
 
@@ -45,23 +50,28 @@ def decide(
     end: Annotated[
         str,
         typer.Option(
-            "--end", help="visible, eos or both: how the end of a word is read; next: no membership, next symbols."
+            "--end",
+            help="visible, eos or both: how the end of a word is read. No membership: next (symbols), state "
+            "(after every prefix, also at end marks).",
         ),
     ] = "both",
     program: Annotated[bool, typer.Option("--program", help="Also print a program for every yes.")] = False,
+    margin: Annotated[
+        bool, typer.Option("--margin", help="Print how exactly that program has to average, by length, in one line.")
+    ] = False,
     certificates: Annotated[
         Path | None, typer.Option("--certificates", help="Write the checked certificate of every yes and no there.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per expression and line.")] = False,
 ) -> None:
     """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
-    from lengthwise.api.theory import ENDS, save_certificates
     from lengthwise.api.theory import decide as decide_language
-    from lengthwise.crasp.decide import of_membership
+    from lengthwise.api.theory import save_certificates
+    from lengthwise.crasp.decide import FORMATS, of_membership
 
-    if end not in ENDS:
-        raise UnknownNameError("end convention", end, ENDS)
-    if program or certificates is not None:
+    if end not in FORMATS:
+        raise UnknownNameError("end convention", end, FORMATS)
+    if program or margin or certificates is not None:
         of_membership(end, "programs and certificates")
     failed = False
     done: list[Decision] = []
@@ -69,6 +79,7 @@ def decide(
         try:
             decision = decide_language(text, alphabet, end=end, max_window=max_window, max_period=max_period)
             programs = decision.programs() if program else {}
+            averaging = decision.smallest_margin() if margin else None
             if certificates is not None:
                 decision.certified()
         except LengthwiseError as error:
@@ -78,9 +89,12 @@ def decide(
         done.append(decision)
         if as_json:
             values = decision.to_json()
-            emit_json({**values, "programs": programs} if program else values, indent=None)
+            added = ({"programs": programs} if program else {}) | ({"margin": averaging} if averaging else {})
+            emit_json({**values, **added}, indent=None)
         else:
             draw_decision(out(), decision.expression, decision.decision, programs, first=index == 0)
+            if averaging is not None:
+                out().print(f"\nmargin: {averaging['line']}", soft_wrap=True, highlight=False)
     if certificates is not None:
         count = save_certificates(certificates, done)
         err().print(
@@ -113,6 +127,7 @@ def draw_decision(
     from rich.text import Text
 
     from lengthwise.crasp.certificates import explanation
+    from lengthwise.crasp.decide import ENDS
     from lengthwise.positions.system import SYSTEMS
     from lengthwise.prediction.verdict import answers_by_fragment, next_symbol_note
 
@@ -132,7 +147,7 @@ def draw_decision(
         gained = [f for f in _FRAGMENTS if predicted[f] == "yes" and decision.verdict(f, "visible").verdict != "yes"]
         if easier := next_symbol_note([system.known_as for system in SYSTEMS if system.fragment in gained]):
             console.print(Text(easier[0].upper() + easier[1:] + " (--end next)."))
-    for fragment, end in _telling(decision) if decision.ends != ("next",) else ():
+    for fragment, end in _telling(decision) if set(decision.ends) <= set(ENDS) else ():
         if sentences := explanation(decision, fragment, end):
             console.print()
             console.print(Text(f"{_FRAGMENTS[fragment][0]}, {sentences}"))

@@ -669,11 +669,20 @@ ENDS = ("visible", "eos")
 """How the end of a word is read where membership is decided."""
 NEXT = "next"
 """Not membership: what may come next after a prefix of a word, whose last symbol is visible."""
+STATE = "state"
+"""Not membership: the state of the minimal automaton after every string, at its last symbol and at an end mark.
+
+The states are told apart at an end mark iff membership is decided there, since both need every pair of states to be
+separated; at the last symbol that is enough, but not needed (docs/verdicts.md). So the verdicts are those of ``eos``.
+"""
+FORMATS = {"both": ENDS, **{end: (end,) for end in (*ENDS, NEXT, STATE)}}
+"""The end conventions that each choice of a user stands for."""
 
 
 def of_membership(end: str, what: str) -> None:
-    """Raise a `LengthwiseError` for ``next``, of which there is no program and no certificate."""
-    require(end != NEXT, f"{what} are of membership; use the end convention {' or '.join(ENDS)} instead of {NEXT}")
+    """Raise a `LengthwiseError` for ``next`` and ``state``, of which there is no program and no certificate."""
+    plain = end not in (NEXT, STATE)
+    require(plain, f"{what} are of membership; use the end convention {' or '.join(ENDS)} instead of {end}")
 
 
 Answer = Literal["yes", "no", "unknown"]
@@ -718,7 +727,7 @@ class Decision:
         return self.analyses[self.dfa]
 
     def verdict(self, fragment: str, end: str) -> FragmentVerdict:
-        """The answer for a fragment (none, local, periodic, ape) and an end convention (visible, eos, next).
+        """The answer for a fragment (none, local, periodic, ape) and an end convention (visible, eos, next, state).
 
         Raises `UnknownNameError` for any other fragment, and for an end convention that was not decided.
         """
@@ -774,17 +783,19 @@ def decide(
 ) -> Decision:
     """Decide membership of a regular language in C-RASP[∅], [local], [periodic] and [periodic, local].
 
-    With the end convention ``next``: whether a program of that fragment predicts the next symbols.
+    With the end convention ``next``: whether a program of that fragment predicts the next symbols; with ``state``:
+    whether programs of it name the state of the minimal automaton after every string, also at an end mark.
 
     Raises `LengthwiseError` for an expression that cannot be read and for an automaton beyond ``max_states``.
     """
-    require(len(ends) > 0, f"no end convention given; choose among {', '.join((*ENDS, NEXT))}")
+    require(len(ends) > 0, f"no end convention given; choose among {', '.join((*ENDS, NEXT, STATE))}")
     for end in ends:
-        if end not in (*ENDS, NEXT):
-            raise UnknownNameError("end convention", end, (*ENDS, NEXT))
+        if end not in (*ENDS, NEXT, STATE):
+            raise UnknownNameError("end convention", end, (*ENDS, NEXT, STATE))
     dfa = language(source, alphabet, max_states=max_states)
     analyses: dict[Dfa, Analysis] = {dfa: Analysis(dfa, bounds)}
     targets: dict[str, dict[int | None, Analysis]] = {"eos": {None: analyses[dfa]}, "visible": {}}
+    targets[STATE] = targets["eos"]
     if "visible" in ends:
         for symbol in range(len(dfa.alphabet)):
             quotient = minimize(dfa.right_quotient(symbol))
@@ -812,7 +823,7 @@ def _fragment_verdict(
         letter = next(letter for letter, answer in plain.items() if not answer)
         if plain[letter] is None:
             return FragmentVerdict("unknown", "searched", "bounds")
-        return FragmentVerdict("no", "cited" if end == "eos" else "ours", "merged pair", letter=letter)
+        return FragmentVerdict("no", "cited" if end in ("eos", STATE) else "ours", "merged pair", letter=letter)
     if (refuted := _refuted(fragment, targets, whole)) is not None:
         return refuted
     open_periods = {

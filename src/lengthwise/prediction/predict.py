@@ -23,7 +23,7 @@ from lengthwise.positions.system import SYSTEMS, PositionSystem, contains, posit
 from lengthwise.prediction.measured import measured, reliability_lines, with_conflicts
 from lengthwise.prediction.predicted_ids import certificate, id_rules
 from lengthwise.prediction.search import search_places, search_programs
-from lengthwise.prediction.suites import Evidence, evidence, language_evidence, program_evidence
+from lengthwise.prediction.suites import Evidence, evidence, evidence_on_format, language_evidence, program_evidence
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
 from lengthwise.prediction.verdict import Argument, Prediction, StructureRow, Verdict, note_on, with_next_symbols
 from lengthwise.sparsity.dependence import dependencies_from_data
@@ -276,10 +276,11 @@ class Found:
 def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, found: Found | None = None) -> Prediction:
     """The prediction from the task's structure (sparsity, span, places) and the evidence on programs.
 
-    ``found`` adds what a search found.
+    A `Language` gets the verdicts on what it asks: next symbols, membership or states. ``found`` adds what a
+    search found.
     """
     found = found or Found()
-    known = [*evidence(task), *found.programs]
+    known = [*evidence_on_format(task), *found.programs]
     rows: dict[str, StructureRow] = {}
     if not asks_for_sets(task):
         schemes = ("sequential", "coupled") if has_places(task) else ("sequential",)
@@ -297,19 +298,22 @@ def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, foun
                 verdict = _on_condition(verdict, task)
         verdicts.append(verdict)
     combined = with_help(verdicts, systems, _otherwise(rows))
+    studied: tuple[Verdict, ...] = combined
     if isinstance(task, Language) and (dfa := task.automaton()) is not None:
         combined = with_next_symbols(combined, dfa)
+        # The studies counted verdicts on membership, and measured models that predict next symbols.
+        studied = _on_membership(combined, task) if task.ask == "next" else ()
     note, setting = note_on(combined), TASKS.describe(task)
     return Prediction(
         target=task.name,
         kind="task",
-        summary=task.summary + (f"; {note}" if note else ""),
+        summary=_summary(task) + (f"; {note}" if note else ""),
         verdicts=with_conflicts(combined, setting),
         structure=tuple(rows.values()),
         depends=dependencies(task) if rows else (),
         communication=next((e.argument.why for e in known if e.fragment == "ape" and e.argument.answer == "no"), ""),
         measured=measured(setting),
-        reliability=reliability_lines(combined),
+        reliability=reliability_lines(studied),
     )
 
 
@@ -346,6 +350,22 @@ def predict_program(program: Program, name: str, systems: tuple[PositionSystem, 
     )
     verdicts = verdicts_of(known, systems, "")
     return Prediction(name, "program", summary, verdicts, reliability=reliability_lines(verdicts))
+
+
+def _on_membership(verdicts: tuple[Verdict, ...], task: Task) -> tuple[Verdict, ...]:
+    """The same verdicts from `evidence`, which is on membership where a language is asked for its next symbols."""
+    by_name, known = {system.name: system for system in SYSTEMS}, evidence(task)
+    return tuple(replace(v, arguments=tuple(arguments_from_programs(by_name[v.system], known))) for v in verdicts)
+
+
+def _summary(task: Task) -> str:
+    """The task's line, with what a language is asked for."""
+    if not isinstance(task, Language) or task.ask == "next":
+        return task.summary
+    question = (
+        "is it a word after each prefix?" if task.ask == "member" else "the state after each prefix and at an end mark"
+    )
+    return f"strings and a regular or counter language; {question}"
 
 
 def _on_condition(verdict: Verdict, task: Task) -> Verdict:

@@ -11,7 +11,7 @@ import numpy as np
 
 from lengthwise.crasp import library
 from lengthwise.crasp.certificates import explanation
-from lengthwise.crasp.decide import decide
+from lengthwise.crasp.decide import ENDS, NEXT, STATE, decide
 from lengthwise.crasp.library import program_text
 from lengthwise.crasp.program import FRAGMENTS, Fragment, Program
 from lengthwise.crasp.syntax import parse, to_text
@@ -72,6 +72,8 @@ from lengthwise.tasks.sorting import BucketSort, Sort
 from lengthwise.tasks.variable_assignment import LINE_END, QUERY, VariableAssignment
 
 HUANG = "Huang et al. 2025"
+ASKED = {NEXT: "the next symbols of words of ", STATE: "the states, named also at an end mark, of "}
+"""What a program answers that does not decide membership."""
 SCHEME = "the scheme is the same for any alphabet"
 
 
@@ -98,22 +100,24 @@ def language_evidence(
 ) -> tuple[Evidence, ...]:
     """The exact decision for a regular language, one piece of evidence per fragment that is decided.
 
-    It is kept, because every position system needs the same.
+    ``end`` is a convention of `decide`; with ``next`` and ``state`` the evidence is not about membership. It is kept,
+    because every position system needs the same.
     """
     decision = decide(source, alphabet, ends=("visible", "eos") if end == "both" else (end,))
     regex = source if isinstance(source, str) else "it"
-    regex = f"{about}, {regex}" if about else regex
+    regex = ASKED.get(end, "") + (f"{about}, {regex}" if about else regex)
     found: list[Evidence] = []
     for fragment in FRAGMENTS:
         verdict = decision.verdict(fragment, end)
         if verdict.verdict == "unknown":
             continue
-        sentences = explanation(decision, fragment, end).splitlines()
+        sentences = explanation(decision, fragment, end).splitlines() if end in ENDS else []
         if verdict.verdict == "yes":
             shape = f"window {verdict.window}, period {verdict.period}"
             why = f"the decision finds a program for {regex} ({shape})"
             proof = {"kind": "potentials", "lines": sentences}
-            found.append(Evidence(fragment, Argument("yes", "proved", why, proof)))
+            basis = "ours" if verdict.basis == "ours" else "proved"
+            found.append(Evidence(fragment, Argument("yes", basis, why, proof)))
         else:
             why = f"no guarantee: no program exists for {regex}"
             basis = "cited" if verdict.basis == "cited" else "ours"
@@ -300,6 +304,24 @@ def evidence(task: Task) -> list[Evidence]:
     return []
 
 
+def evidence_on_format(task: Task) -> list[Evidence]:
+    """`evidence`, which is on membership; for a regular language on what the task asks: next symbols, or states.
+
+    Where membership and next symbols have the same answer, the evidence on membership stays: it has a certificate.
+    """
+    known = evidence(task)
+    if not isinstance(task, Language) or task.automaton() is None or not _defines_the_same(type(task), Language):
+        return known
+    if task.ask == "member":
+        return known
+    if task.ask == "state":
+        return list(_language(task, STATE))
+    member = {item.fragment: item for item in known}
+    own = {item.fragment: item for item in _language(task, NEXT)}
+    answers = {fragment: item.argument.answer for fragment, item in member.items()}
+    return [member[f] if answers.get(f) == item.argument.answer else item for f, item in own.items()]
+
+
 def _defines_the_same(derived: type[Task], known: type[Task]) -> bool:
     """Whether evidence on a class holds for a derived class: one of ours, or one with the same strings and answers."""
     ours = derived.__module__.partition(".")[0] == __name__.partition(".")[0]
@@ -374,15 +396,15 @@ def _variable_assignment(task: VariableAssignment) -> Iterator[Evidence]:
         yield template_evidence("variable_assignment", "looking up line by line", note, **values)
 
 
-def _language(task: Language) -> Iterator[Evidence]:
+def _language(task: Language, end: str = "visible") -> Iterator[Evidence]:
     if task.language in COUNTER_LANGUAGES:
         program = {"a^nb^n": "a^n b^n", "a^nb^nc^n": "a^n b^n c^n"}.get(task.language, task.language)
         yield library_evidence(program)
     elif task.language in LANGUAGES:
         named = LANGUAGES[task.language]
-        yield from language_evidence(named.source, task.language, alphabet=named.alphabet)
+        yield from language_evidence(named.source, task.language, alphabet=named.alphabet, end=end)
     else:
-        yield from language_evidence(task.language, alphabet=task.alphabet)
+        yield from language_evidence(task.language, alphabet=task.alphabet, end=end)
 
 
 def _induction(_: Induction) -> Iterator[Evidence]:

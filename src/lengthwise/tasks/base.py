@@ -78,6 +78,11 @@ class Task(ABC):
         """The kinds of the place levels; the first one is ``position``."""
         return ("position",)
 
+    @property
+    def labels_prefixes(self) -> bool:
+        """Whether `Batch.allowed` states a fact about each prefix instead of what may come next, as in a word."""
+        return False
+
     @cached_property
     def vocab(self) -> Vocab:
         """The tokens; every task has its own."""

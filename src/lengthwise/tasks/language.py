@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import BOS, EOS, SPECIALS, Vocab
+from lengthwise.core.vocab import BOS, EOS, SEP, SPECIALS, Vocab
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.automaton import language as automaton_of
 from lengthwise.languages.counter import COUNTER_LANGUAGES, CounterLanguage
@@ -34,6 +35,10 @@ class Language(Task):
     With ``ask="member"`` the model says after every prefix whether it is a word: ``<eos>`` is allowed, or nothing.
     Half of the strings are then words and half are not, where a length has both. Non-words are drawn from the live
     prefixes where these exist, so that no dead end gives them away.
+
+    With ``ask="state"`` it names the state of the minimal automaton after every prefix (``<q0>`` is that of the empty
+    word) and once more at an end mark: ``<bos> a b a <sep> <eos>``, where ``<eos>`` only ends the sequence. Half of the
+    strings are drawn from all of a length, half from those that begin a word, where there are any.
     """
 
     summary = "words of a regular or counter language; what may come next?"
@@ -42,11 +47,16 @@ class Language(Task):
 
     language: str = "(ab)*"
     alphabet: str | None = None
-    ask: Literal["next", "member"] = "next"
+    ask: Literal["next", "member", "state"] = "next"
 
     def __post_init__(self) -> None:
         # A wrong expression should be reported when the task is built, not when the first batch is.
-        _ = self._source
+        if isinstance(self._source, CounterLanguage) and self.ask == "state":
+            raise LengthwiseError(f"{self.language} is not regular and has no finite automaton; ask for next or member")
+
+    @property
+    def labels_prefixes(self) -> bool:
+        return self.ask != "next"
 
     @cached_property
     def _source(self) -> Dfa | CounterLanguage:
@@ -58,11 +68,17 @@ class Language(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        return Vocab.of(self._source.alphabet)
+        return Vocab.of((*self._source.alphabet, *self._state_names))
+
+    @cached_property
+    def _state_names(self) -> tuple[str, ...]:
+        """The tokens for the states of the automaton; none unless states are asked for."""
+        states = self._source.size if isinstance(self._source, Dfa) and self.ask == "state" else 0
+        return tuple(f"<q{state}>" for state in range(states))
 
     def lengths(self, low: int, high: int) -> list[int]:
-        """The lengths that have words (all lengths with ``ask="member"``)."""
-        if self.ask == "member":
+        """The lengths that have words (all lengths unless next symbols are asked for)."""
+        if self.ask != "next":
             return list(range(max(low, 0), high + 1))
         if isinstance(self._source, CounterLanguage):
             return self._source.lengths(low, high)
@@ -77,8 +93,15 @@ class Language(Task):
         seq.bos()
         for i, symbols in enumerate(np.ascontiguousarray(words.T) + len(SPECIALS)):
             seq.predicted(symbols, place=i + 1)
-        seq.eos(place=words.shape[1] + 1)
+        end = words.shape[1] + 1
+        if self.ask == "state":
+            seq.predicted(self.vocab[SEP], place=end, answer=False)
+            end += 1
+        seq.eos(place=end)
         source = self._source
+        if self.ask == "state" and isinstance(source, Dfa):
+            seq.allow(self._by_state(source.states_along(words)))
+            return
         right = source.allowed_next(words) if isinstance(source, CounterLanguage) else allowed_next(source, words)
         if self.ask == "member":
             right[:, :, :-1] = False
@@ -93,10 +116,19 @@ class Language(Task):
     def _mixed(self, length: int, size: int, rng: Rng) -> Words:
         """Words and non-words in random order, half of each where both exist."""
         regular = self._regular(length)
+        if self.ask == "state":
+            return self._of_kinds(
+                [replace(regular, accepting=(True,) * regular.size), replace(regular, accepting=regular.live)],
+                length, size, rng,
+            )  # fmt: skip
         outside = regular.live_nonmembers()
         if isinstance(self._source, CounterLanguage) or not count_words(outside, length):
             outside = regular.complement()
-        kinds = [dfa for dfa in (regular, outside) if count_words(dfa, length)]
+        return self._of_kinds([regular, outside], length, size, rng)
+
+    def _of_kinds(self, automata: list[Dfa], length: int, size: int, rng: Rng) -> Words:
+        """Strings in random order, an equal share from each automaton that accepts any."""
+        kinds = [dfa for dfa in automata if count_words(dfa, length)]
         chosen = rng.integers(len(kinds), size=size)
         words = np.empty((size, length), dtype=np.int64)
         for kind, dfa in enumerate(kinds):
@@ -114,7 +146,7 @@ class Language(Task):
 
         Raises `LengthwiseError` if the lengths have no words, or adversarial ones of a counter language are wanted.
         """
-        if self.ask == "member":
+        if self.ask != "next":
             return super().test_strings(low, high, count, rng, adversarial=adversarial)
         lengths = self.lengths(low, high)
         if adversarial and lengths:
@@ -158,8 +190,20 @@ class Language(Task):
         allowed[:, :-1, self.vocab[EOS]] = right[:, :, -1]
         return allowed
 
+    def _by_state(self, states: Int[ndarray, "B N"]) -> Bool[ndarray, "B T V"]:
+        """The state after each prefix, and once more at the end mark; nothing may come after ``<eos>``."""
+        allowed = np.zeros((len(states), states.shape[1] + 2, len(self.vocab)), dtype=bool)
+        named = np.concatenate([states, states[:, -1:]], axis=1) + len(self.vocab) - len(self._state_names)
+        np.put_along_axis(allowed[:, :-1], named[:, :, None], True, axis=2)
+        return allowed
+
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """The tokens that may follow the prefix ``prompt``, in the order of the vocabulary (or `<eos>`, or nothing)."""
+        """The tokens that are right after ``prompt``, in the order of the vocabulary.
+
+        These are the symbols and ``<eos>`` that may follow, or ``<eos>`` or nothing, or the state, as is asked.
+        """
+        if self.ask == "state":
+            return [self._state_after(prompt)]
         if not prompt or prompt[0] != BOS or any(self.vocab[symbol] < len(SPECIALS) for symbol in prompt[1:]):
             raise ValueError("not <bos> and symbols")
         word, source = tuple(prompt[1:]), self._source
@@ -169,6 +213,14 @@ class Language(Task):
             return [EOS] if source.accepts(word) else []
         right = [symbol for symbol in source.alphabet if _may_begin(source, (*word, symbol))]
         return [*([EOS] if source.accepts(word) else []), *right]
+
+    def _state_after(self, prompt: Sequence[str]) -> str:
+        """The name of the state after a prefix, with or without the end mark behind it."""
+        symbols = list(prompt[1:-1] if len(prompt) > 1 and prompt[-1] == SEP else prompt[1:])
+        source = self._source
+        if not isinstance(source, Dfa) or not prompt or prompt[0] != BOS or not set(symbols) <= set(source.alphabet):
+            raise ValueError("not <bos> and symbols, and perhaps <sep>")
+        return self._state_names[source.run(source.encode(symbols))]
 
 
 def _may_begin(source: Dfa | CounterLanguage, word: tuple[str, ...]) -> bool:
