@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lengthwise import crasp as crasp
     from lengthwise import evaluation as evaluation
     from lengthwise import experiments as experiments
+    from lengthwise import forecast as forecast
     from lengthwise import hf as hf
     from lengthwise import influence as influence
     from lengthwise import languages as languages
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from lengthwise.experiments.recipe import Study as Study
     from lengthwise.experiments.recipe import study as study
     from lengthwise.experiments.run_config import RunConfig as RunConfig
+    from lengthwise.measured.cells import evidence as evidence
     from lengthwise.models.config import ModelConfig as ModelConfig
     from lengthwise.models.extension import extend as extend
     from lengthwise.positions import encodings as encodings
@@ -109,6 +111,7 @@ _NAMES = {
     "evaluation.config": ("EvaluationConfig",),
     "experiments.recipe": ("RECIPES", "Candidates", "Job", "Preset", "Recipe", "Study", "study"),
     "experiments.run_config": ("RunConfig",),
+    "measured.cells": ("evidence",),
     "models.config": ("ModelConfig",),
     "models.extension": ("extend",),
     "positions.system": ("PositionSystem",),
@@ -119,8 +122,8 @@ _NAMES = {
 """Public names by the module that has them."""
 _HOMES = {name: f"lengthwise.{home}" for home, names in _NAMES.items() for name in names}
 _PACKAGES = (
-    "core", "crasp", "evaluation", "experiments", "hf", "influence", "languages", "models", "nn", "positions",
-    "prediction", "report", "sparsity", "tasks", "testing", "training",
+    "core", "crasp", "evaluation", "experiments", "forecast", "hf", "influence", "languages", "models", "nn",
+    "positions", "prediction", "report", "sparsity", "tasks", "testing", "training",
 )  # fmt: skip
 _MODULES = {name: name for name in _PACKAGES} | {"encodings": "positions.encodings", "schemes": "positions.schemes"}
 """Public modules by name, with where they are in this package."""

@@ -211,24 +211,11 @@ def updated(text: str, tables: Mapping[str, str]) -> str:
     return text.rstrip("\n") + "\n"
 
 
-def measured_reliability() -> dict[str, Any]:
-    """What the package ships: how often verdicts of each study held."""
-    others = lw.experiments.blind.comparison.table.table(
-        lw.experiments.blind.study.read_study(RESULTS / "variants" / "study"), encodings=["rope", "alibi"]
-    )
-    return {
-        "reliability": values("blind")["reliability"],
-        "next_symbols": values("blind-next")["reliability"],
-        "other_positions": others["reliability"],
-    }
-
-
 if __name__ == "__main__":
     for folder in ("blind", "blind-next"):
         lw.core.files.write_json(RESULTS / folder / "table.json", values(folder))
     lw.core.files.write_json(RESULTS / "blind" / "published-table.json", published())
     for folder in LISTS:
         lw.core.files.write_json(RESULTS / folder / "study" / "table.json", of_list(folder))
-    lw.core.files.write_json(lw.prediction.measured.FILE, measured_reliability())
     PAGE.write_text(updated(PAGE.read_text(encoding="utf-8"), blind()), encoding="utf-8")
     print(PAGE)

@@ -48,7 +48,7 @@ def drawn() -> list[tuple[str, str, str]]:
     for text, alphabet, dfa in draw.new_languages(SEED, known):
         both, shape = answers(dfa), patterns(dfa)
         enough = sum(lw.languages.sampling.count_words(dfa, length) for length in range(101, 151)) >= MIN_WORDS
-        plain = both == ("yes", "yes") and no_counting(dfa)
+        plain = both == ("yes", "yes") and lw.crasp.decide.no_counting(dfa)
         if both not in found or len(found[both]) == CLASSES[both] or shape in seen or not enough or plain:
             continue
         seen.add(shape)
@@ -88,16 +88,6 @@ def _pattern(dfa: lw.languages.automaton.Dfa, group: list[int]) -> Any:
                 rows.append(tuple(numbers.get(dfa.delta[state][symbol], -1) for symbol in order))
             tables.append(tuple(rows))
     return min(tables)
-
-
-def no_counting(dfa: lw.languages.automaton.Dfa) -> bool:
-    """Whether in every component of live states each symbol leads to one live state at most, from all of its states."""
-    reached: dict[tuple[int, int], set[int]] = {}
-    for state, number in enumerate(lw.languages.automaton.strongly_connected(dfa.delta)):
-        for symbol, target in enumerate(dfa.delta[state]):
-            if dfa.live[target]:
-                reached.setdefault((number, symbol), set()).add(target)
-    return all(len(targets) == 1 for targets in reached.values())
 
 
 def preregistration(seen: list[str]) -> dict[str, Any]:
@@ -140,7 +130,11 @@ def _entry(name: str, text: str, alphabet: str) -> Mapping[str, Any]:
     dfa = lw.languages.automaton.language(text, alphabet)
     recognition, after = answers(dfa)
     known = lw.experiments.blind.preregistered.preregister.entry(name, task, ["nope"], expression=text)
-    own = {"recognition": recognition == "yes", "no_counting": no_counting(dfa), "last_symbol": last_symbol_tells(dfa)}
+    own = {
+        "recognition": recognition == "yes",
+        "no_counting": lw.crasp.decide.no_counting(dfa),
+        "last_symbol": last_symbol_tells(dfa),
+    }
     return {**known, "predicted": {"nope": after}, "features": {**known["features"], **own}}
 
 

@@ -15,7 +15,7 @@ TARGETS = ["addition", "variable-assignment", "parity", "copy", "sort", "majorit
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_one_screen_without_overclaiming(terminal: Terminal, target: str) -> None:
-    answer = terminal("predict", target)
+    answer = terminal("predict", target, "--why")
     assert answer.code == 0
     assert len(answer.out.splitlines()) <= 62
     assert all(len(line.rstrip()) <= 100 for line in answer.out.splitlines()[8:])
@@ -24,18 +24,18 @@ def test_one_screen_without_overclaiming(terminal: Terminal, target: str) -> Non
 
 
 def test_systems_with_one_reason_share_a_line(terminal: Terminal) -> None:
-    assert "nope, ape, alibi," in terminal("predict", "addition").out
+    assert "nope, ape, alibi," in terminal("predict", "addition", "--why").out
 
 
 def test_the_wording_of_a_no(terminal: Terminal) -> None:
-    out = terminal("predict", "parity", "--encoding", "ape").out
+    out = terminal("predict", "parity", "--encoding", "ape", "--why").out
     assert "no guarantee" in out
     assert "no program exists for the even words" in " ".join(out.split())
     assert "what would help: many tokens matter at once: a scratchpad" in out
 
 
 def test_certificates_are_printed_on_demand(terminal: Terminal) -> None:
-    assert "certificate" not in terminal("predict", "sort", "--encoding", "nope").out
+    assert "certificate" not in terminal("predict", "sort", "--encoding", "nope", "--why").out
     out = terminal("predict", "sort", "--encoding", "nope", "--certificate").out
     assert "certificate (nope): program" in out
     assert "NEXT EOS" in out
@@ -53,12 +53,14 @@ def test_json(terminal: Terminal) -> None:
 
 def test_selectors_have_a_span_of_their_own(terminal: Terminal) -> None:
     rows = terminal("predict", "sparse-parity", "--encoding", "coupled", "--json").json()["structure"]
-    lines = [line.split() for line in terminal("predict", "sparse-parity", "--encoding", "coupled").out.splitlines()]
+    lines = [
+        line.split() for line in terminal("predict", "sparse-parity", "--encoding", "coupled", "--why").out.splitlines()
+    ]
     assert {row["scheme"] for row in rows} == {"sequential", "coupled"}
     for row in rows:
         name = ["span", "of", "selectors,", row["scheme"], "ids"]
         assert [*name, *map(str, row["selector_span"])] in lines
-    assert not [line for line in terminal("predict", "addition").out.splitlines() if "of selectors" in line]
+    assert not [line for line in terminal("predict", "addition", "--why").out.splitlines() if "of selectors" in line]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_selectors_have_a_span_of_their_own(terminal: Terminal) -> None:
     ],
 )
 def test_errors_are_one_line(terminal: Terminal, arguments: tuple[str, ...], message: str) -> None:
-    answer = terminal("predict", *arguments)
+    answer = terminal("predict", *arguments, "--why")
     assert answer.code == 2
     assert message in answer.err
     assert answer.err.startswith("error: ")
@@ -92,7 +94,7 @@ def test_errors_are_one_line(terminal: Terminal, arguments: tuple[str, ...], mes
     ],
 )
 def test_a_verdict_ends_with_the_command_that_trains(terminal: Terminal, target: str, command: str) -> None:
-    answer = terminal("predict", target)
+    answer = terminal("predict", target, "--why")
     assert answer.out.splitlines()[-1] == f"to train it: {command}"
     words = shlex.split(command)[1:]
     if words[0] == "run":
@@ -106,7 +108,7 @@ def test_a_verdict_ends_with_the_command_that_trains(terminal: Terminal, target:
 def test_nothing_trains_on_a_program(terminal: Terminal, tmp_path: Path) -> None:
     path = tmp_path / "p.crasp"
     path.write_text(terminal("crasp", "print", "majority").out)
-    assert "to train it" not in terminal("predict", path).out
+    assert "to train it" not in terminal("predict", path, "--why").out
     assert terminal("predict", path, "--json").json()["to_train"] == ""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from lengthwise.audit.outcomes import ANSWERED, APART, RIGHT, TRUNCATED
 from lengthwise.audit.questions import Question
-from lengthwise.report.summary import wilson
+from lengthwise.core.statistics import wilson
 
 NOTICEABLE = 0.1
 """A drop of the rate whose interval lies above this is said to break the model."""

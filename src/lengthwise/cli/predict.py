@@ -1,4 +1,4 @@
-"""The command ``lengthwise predict`` prints a verdict for each position system, with reasons. It needs no torch."""
+"""The command ``lengthwise predict`` prints a forecast, or with ``--why`` theory's verdicts. It needs no torch."""
 
 from __future__ import annotations
 
@@ -26,22 +26,40 @@ def predict(
     encoding: Annotated[
         list[str] | None, typer.Option("--encoding", help="Position systems to ask about, e.g. nope, ape, rope, ppc.")
     ] = None,
-    certificate: Annotated[bool, typer.Option("--certificate", help="Print the certificates too.")] = False,
+    scheme: Annotated[
+        str | None, typer.Option("--scheme", help="A scheme of position ids, e.g. coupled, with --encoding or without.")
+    ] = None,
+    train: Annotated[int, typer.Option("--train", help="The longest length in training.")] = 40,
+    test: Annotated[int, typer.Option("--test", help="The length in question.")] = 200,
+    why: Annotated[bool, typer.Option("--why", help="Print what theory says of each position system.")] = False,
+    certificate: Annotated[
+        bool, typer.Option("--certificate", help="Print what theory says, with the certificates.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what theory guarantees for a target under each position system, and what would help.
+    """Say how likely a target is right at a length beyond training, and what would help.
 
-    For a task about which nothing is known, a small program and a coupling are searched for a few seconds.
+    With --why, what theory guarantees under each position system. For a task about which nothing is known, a small
+    program and a coupling are searched for a few seconds.
     """
-    from lengthwise.prediction.predict import predict as predict_target
+    from lengthwise.forecast.predict import predict as forecast
 
     notes = err()
-    prediction = predict_target(target, encoding or [], lambda line: notes.print(line, soft_wrap=True))
-    from lengthwise.api.theory import training_command
 
+    def note(line: str) -> None:
+        notes.print(line, soft_wrap=True)
+
+    if not (why or certificate or as_json):
+        out().print(forecast(target, train, test, encoding, scheme, note=note).text(), soft_wrap=True)
+        return
+    from lengthwise.api.theory import training_command
+    from lengthwise.prediction.predict import predict as predict_target
+
+    prediction = predict_target(target, encoding or [], note)
     command = training_command(target, prediction)
     if as_json:
-        emit_json({**prediction.to_json(), "to_train": command})
+        found = forecast(target, train, test, encoding, scheme)
+        emit_json({**prediction.to_json(), "forecast": found.to_json(), "to_train": command})
         return
     draw(out(), prediction, certificates=certificate, command=command)
 

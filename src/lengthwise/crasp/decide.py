@@ -517,6 +517,16 @@ def allowed_after(dfa: Dfa, state: int) -> frozenset[int]:
     return frozenset({symbol for symbol in symbols if dfa.live[dfa.delta[state][symbol]]} | end)
 
 
+def no_counting(dfa: Dfa) -> bool:
+    """Whether in every component of live states each symbol leads to one live state at most, from all of its states."""
+    reached: dict[tuple[int, int], set[int]] = {}
+    for state, number in enumerate(strongly_connected(dfa.delta)):
+        for symbol, target in enumerate(dfa.delta[state]):
+            if dfa.live[target]:
+                reached.setdefault((number, symbol), set()).add(target)
+    return all(len(targets) == 1 for targets in reached.values())
+
+
 MAX_WINDOW, MAX_PERIOD, MAX_NODES = 8, 12, 100_000
 LARGEST_BOUND = 1_000  # of windows and periods: all pairs are listed
 MAX_TOTAL_NODES = 150_000  # of all product graphs of one automaton: a few seconds

@@ -354,7 +354,7 @@ def predict_program(program: Program, name: str, systems: tuple[PositionSystem, 
 
 def _on_membership(verdicts: tuple[Verdict, ...], task: Task) -> tuple[Verdict, ...]:
     """The same verdicts from `evidence`, which is on membership where a language is asked for its next symbols."""
-    by_name, known = {system.name: system for system in SYSTEMS}, evidence(task)
+    by_name, known = {system.known_as: system for system in SYSTEMS}, evidence(task)
     return tuple(replace(v, arguments=tuple(arguments_from_programs(by_name[v.system], known))) for v in verdicts)
 
 

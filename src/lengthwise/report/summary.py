@@ -19,15 +19,14 @@ from pydantic import Field
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.files import read_json, write_json
+from lengthwise.core.files import read_json
 from lengthwise.core.ranks import spearman
 from lengthwise.core.result_file import Axes, RunResult, Score, check_seal, each_once, result_files
 from lengthwise.core.rng import stream
+from lengthwise.core.statistics import Estimate, estimate
 from lengthwise.core.table import Table
 from lengthwise.core.user_code import no_new_code
-from lengthwise.positions.system import SYSTEMS
 from lengthwise.prediction.example import StoredTask, stored_task
-from lengthwise.prediction.measured import BEFOREHAND, FROZEN, OLD_TABLE, below, task_identity, trained_with
 from lengthwise.tasks import TASKS, Task
 
 
@@ -86,45 +85,6 @@ def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -
     for path, values in read:
         check_seal(values, f"result file {path}")
     return read
-
-
-Z95 = 1.959963984540054
-"""The 97.5 % point of the normal distribution."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A median over seeds and its 95 % interval."""
-
-    median: float
-    low: float
-    high: float
-
-
-def wilson(correct: int, n: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson's score interval of the share ``correct`` / ``n`` (Wilson 1927), within [0, 1]."""
-    share, spread = correct / n, z * z / n
-    centre = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * (share * (1 - share) / n + spread / (4 * n)) ** 0.5
-    # Rounding must not exclude a share of exactly 0 or 1.
-    return min(max(0.0, centre - half), share), max(min(1.0, centre + half), share)
-
-
-def estimate(correct: Sequence[int], n: Sequence[int], *, draws: int = 2000) -> Estimate:
-    """The median share over seeds, with a 95 % interval.
-
-    One seed gets Wilson's interval over its strings. Several seeds get a bootstrap that resamples seeds and draws each
-    seed's share from Beta(c + ½, n − c + ½). Equal counts give equal intervals.
-    """
-    counts, sizes = np.asarray(correct), np.asarray(n)
-    median = float(np.median(counts / sizes))
-    if len(counts) == 1:
-        return Estimate(median, *wilson(int(counts[0]), int(sizes[0])))
-    rng = stream(0, "bootstrap", *counts.tolist(), *sizes.tolist())
-    picks = rng.integers(len(counts), size=(draws, len(counts)))
-    shares = rng.beta(counts[picks] + 0.5, sizes[picks] - counts[picks] + 0.5)
-    low, high = np.quantile(np.median(shares, axis=1), (0.025, 0.975))
-    return Estimate(median, min(float(low), median), max(float(high), median))
 
 
 def known_task(experiment: Mapping[str, Any]) -> Task | None:
@@ -464,140 +424,6 @@ def _heading(text: str, by_system: dict[int, tuple[int, float]], systems: Sequen
     if len(factors) == 1:
         where += f", {min(factors)} × the longest training length"
     return f"{where}{f', with {text}' if text else ''}:" if by_system else "No system has a test at longer lengths:"
-
-
-SHOWN, LONGEST, TRAINED = "101–150", 150, 50
-"""The lengths by which a cell is decided, the longest of them, and the longest in training."""
-
-
-def frozen_rows(results: Path) -> list[dict[str, Any]]:
-    """One row per task and position system that has run; one that is not decided has no accuracy.
-
-    Raises `LengthwiseError` if ``results/blind`` lacks a file.
-    """
-    study = results / "blind"
-    tasks = {
-        entry["name"]: entry["task"] for entry in read_json(study / "preregistration.json")["content"]["published"]
-    }
-    cells = read_json(study / "published-table.json")["cells"]
-    return [_frozen_row(cell, tasks[cell["language"]]) for cell in cells if cell["status"] != "not run"]
-
-
-def _frozen_row(cell: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
-    system = next(system for system in SYSTEMS if system.known_as == cell["encoding"])
-    decided = cell["status"] == "decided"
-    found = {"label": f"length {SHOWN}", "length": LONGEST, "median": cell["score"]}
-    return {
-        "task": task_identity(task),
-        "recipe": FROZEN,
-        "system": f"{cell['language']}, {system.known_as}, rung {cell['rung']}, trained to {TRAINED}",
-        "scheme": system.registered_scheme,
-        "random_start": system.random_start,
-        "encoding": system.encoding,
-        "seeds": len(cell["seeds"]),
-        "fitted": cell["fitted"],
-        "cells": [found] if decided else [],
-        "commit": cell["commits"][-1],
-    }
-
-
-SHOWN_HEADLINE = (
-    "variable-assignment",
-    "parity-scratchpad",
-    "sparse-parity",
-    "addition",
-    "coupled-arithmetic",
-    OLD_TABLE,
-)
-RECIPES = (*BEFOREHAND, *SHOWN_HEADLINE)
-"""The recipes whose systems are shown, those with settings fixed beforehand first; ablations are left out."""
-ABLATIONS = ("ppc-ablations", "golowich-ablations")
-"""Recipes that take parts of a position system away, and so say nothing against it."""
-
-
-def headline_numbers(results: Path) -> dict[str, Any]:
-    """Per system: task, seeds, fitted seeds, and the median exact match at the longest test, as JSON values.
-
-    Of several configurations of a system, the one with the longest test counts. Of sparse parity, balanced tests count
-    where they exist, for k up to K_train. Raises `LengthwiseError` as `load` does.
-    """
-    farthest: dict[tuple[str, str], SystemSummary] = {}
-    rows: list[dict[str, Any]] = []
-    for system in summarize(load([results])):
-        if system.recipe not in ABLATIONS:
-            rows.append(_row(system))
-        # Settings of the old table are all shown, since they differ in outcome.
-        key = system.recipe, system.label if system.recipe == OLD_TABLE else system.results[0].system
-        if system.recipe in RECIPES and (key not in farthest or _reach(system) > _reach(farthest[key])):
-            farthest[key] = system
-    in_order = sorted(
-        farthest.values(),
-        key=lambda system: (system.recipe not in BEFOREHAND, int(system.experiment["task"].get("k_max", 0))),
-    )
-    ladder = frozen_rows(results)
-    return {"systems": [*ladder, *map(_row, in_order)], "positions": _by_position([*rows, *ladder])}
-
-
-def _by_position(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Per task and position system: settings in which most seeds fitted, how many are `below`, and the worst one."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        system = next((system for system in SYSTEMS if trained_with(row, system)), None)
-        if system is not None and 2 * row["fitted"] > row["seeds"] and row["cells"]:
-            place = {"task": row["task"], "positions": system.known_as}
-            groups.setdefault(canonical_json(place), []).append({**row, **place})
-    return [
-        {
-            **{key: members[0][key] for key in ("task", "positions")},
-            "settings": len(members),
-            "below": sum(map(below, members)),
-            "worst": {
-                **{key: worst[key] for key in ("recipe", "system", "seeds", "fitted")},
-                "highest": max(cell["median"] for cell in worst["cells"]),
-                "length": worst["cells"][0]["length"],
-            },
-        }
-        for _, members in sorted(groups.items())
-        for worst in [min(members, key=lambda row: max(cell["median"] for cell in row["cells"]))]
-    ]
-
-
-def _reach(system: SystemSummary) -> tuple[int, int]:
-    """The longest test, then the number of tests."""
-    return max((cell.length for cell in system.cells), default=0), len(system.cells)
-
-
-def _row(system: SystemSummary) -> dict[str, Any]:
-    cells, task = [], system.experiment["task"]
-    name = system.label if system.recipe == OLD_TABLE else system.results[0].system
-    for cell in system.cells:
-        axes_of = dict(cell.axes)
-        if task.get("balanced") and (axes_of.pop("min_ones", None) != 0 or axes_of["k"] > task["k_max"]):
-            continue
-        found = cell.estimate()
-        if found is not None and cell.length >= system.max_length:
-            bounds = axes_of.pop("low", None), axes_of.pop("high", None)
-            axes = ", ".join(f"{key} {value}" for key, value in axes_of.items())
-            lengths = f"{bounds[0]}–{bounds[1]}" if bounds[0] is not None else str(cell.length)
-            label = f"length {lengths}" + (f" ({axes})" if axes else "")
-            cells.append({"label": label, "length": cell.length, "median": round(found.median, 4)})
-    longest = sorted({cell["length"] for cell in cells})[-1:]
-    return {
-        "task": task_identity(system.experiment["task"]),
-        "recipe": system.recipe,
-        "system": f"{name}, trained to {system.max_length}",
-        "scheme": system.experiment["scheme"]["name"],
-        "random_start": bool(system.experiment["scheme"].get("random_start", False)),
-        "encoding": system.experiment["encoding"]["name"],
-        "seeds": len(system.results),
-        "fitted": len(system.fitted),
-        "cells": [cell for cell in cells if cell["length"] in longest],
-        "commit": system.results[0].commit,
-    }
-
-
-if __name__ == "__main__":
-    write_json(Path(sys.argv[2]), headline_numbers(Path(sys.argv[1])))
 
 
 DRAWS = 2000

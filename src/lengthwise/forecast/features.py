@@ -1,0 +1,256 @@
+"""What a forecast looks at: properties of a language or a task, each a small function, computed without training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, Protocol
+
+from lengthwise.crasp.decide import NEXT, Decision, FragmentVerdict, decide, no_counting
+from lengthwise.languages.automaton import Dfa
+from lengthwise.languages.sampling import count_words
+from lengthwise.measured.cells import Format
+from lengthwise.positions.system import SYSTEMS
+from lengthwise.prediction.verdict import Prediction
+
+END: Mapping[Format, str] = {"next": NEXT, "member": "visible", "state": "eos"}
+"""The end convention of `decide` that stands for a format.
+
+The state after every prefix can be computed where membership can be read at an end mark: the states' languages are
+combinations of quotients of the language.
+"""
+MOST_WORDS = 4
+"""Beyond 10⁴ words of a length, a model can't know them one by one, and more make no difference."""
+WITH_WINDOWS, WITH_PERIODS = ("learned", "alibi"), ("learned", "rope", "sinusoidal")
+"""Encodings whose fragment of C-RASP has windows, or periods."""
+
+
+@lru_cache(maxsize=512)
+def decision_for(dfa: Dfa, format: Format) -> Decision:
+    """The decision of a language for what a model is asked."""
+    return decide(dfa, ends=[END[format]])
+
+
+def verdict(dfa: Dfa, format: Format, fragment: str) -> FragmentVerdict:
+    """Whether a C-RASP program of a fragment (none, local, periodic, ape) does what a model is asked."""
+    return decision_for(dfa, format).verdict(fragment, END[format])
+
+
+def plain(dfa: Dfa, format: Format) -> bool:
+    """Whether a program without positions is known to exist."""
+    return verdict(dfa, format, "none").verdict == "yes"
+
+
+def window(dfa: Dfa, format: Format) -> int | None:
+    """The smallest window, with the smallest period, of a program; 1 without windows, None without a program."""
+    return verdict(dfa, format, "ape").window
+
+
+def period(dfa: Dfa, format: Format) -> int | None:
+    """The period of the program of `window`; 1 without periods."""
+    return verdict(dfa, format, "ape").period
+
+
+def heard(dfa: Dfa, format: Format, encoding: str) -> bool:
+    """Whether a program needs windows or periods, and the encoding's fragment has what it needs."""
+    if plain(dfa, format):
+        return False
+    windows, periods = encoding in WITH_WINDOWS, encoding in WITH_PERIODS
+    if not (windows or periods):
+        return False
+    fragment = "ape" if windows and periods else "local" if windows else "periodic"
+    return verdict(dfa, format, fragment).verdict == "yes"
+
+
+Kind = Literal["without counting", "by counting", "by windows or periods", "no"]
+"""By what a language has a *yes*, or that it has none."""
+
+
+def kind(dfa: Dfa, format: Format, encoding: str) -> Kind:
+    """By what theory has a *yes* for a language under an encoding."""
+    if plain(dfa, format):
+        return "without counting" if no_counting(dfa) else "by counting"
+    return "by windows or periods" if heard(dfa, format, encoding) else "no"
+
+
+def monoid(dfa: Dfa, format: Format) -> int:
+    """Elements of the syntactic monoid, or the bound on them where there are more."""
+    found = decision_for(dfa, format)
+    return found.monoid_size or found.analysis.max_elements
+
+
+def star_free(dfa: Dfa, format: Format) -> bool:
+    """Whether the syntactic monoid is aperiodic; no where it is too large."""
+    return bool(decision_for(dfa, format).star_free)
+
+
+def r_trivial(dfa: Dfa, format: Format) -> bool:
+    """Whether no two states reach each other."""
+    return decision_for(dfa, format).r_trivial
+
+
+def words(dfa: Dfa, length: int) -> float:
+    """Decimal logarithm of the number of words, at most `MOST_WORDS`, of the length near ``length`` that has most."""
+    most = max(count_words(dfa, near) for near in range(max(0, length - dfa.size), length + 1))
+    return min(MOST_WORDS, math.log10(max(1, most)))
+
+
+@dataclass(frozen=True)
+class LanguageQuestion:
+    """What is asked of one language: a model with an encoding, trained to ``train``, right at ``test``?"""
+
+    dfa: Dfa
+    format: Format
+    encoding: str
+    train: float
+    test: float
+
+
+def of_language(question: LanguageQuestion) -> dict[str, float]:
+    """All features by name. Each is larger where a *yes* is likelier, apart from those in `ADVERSE`."""
+    dfa, format, encoding = question.dfa, question.format, question.encoding
+    found = plain(dfa, format)
+    counts = not no_counting(dfa)
+    ratio = math.log2(question.test / question.train)
+    uses = heard(dfa, format, encoding)
+    needs = verdict(dfa, format, "ape")
+    possible = needs.verdict == "yes"
+    return {
+        "plain": float(found),
+        "heard": float(uses),
+        "heard by ALiBi": float(uses and encoding == "alibi"),
+        "heard by RoPE": float(uses and encoding == "rope"),
+        "window": math.log2(needs.window or 1) if possible else 0.0,
+        "period": math.log2(needs.period or 1) if possible else 0.0,
+        "counting": float(counts),
+        "counting, farther": counts * ratio,
+        "not plain, farther": (not found) * ratio,
+        "r-trivial": float(r_trivial(dfa, format)),
+        "star-free": float(star_free(dfa, format)),
+        "states": math.log2(dfa.size),
+        "monoid": math.log2(monoid(dfa, format)),
+        "words": words(dfa, round(question.train)),
+        "learned": float(encoding == "learned"),
+        "learned, plain": float(encoding == "learned" and found),
+        "rope": float(encoding == "rope"),
+        "ratio": ratio,
+    }
+
+
+ADVERSE = frozenset(
+    {
+        *("window", "period", "counting", "counting, farther", "not plain, farther", "states", "monoid", "words"),
+        *("learned", "learned, plain", "rope", "ratio", "heard by RoPE"),
+        *("no", "plain, sparse", "local, farther", "not local, farther", "randomized"),
+        "probe rung",
+    }
+)
+"""Features of which more can only lower a forecast."""
+
+
+def language_of(task: Mapping[str, Any]) -> Dfa | None:
+    """The automaton of a task's configuration; None if it is no regular language."""
+    from lengthwise.tasks import TASKS
+
+    if task["name"] != "language":
+        return None
+    built: Any = TASKS.build(dict(task))
+    return built.automaton()
+
+
+@dataclass(frozen=True)
+class TaskQuestion:
+    """What is asked of one task: a system, trained to ``train``, right at ``test``? With `predict_task`'s theory."""
+
+    theory: Prediction
+    scheme: str
+    random_start: bool
+    encoding: str
+    train: float
+    test: float
+
+
+SCHEMES_OF_PLACES = ("coupled", "predictive-coupling", "abacus", "coupled-rare-jump")
+"""Schemes that give tokens of one place one id."""
+
+
+def answer_for(theory: Prediction, scheme: str, random_start: bool, encoding: str) -> str:
+    """Theory's answer for a scheme and an encoding; *unknown* for one without a row."""
+    for system in SYSTEMS:
+        same = (system.registered_scheme, system.random_start) == (scheme, random_start)
+        if same and system.encoding == encoding:
+            return next((v.answer for v in theory.verdicts if v.system == system.known_as), "unknown")
+    return "unknown"
+
+
+def local_under(theory: Prediction, scheme: str) -> bool:
+    """Whether the task's parents are few and near at all lengths, in the ids of a scheme that couples."""
+    row = next((row for row in theory.structure if row.scheme == "coupled"), None)
+    return scheme in SCHEMES_OF_PLACES and row is not None and row.sparse and row.local
+
+
+def of_task(question: TaskQuestion) -> dict[str, float]:
+    """All features of a task by name."""
+    theory, encoding = question.theory, question.encoding
+    answer = answer_for(theory, question.scheme, question.random_start, encoding)
+    without = answer_for(theory, "sequential", False, "nope")
+    local = local_under(theory, question.scheme)
+    sparse = all(row.sparse for row in theory.structure)
+    ratio = math.log2(question.test / question.train)
+    return {
+        "yes": float(answer == "yes"),
+        "no": float(answer == "no"),
+        "plain": float(without == "yes"),
+        "plain, sparse": float(without == "yes" and sparse),
+        "local": float(local),
+        "local, local bias": float(local and encoding == "local-bias"),
+        "local, farther": ratio * local * (encoding != "local-bias"),
+        "not local, farther": ratio * (not local),
+        "places": float(question.scheme in SCHEMES_OF_PLACES),
+        "learned": float(encoding == "learned"),
+        "rope": float(encoding in ("rope", "xpos", "sinusoidal")),
+        "randomized": float(question.scheme in ("pose", "randomized")),
+        "ratio": ratio,
+    }
+
+
+PROBE_FLOOR = 0.002
+"""An accuracy of 1 on a few hundred strings is taken for this much less."""
+
+
+class Probed(Protocol):
+    """What a forecast takes of a probe: `lengthwise.forecast.probe.Probe` has it."""
+
+    @property
+    def status(self) -> str:
+        """*fitted* where enough seeds fit at N / 2."""
+        ...
+
+    @property
+    def rung(self) -> int | None:
+        """The rung at which they did, from 1."""
+        ...
+
+    @property
+    def accuracy(self) -> float | None:
+        """On lengths near N, which it did not train on."""
+        ...
+
+    @property
+    def slope(self) -> float | None:
+        """Change of the accuracy as the length doubles."""
+        ...
+
+
+def of_probe(probe: Probed) -> dict[str, float]:
+    """All features of a probe by name: whether it fits at N / 2, at which rung, and what it does up to N."""
+    fitted = probe.status == "fitted"
+    accuracy = min(1 - PROBE_FLOOR, max(PROBE_FLOOR, probe.accuracy or 0.0)) if fitted else PROBE_FLOOR
+    return {
+        "probe fitted": float(fitted),
+        "probe accuracy": math.log(accuracy / (1 - accuracy)),
+        "probe slope": (probe.slope or 0.0) if fitted else 0.0,
+        "probe rung": float(probe.rung or 0),
+    }

@@ -1,0 +1,151 @@
+"""The evidence table: one row for each system that was trained on a target and measured, from all committed results.
+
+``cells.json`` is written by ``python studies/forecast/evidence.py``; a test compares it with ``results/``.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from lengthwise.core.errors import LengthwiseError
+
+if TYPE_CHECKING:
+    import pandas
+
+FILE = Path(str(files("lengthwise.measured"))) / "cells.json"
+Format = Literal["next", "member", "state", "answer"]
+"""What a model is asked: which symbols may come next, membership or the state after every prefix, or an answer."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """Accuracy at lengths ``low`` to ``high``: the fraction of strings right in all symbols, one a seed in order.
+
+    ``axes`` are settings of the test beside the length, such as ``k``; ``words`` is how strings were drawn; an accuracy
+    is None for a seed that was not measured there.
+    """
+
+    __test__ = False  # no test of pytest's
+
+    low: int
+    high: int
+    accuracy: tuple[float | None, ...]
+    axes: Mapping[str, int]
+    words: str = "uniform"
+
+    def median(self, fitted: tuple[bool, ...]) -> float | None:
+        """Median accuracy over the fitted seeds; None if none of them was measured."""
+        found = [value for value, fit in zip(self.accuracy, fitted, strict=True) if fit and value is not None]
+        return statistics.median(found) if found else None
+
+
+@dataclass(frozen=True)
+class MeasuredCell:
+    """One system (position scheme and encoding, with its settings) trained on one target to one length."""
+
+    study: str
+    target: str
+    """A published name, an expression, or a task's name."""
+    task: Mapping[str, Any]
+    """The configuration of the task."""
+    format: Format
+    system: str
+    """The system's name in its study."""
+    scheme: str
+    random_start: bool
+    encoding: str
+    train: int
+    """The longest length in training."""
+    seeds: tuple[int, ...]
+    fitted: tuple[bool, ...]
+    enough: int
+    """So many fitted seeds make a fitted cell: four of five under the frozen ladder, elsewhere more than half."""
+    tests: tuple[Test, ...]
+    settings: Mapping[str, Any]
+    commit: str
+    variant: str = ""
+    """The settings that tell the system from others of its name in its study."""
+    name: str = ""
+    """What the target is called in its study, where that differs from a task's name."""
+    predicted: str = ""
+    """The verdict that was written down before training; empty where there was none."""
+    rung: int | None = None
+    """The rung of the frozen ladder at which the cell was measured; None outside these studies."""
+    early: tuple[float, ...] = ()
+    """Accuracy at training lengths after half of the first rung's steps, one a seed; empty where not recorded."""
+
+    @property
+    def fit(self) -> bool:
+        """Whether enough seeds fitted."""
+        return sum(self.fitted) >= self.enough
+
+    def accuracy(self, low: int, high: int) -> float | None:
+        """Median over the fitted seeds of the accuracy in a bin of lengths, of each seed on its hardest strings there.
+
+        None where the bin was not measured, or too few seeds fitted.
+        """
+        tests = [test for test in self.tests if (test.low, test.high) == (low, high)]
+        by_seed = zip(self.fitted, *(test.accuracy for test in tests), strict=True)
+        found = [min(v for v in values if v is not None) for fit, *values in by_seed if fit and any_measured(values)]
+        return statistics.median(found) if found and self.fit else None
+
+
+def any_measured(values: Iterable[float | None]) -> bool:
+    """Whether a seed has an accuracy in some test."""
+    return any(value is not None for value in values)
+
+
+@lru_cache(maxsize=1)
+def cells() -> tuple[MeasuredCell, ...]:
+    """All measured cells, ordered by study, target and system."""
+    content = json.loads(FILE.read_text(encoding="utf-8"))
+    return tuple(_cell(row, content["settings"]) for row in content["cells"])
+
+
+def _cell(row: Mapping[str, Any], settings: list[Mapping[str, Any]]) -> MeasuredCell:
+    tests = tuple(
+        Test(t["low"], t["high"], tuple(t["accuracy"]), t.get("axes", {}), t.get("words", "uniform"))
+        for t in row["tests"]
+    )
+    lists = {name: tuple(row[name]) for name in ("seeds", "fitted", "early") if name in row}
+    return MeasuredCell(**{**row, **lists, "tests": tests, "settings": settings[row["settings"]]})
+
+
+def evidence(by_test: bool = False) -> pandas.DataFrame:
+    """All measured cells as a table; needs pandas (the extra ``pandas``).
+
+    Arguments:
+        by_test: One row for each cell and test instead of one for each cell.
+
+    Returns:
+        Columns ``study``, ``target``, ``format``, ``system``, ``scheme``, ``random_start``, ``encoding``, ``train``
+        (longest training length), ``seeds``, ``fitted`` (their numbers), ``rung``, ``settings``, ``commit``, and
+        ``tests``: the tests of a cell with one accuracy a seed. With ``by_test``, ``low``, ``high`` (lengths),
+        ``axes``, ``words``, ``by_seed`` and ``accuracy`` (median over the fitted seeds) in its place.
+
+    Raises:
+        LengthwiseError: If pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise LengthwiseError("evidence() needs pandas; install lengthwise[pandas]") from error
+    same = ("study", "target", "format", "system", "scheme", "random_start", "encoding", "train", "rung", "commit")
+    rows: list[dict[str, Any]] = []
+    for cell in cells():
+        counts = {"seeds": len(cell.seeds), "fitted": sum(cell.fitted), "settings": dict(cell.settings)}
+        shared = {name: getattr(cell, name) for name in same} | counts
+        if by_test:
+            for t in cell.tests:
+                measured = {"by_seed": t.accuracy, "accuracy": t.median(cell.fitted)}
+                rows.append(shared | {"low": t.low, "high": t.high, "axes": dict(t.axes), "words": t.words} | measured)
+        else:
+            rows.append(shared | {"tests": cell.tests})
+    return pandas.DataFrame(rows)

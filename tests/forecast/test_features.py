@@ -1,0 +1,96 @@
+"""Features: each against a law or a slow reference on small automata."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+from lengthwise.crasp.decide import NEXT, decide
+from lengthwise.forecast import features
+from lengthwise.forecast.features import ADVERSE, LanguageQuestion, TaskQuestion
+from lengthwise.languages.automaton import language
+from lengthwise.prediction.predict import predict_task
+from lengthwise.tasks import TASKS
+
+EXPRESSIONS = ("a*b*", "(ab)*", "(aa)*", "(abab)*", "(a|b)*abb", "(aa|b)*", "((a|b)(a|b))*", "b*a(a|b)*", "(a|bb)*")
+
+
+def asked(text: str, encoding: str = "nope", format="next", test: float = 125) -> dict[str, float]:
+    return features.of_language(LanguageQuestion(language(text), format, encoding, 50, test))
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_words_are_counted(text: str):
+    dfa = language(text)
+    most = max(
+        sum(dfa.accepts(word) for word in itertools.product(dfa.alphabet, repeat=n))
+        for n in range(max(0, 6 - dfa.size), 7)
+    )
+    assert features.words(dfa, 6) == pytest.approx(min(4, math.log10(max(1, most))))
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_verdicts_are_those_of_the_decision(text: str):
+    decision = decide(text, ends=["visible", "eos", NEXT])
+    for format, end in (("next", NEXT), ("member", "visible"), ("state", "eos")):
+        for fragment in ("none", "local", "periodic", "ape"):
+            found = features.verdict(language(text), format, fragment)
+            assert found.verdict == decision.verdict(fragment, end).verdict
+    assert features.r_trivial(language(text), "next") == decision.r_trivial
+    assert features.star_free(language(text), "next") == decision.star_free
+    assert features.monoid(language(text), "next") == decision.monoid_size
+
+
+def test_a_larger_fragment_is_heard_by_more_encodings():
+    """What is heard without windows or periods is heard by learned positions; nothing is without positions."""
+    for text in EXPRESSIONS:
+        dfa = language(text)
+        heard = {encoding: features.heard(dfa, "next", encoding) for encoding in ("nope", "alibi", "rope", "learned")}
+        assert not heard["nope"]
+        assert heard["learned"] or not (heard["alibi"] or heard["rope"])
+        assert not (features.plain(dfa, "next") and any(heard.values()))
+
+
+def test_smallest_window_and_period():
+    assert (features.window(language("(aa)*"), "next"), features.period(language("(aa)*"), "next")) == (1, 2)
+    assert features.period(language("(aaaa)*"), "next") == 4
+    assert features.window(language("a*b*"), "next") == features.period(language("a*b*"), "next") == 1
+    assert features.window(language("(aa|b)*"), "member") is None or not features.plain(language("(aa|b)*"), "member")
+
+
+def test_distance_enters_by_the_ratio():
+    near, far = asked("(aa)*", test=75), asked("(aa)*", test=150)
+    assert far["ratio"] - near["ratio"] == pytest.approx(1)
+    unchanged = [name for name in near if "farther" not in name and name != "ratio"]
+    assert all(near[name] == far[name] for name in unchanged)
+
+
+def test_renamed_symbols_change_nothing():
+    assert asked("(ab)*a*") == asked("(ba)*b*") == asked("(01)*0*")
+
+
+def test_tasks():
+    theory = predict_task(TASKS.build("addition"))
+    coupled = features.of_task(TaskQuestion(theory, "coupled", False, "learned", 10, 40))
+    plain = features.of_task(TaskQuestion(theory, "sequential", False, "rope", 10, 40))
+    assert (coupled["local"], coupled["yes"], plain["local"], plain["no"]) == (1, 1, 0, 1)
+    assert set(coupled) == set(plain)
+
+
+def test_signs_are_of_features():
+    theory = predict_task(TASKS.build("majority"))
+    names = set(asked("(ab)*")) | set(features.of_task(TaskQuestion(theory, "sequential", False, "nope", 10, 40)))
+    assert set(ADVERSE) - names == {"probe rung"}
+
+
+def test_a_probe_that_does_better_has_larger_features():
+    class Found:
+        def __init__(self, status: str, rung: int | None, accuracy: float | None, slope: float | None):
+            self.status, self.rung, self.accuracy, self.slope = status, rung, accuracy, slope
+
+    good, fair = (features.of_probe(Found("fitted", 1, accuracy, 0.0)) for accuracy in (1.0, 0.8))
+    none = features.of_probe(Found("not fitted", None, None, None))
+    assert good["probe accuracy"] > fair["probe accuracy"] > none["probe accuracy"]
+    assert none["probe fitted"] == 0 < fair["probe fitted"]
