@@ -11,7 +11,15 @@ from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes import SCHEMES, Coupled, PoSE, PositionScheme, PredictiveCoupling, Sequential
+from lengthwise.positions.schemes import (
+    SCHEMES,
+    Coupled,
+    PoSE,
+    PositionScheme,
+    PredictiveCoupling,
+    Sequential,
+    scheme_with_ids,
+)
 from lengthwise.tasks import Task
 
 
@@ -50,7 +58,7 @@ class Echo(Task):
 
 
 SCHEME_VARIANTS: dict[str, PositionScheme] = {
-    **{name: SCHEMES.build(name, max_position=64) for name in SCHEMES},
+    **{name: scheme_with_ids(name, 64) for name in SCHEMES},
     "sequential, random start": Sequential(max_position=64, random_start=True),
     "pose, three chunks": PoSE(max_position=64, chunks=3),
     "pose, cut anywhere": PoSE(max_position=64, cut="anywhere"),

@@ -17,7 +17,7 @@ from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_name
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
 
@@ -58,7 +58,7 @@ evaluations = st.builds(
 )
 components = {
     "task": st.sampled_from([TASKS.build(name) for name in TASKS]),
-    "scheme": st.sampled_from([SCHEMES.build(name, max_position=p) for name in SCHEMES for p in (7, 99)]),
+    "scheme": st.sampled_from([scheme_with_ids(name, p) for name in SCHEMES for p in (7, 99)]),
     "encoding": st.sampled_from([ENCODINGS.build(name) for name in ENCODINGS]),
 }
 experiments = st.builds(RunConfig, **components, model=models, training=trainings, evaluation=evaluations)

@@ -18,8 +18,13 @@ from lengthwise.positions.schemes import (
     RandomizedFloat,
     RareJump,
     Reset,
+    Sequential,
 )
+from lengthwise.positions.schemes.modulo import Modulo
+from lengthwise.positions.structure import structure
+from lengthwise.prediction.predict import predict
 from lengthwise.tasks import TASKS
+from lengthwise.tasks.language import Language
 
 
 def ids_of(scheme: PositionScheme, name: str, length: int, rows: int = 200) -> np.ndarray:
@@ -118,3 +123,27 @@ def test_a_share_of_the_sequences_has_a_jump(share: float):
 @pytest.mark.parametrize("name", SCHEMES)
 def test_every_scheme_says_what_it_does(name: str):
     assert SCHEMES.get(name).summary
+
+
+def test_ids_modulo_m_come_again_and_bring_what_is_some_periods_away_near():
+    assert ids_of(Modulo(m=3), "copy", 5, 1)[0].tolist() == [i % 3 for i in range(13)]
+    task = Language(language="(abab)*")
+    batch = task.batch(400, 2, stream(0, "test"))
+    ids = Modulo(m=4).assign(batch.places, task.levels, stream(1, "ids"))
+    assert ids.max() == 3, "four ids for any length"
+    # In copying, token i of the answer depends on token i of the prompt: their distance grows with the length.
+    for length in (4, 8, 16, 32):
+        found = structure(TASKS.build("copy"), Modulo(m=4), length, stream(0, "span"))
+        plain = structure(TASKS.build("copy"), Sequential(), length, stream(0, "span"))
+        assert found.both.span <= 3 < plain.both.span
+    with pytest.raises(LengthwiseError, match="m"):
+        SCHEMES.build("modulo", m=1)
+
+
+def test_a_period_is_a_yes_for_ids_modulo_a_multiple_of_it():
+    verdicts = {v.system: v for v in predict("(aa)*").verdicts}
+    assert verdicts["modulo"].answer == "yes"
+    assert "multiple" in verdicts["modulo"].condition
+    assert verdicts["nope"].answer == "no"
+    assert "modulo" in verdicts["nope"].help
+    assert {v.system: v.answer for v in predict("(a|b)*bb(a|b)*").verdicts}["modulo"] != "yes"

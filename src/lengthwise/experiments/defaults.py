@@ -86,6 +86,8 @@ def roomy_scheme(task: Task, name: str, longest: int) -> PositionScheme:
     if name == RANDOM_START:
         return dataclasses.replace(Sequential(random_start=True), max_position=_room(_tokens(task, longest)))
     scheme = SCHEMES.build(name)
+    if scheme.wraps:
+        return scheme
     if isinstance(scheme, Coupled):
         return dataclasses.replace(scheme, draw=draw_for(task), max_position=_room(_places(task, longest)))
     if scheme.equals_places:

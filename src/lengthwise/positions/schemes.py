@@ -33,6 +33,8 @@ class PositionScheme(ABC):
     """Whether ids follow the task's places; otherwise they number the tokens."""
     one_id_per_place: ClassVar[bool] = True
     """Where ids follow places: whether tokens have equal ids exactly where they have equal places."""
+    wraps: ClassVar[bool] = False
+    """Whether ids come again and again, so that a few of them suffice for any number of tokens."""
     max_position: int
 
     def __post_init__(self) -> None:
@@ -75,6 +77,11 @@ class PositionScheme(ABC):
 
 
 SCHEMES: Registry[PositionScheme] = Registry("scheme", PositionScheme)
+
+
+def scheme_with_ids(name: str, count: int) -> PositionScheme:
+    """The scheme of this name with ids up to ``count``; one whose ids come again is as it is by default."""
+    return SCHEMES.build(name) if SCHEMES.get(name).wraps else SCHEMES.build(name, max_position=count)
 
 
 def sorted_subsets(rng: Rng, rows: int, size: int, low: int, high: int) -> Int[ndarray, "rows size"]:

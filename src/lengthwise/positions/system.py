@@ -96,6 +96,9 @@ THEORY: dict[tuple[str, str], Theory] = {
     ("sequential", "alibi"): Theory("alibi", "local", CITED_LINK, relative=True),
     ("sequential", "rope"): Theory("rope", "periodic", CITED_LINK, relative=True),
     ("sequential", "sinusoidal"): Theory("sinusoidal", "periodic", CITED_LINK),
+    ("modulo", "learned"): Theory(
+        "modulo", "periodic", "theorem, Huang et al. 2025, without positions over symbols that say i mod m"
+    ),
     ("sequential", "t5"): Theory("t5", None, "no theorem", relative=True),
     ("sequential", "fire"): Theory("fire", None, "no theorem"),
     ("randomized", "learned"): Theory("randomized", None, "no theorem"),

@@ -17,7 +17,7 @@ from lengthwise.crasp.decide import Answer
 from lengthwise.crasp.program import Program
 from lengthwise.crasp.synthesis import labelled, read_examples, synthesize
 from lengthwise.languages.automaton import Dfa, language
-from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.positions.schemes import PositionScheme, scheme_with_ids
 from lengthwise.positions.structure import structure_at
 from lengthwise.positions.system import SYSTEMS, PositionSystem, contains, position_systems
 from lengthwise.prediction.measured import measured, reliability_lines, with_conflicts
@@ -38,6 +38,7 @@ def verdicts_of(known: list[Evidence], systems: tuple[PositionSystem, ...], othe
 
 def verdict_for(system: PositionSystem, arguments: list[Argument]) -> Verdict:
     """The verdict of one position system from its arguments."""
+    condition = "m is a multiple of the program's period" if system.scheme == "modulo" else ""
     return Verdict(
         system.known_as,
         system.registered_scheme,
@@ -45,6 +46,7 @@ def verdict_for(system: PositionSystem, arguments: list[Argument]) -> Verdict:
         system.fragment,
         tuple(arguments),
         source=system.theorem,
+        condition=condition if any(argument.answer == "yes" for argument in arguments) else "",
     )
 
 
@@ -142,7 +144,7 @@ def structure_row(task: Task, scheme: str | PositionScheme) -> StructureRow:
     A scheme by its name has room for all ids. Raises `LengthwiseError` if the task has no such lengths, or a scheme too
     few ids.
     """
-    built = SCHEMES.build(scheme, max_position=1 << 30) if isinstance(scheme, str) else scheme
+    built = scheme_with_ids(scheme, 1 << 30) if isinstance(scheme, str) else scheme
     lengths = tuple(dict.fromkeys(nearest(task, length) for length in LENGTHS))
     found = [structure_at(task, built, length) for length in lengths]
     columns = [(s.parents, s.selectors, s.both) for s in found]

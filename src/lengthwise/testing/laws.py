@@ -342,9 +342,20 @@ def shapes_and_range(scheme: PositionScheme) -> None:
 
 
 def places_decide_ids(scheme: PositionScheme) -> None:
-    """A scheme that uses places gives one id to one place and 0 to none; any other numbers all tokens in order."""
+    """A scheme that uses places gives one id to one place and 0 to none; any other numbers all tokens in order.
+
+    Where ids come again, they do so in equal periods, each id once in each.
+    """
     places = _places()
     ids = scheme.assign(places, ("position",), stream(1, "ids"))
+    if scheme.wraps:
+        tokens = 4 * (scheme.max_position + 1)
+        if tokens <= 200_000:
+            longer = scheme.assign(_places(1, tokens), ("position",), stream(1, "ids"))[0, :, 0]
+            again = longer.reshape(4, -1)
+            need((again == again[0]).all(), f"ids do not come again every {tokens // 4} tokens, the number of ids")
+            need(len(set(again[0].tolist())) == tokens // 4, "some id between 0 and max_position is not used")
+        return
     if not scheme.uses_places:
         need((np.diff(ids[..., 0], axis=1) > 0).all(), "ids of a scheme without places do not rise from token to token")
         return
@@ -370,7 +381,7 @@ def evaluation_is_settled(scheme: PositionScheme) -> None:
 def too_many_tokens_are_refused(scheme: PositionScheme) -> None:
     """More tokens than ids is one clear line that names max_position."""
     count = scheme.max_position + 2
-    if count > 200_000:
+    if scheme.wraps or count > 200_000:
         return
     places = np.arange(1, count + 1)[None, :, None]
     with refused("max_position", what=f"{count} tokens with max_position {scheme.max_position}"):

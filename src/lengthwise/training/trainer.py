@@ -169,7 +169,7 @@ class StackParts:
 JOINED = 1 << 22
 """Numbers of the residual stream up to which a stack takes all groups of a step at once; beyond, memory counts."""
 
-Probe = Callable[[Transformer, int, int], dict[str, Any]]
+Measurement = Callable[[Transformer, int, int], dict[str, Any]]
 """Measures one run's model in distribution, given the step and its seed; ``{"fitted": bool, …}``."""
 
 
@@ -187,7 +187,7 @@ class Trainer:
     setup: Setup
     config: TrainingConfig
     runs: Sequence[int | Run]
-    probe: Probe | None = None
+    probe: Measurement | None = None
     folder: Path | None = None
     run_folders: Sequence[Path] | None = None
     """Where each run leaves its log and, when it ends, a checkpoint of its own; default: ``folder`` itself for one run,
@@ -377,6 +377,12 @@ class Trainer:
         if self.folder is not None and any(state.failure is None for state in self.states):
             everyone = range(len(self.states))
             checkpoint.write(self.folder, self._tensors(), self._described(everyone, self.members))
+
+    def suspend(self) -> None:
+        """Write a checkpoint between two measurements, from ``on_step``; a later `run` goes on from it, bit for bit."""
+        for index in self.members:
+            self.states[index].progress.step = self.step_count
+        self._save()
 
     def _go_to(self, progress: StackProgress) -> None:
         """Take over how far the runs are; their tensors are not part of it."""

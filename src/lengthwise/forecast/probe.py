@@ -1,0 +1,697 @@
+"""The probe: climb the frozen ladder at half of the training lengths, then test on the other half, up to N.
+
+What a model does between N/2 and N is evidence for what it will do beyond N. No string longer than N is ever drawn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from lengthwise.core.config import digest, fields_of
+from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
+from lengthwise.core.files import locked, read_json, write_json
+from lengthwise.core.rng import stream
+from lengthwise.experiments.blind.ladder import BINS, DRAWS, LADDER, TRAINED, Rung, model_config, training_config
+from lengthwise.experiments.blind.run import FIT, Note
+from lengthwise.experiments.blind.training import EachWordOnce
+from lengthwise.experiments.blind.variants import VARIANTS, Variant
+from lengthwise.experiments.blind.words import uniform_batches
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings import ENCODINGS, EncodingSpec, LearnedSpec
+from lengthwise.positions.schemes import SCHEMES, PositionScheme, Sequential
+from lengthwise.tasks import TASKS, Task
+from lengthwise.training.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from lengthwise.models.inputs import Inputs
+    from lengthwise.models.transformer import Transformer
+    from lengthwise.training.data import Setup, TaskSetup
+    from lengthwise.training.trainer import Trainer
+
+UNITS = {"s": 1, "m": 60, "h": 3600}
+LINE_EVERY = 5.0
+"""Seconds between two lines of progress, so that even a slow machine has one every ten."""
+STATE = "probe.json"
+
+
+@dataclass(frozen=True)
+class ProbeSettings:
+    """What a probe trains and measures; tests use smaller ones.
+
+    The rungs are those of the frozen ladder. The first has fewer steps: at half of the lengths what it can learn it has
+    learned by then, and what it can't goes on to the next rung, which trains all of its steps.
+    """
+
+    ladder: tuple[Rung, ...] = (dataclasses.replace(LADDER[0], steps=2_500), *LADDER[1:])
+    seeds: tuple[int, ...] = (300, 301, 302)
+    needed: int = 2
+    """Fitted seeds with which a rung ends the climb."""
+    every: int = 250
+    """Steps between two measurements in distribution, and two checkpoints; a multiple of ten."""
+    probe_words: int = 200
+    fit_words: int = 2_000
+    test_words: int = 500
+    """Strings of each bin of test lengths."""
+
+
+SETTINGS = ProbeSettings()
+
+
+@dataclass(frozen=True)
+class ProbeCell:
+    """A task under a position system, and N, the longest length that there is; nothing beyond it is looked at.
+
+    Arguments:
+        task: Any task.
+        encoding: A name of the frozen ladder (``nope``, ``ape``, ``rope``, ``alibi``, …) or any encoding.
+        longest: N, in the task's unit.
+        scheme: Position ids; None: those of the ladder, 0, 1, 2, …, with random starts for learned positions.
+    """
+
+    task: Task
+    encoding: str | EncodingSpec
+    longest: int
+    scheme: PositionScheme | None = None
+
+    @property
+    def half(self) -> int:
+        """The longest training length, N/2 rounded down."""
+        return self.longest // 2
+
+    @property
+    def bins(self) -> tuple[tuple[int, int], ...]:
+        """The near and the far test lengths; for N = 50, 26 to 37 and 38 to 50. Bins without strings are left out."""
+        middle = (self.half + self.longest) // 2
+        both = ((self.half + 1, middle), (middle + 1, self.longest))
+        return tuple((low, high) for low, high in both if self.task.lengths(low, high))
+
+    @cached_property
+    def variant(self) -> Variant:
+        """The position system as the ladder knows it."""
+        if isinstance(self.encoding, str) and self.encoding in VARIANTS:
+            return VARIANTS[self.encoding]
+        return Variant("", ENCODINGS.build(self.encoding))
+
+    @cached_property
+    def ids(self) -> PositionScheme:
+        """The position scheme; that of the ladder has ids for 6 N, as far as tokens grow evenly with the length."""
+        if self.scheme is not None:
+            return self.scheme
+        rng = stream(0, "forecast", "tokens")
+
+        def tokens(length: int) -> int:
+            drawn = [self.task.batch(length, 1, rng).tokens for _ in range(DRAWS)]
+            return 2 * max(drawn) - min(drawn)
+
+        lengths = self.task.lengths(TRAINED[0], self.longest)
+        short, long = lengths[0], lengths[-1]
+        at_short, at_long = tokens(short), tokens(long)
+        further = BINS[-1][1] / TRAINED[1] * self.longest - long
+        growth = (at_long - at_short) / (long - short) if long > short else 1.0
+        longest = at_long + max(0, round(growth * further))
+        return Sequential(max_position=longest - 1, random_start=isinstance(self.variant.spec, LearnedSpec))
+
+    def check(self) -> None:
+        """Raise a `LengthwiseError` if there are no strings to train or test on, or too few position ids."""
+        require(self.longest >= 2, f"a probe needs training lengths up to 2 or more, got {self.longest}")
+        for (low, high), what in (((TRAINED[0], self.half), "to train on"), (self._far, "to test on")):
+            require(
+                bool(self.task.lengths(low, high)),
+                f"task {self.task.name!r} has no strings of lengths {low} to {high} {what}; give a longer length",
+            )
+        longest = self.task.lengths(*self._far)[-1]
+        batch = self.task.batch(longest, 1, stream(0, "forecast", "check"))
+        for scheme in (self.ids, self.ids.for_evaluation()):
+            scheme.assign(batch.places, self.task.levels, stream(0, "forecast", "check"))
+
+    @property
+    def _far(self) -> tuple[int, int]:
+        return (self.half + self.longest) // 2 + 1, self.longest
+
+    def described(self) -> dict[str, Any]:
+        """Plain JSON values that name the cell."""
+        return {
+            "task": TASKS.describe(self.task),
+            "encoding": ENCODINGS.describe(self.variant.spec),
+            "qk_norm": self.variant.qk_norm,
+            "regularizer": self.variant.regularizer,
+            "scheme": SCHEMES.describe(self.ids),
+            "longest": self.longest,
+        }
+
+    def setup(self, rung: Rung) -> TaskSetup:
+        """What a rung trains: settings of the ladder, lengths of the probe."""
+        from lengthwise.training.data import TaskSetup
+
+        spec = self.variant.spec
+        if isinstance(spec, LearnedSpec):
+            spec = dataclasses.replace(spec, init_std=rung.position_std)
+        model = dataclasses.replace(model_config(rung), qk_norm=self.variant.qk_norm)
+        if rung.log_length:
+            model = dataclasses.replace(model, log_length=None if spec.local else max(2, self.half))
+        return TaskSetup(self.task, self.ids, spec, model)
+
+    def training(self, rung: Rung, every: int) -> TrainingConfig:
+        """The training of a rung on lengths up to N/2."""
+        return dataclasses.replace(
+            training_config(rung), max_length=self.half, probe_every=every,
+            regularizer=self.variant.regularizer, regularizer_normed=self.variant.regularizer > 0,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ProbedSeed:
+    """One seed at the end of the last rung. Accuracies are shares of strings with every prediction right."""
+
+    seed: int
+    fit: float
+    """Accuracy on lengths up to N/2, under the ids of training."""
+    fitted: bool
+    steps_to_fit: int | None
+    """Steps after which it was first fitted; None where it never was."""
+    accuracy: dict[str, float] = field(default_factory=dict)
+    """By bin, such as ``38-50``; empty where it was not tested."""
+    by_length: list[tuple[int, int, int]] = field(default_factory=list)
+    """Length beyond N/2, right strings, all strings."""
+
+
+@dataclass(frozen=True)
+class ProbedRung:
+    """One rung that was trained to its end: its number (from 1), and the fit of each seed in order."""
+
+    rung: int
+    steps: int
+    fits: list[float]
+    steps_to_fit: list[int | None]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a probe found.
+
+    ``status`` is ``fitted`` where enough seeds fit at a rung, ``not fitted`` where they did at none, and
+    ``out of time`` where the budget ended before that was known; `stopped` says where. The accuracies of a probe that
+    is not fitted say little: its seeds fail at the lengths that they were trained on.
+    """
+
+    cell: dict[str, Any]
+    trained: tuple[int, int]
+    bins: list[tuple[int, int]]
+    status: Literal["fitted", "not fitted", "out of time"]
+    rung: int | None
+    """The rung at which enough seeds fit, from 1."""
+    seeds: list[ProbedSeed]
+    """The seeds of the last rung that was trained to its end."""
+    rungs: list[ProbedRung]
+    seconds: float
+    """Time of all calls together; of cells that trained together, an even share."""
+    stopped: str
+
+    @property
+    def fitted(self) -> int:
+        """Seeds that fit at the last rung that was trained to its end."""
+        return sum(seed.fitted for seed in self.seeds)
+
+    @property
+    def accuracy(self) -> float | None:
+        """Median accuracy of the fitted seeds on the far lengths, those up to N; None without fitted seeds."""
+        if self.status != "fitted":
+            return None
+        name = bin_name(self.bins[-1])
+        return statistics.median(seed.accuracy[name] for seed in self.seeds if seed.fitted)
+
+    @property
+    def slope(self) -> float | None:
+        """Change of the accuracy as the length doubles: least squares over the tested lengths of the fitted seeds.
+
+        None without fitted seeds or with one length alone.
+        """
+        rows = [row for seed in self.seeds if seed.fitted for row in seed.by_length]
+        if self.status != "fitted" or len({length for length, _, _ in rows}) < 2:
+            return None
+        lengths, right, total = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+        slope = np.polyfit(np.log2(lengths), right / total, 1, w=np.sqrt(total))[0]
+        return float(slope)
+
+    @property
+    def steps_to_fit(self) -> float | None:
+        """Median over the fitted seeds of the steps of their rung after which they first fit."""
+        steps = [seed.steps_to_fit for seed in self.seeds if seed.fitted and seed.steps_to_fit is not None]
+        return statistics.median(steps) if steps and self.status == "fitted" else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values, with what is derived from them beside."""
+        derived = {"accuracy": self.accuracy, "slope": self.slope, "steps_to_fit": self.steps_to_fit}
+        return {**dataclasses.asdict(self), "derived": derived}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any], *, where: str) -> Probe:
+        """What `to_json` gave; raises `LengthwiseError` for anything else."""
+        try:
+            return _PROBE.validate_python({name: value for name, value in values.items() if name != "derived"})
+        except (ValidationError, AttributeError):
+            raise LengthwiseError(f"{where} is no result of a probe; remove it to probe again") from None
+
+
+_PROBE = TypeAdapter(Probe)
+
+
+def bin_name(bounds: tuple[int, int]) -> str:
+    """``38-50``."""
+    return f"{bounds[0]}-{bounds[1]}"
+
+
+def seconds_of(budget: float | str) -> float:
+    """Seconds of a time such as ``90``, ``90s``, ``2m`` or ``1.5h``; raises `LengthwiseError` for anything else."""
+    text = str(budget).strip().lower()
+    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
+    try:
+        seconds = float(number) * UNITS[unit]
+    except ValueError:
+        seconds = float("nan")
+    require(0 < seconds < float("inf"), f"budget must be a positive time such as 90, 90s, 2m or 1h, got {budget!r}")
+    return seconds
+
+
+def probe(
+    cell: ProbeCell,
+    *,
+    budget: float | str = "2m",
+    folder: Path | None = None,
+    device: str = "cpu",
+    settings: ProbeSettings = SETTINGS,
+    note: Note = lambda line: None,
+) -> Probe:
+    """Train on lengths up to N/2, rung by rung until enough seeds fit, then test on lengths up to N.
+
+    Arguments:
+        cell: The task, the position system, and N. Nothing longer than N is drawn.
+        budget: Seconds, or a time such as ``2m``. When it ends, the result says how far the probe got.
+        folder: Where to keep checkpoints and the result; the same call goes on there, to the same result bit for bit.
+        device: ``cpu`` or ``cuda``. On a processor one thread is used.
+        settings: Rungs, seeds and numbers of strings.
+        note: Called with one line of progress at least every ten seconds.
+
+    Returns:
+        The rung and its seeds, with accuracies by bin and length.
+
+    Raises:
+        LengthwiseError: There are no strings of these lengths, or ``folder`` has another probe.
+    """
+    return probe_together([cell], budget=budget, folder=folder, device=device, settings=settings, note=note)[0]
+
+
+def probe_together(
+    cells: Sequence[ProbeCell],
+    *,
+    budget: float | str = "2m",
+    folder: Path | None = None,
+    device: str = "cpu",
+    settings: ProbeSettings = SETTINGS,
+    note: Note = lambda line: None,
+    prepare: Callable[[Setup, TrainingConfig, Sequence[int]], contextlib.AbstractContextManager[Setup]] | None = None,
+    trainer: Callable[..., Trainer] | None = None,
+) -> list[Probe]:
+    """`probe` of cells that share a shape (`shape_of`), their seeds as one stack: a GPU needs much at a time.
+
+    Each cell gets what it would get alone, to rounding. At each rung only the cells that do not fit go on.
+
+    Arguments:
+        prepare: Called with setup, training and runs of a rung; gives a setup with the same data, such as one that
+            draws it in other processes.
+        trainer: What trains a rung, a `Trainer` or one of its kind.
+        budget, folder, device, settings, note: As for `probe`, for all cells together.
+
+    Raises:
+        LengthwiseError: As `probe`; or the cells differ in shape.
+    """
+    seconds = seconds_of(budget)
+    for cell in cells:
+        cell.check()
+    require(len({shape_of(cell) for cell in cells}) == 1, "cells that are probed together must have one shape")
+    ended = time.monotonic() + seconds
+    with contextlib.ExitStack() as stack:
+        if device == "cpu":
+            stack.enter_context(_one_thread())
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(folder))
+        climb = _Climb(cells, settings, device, folder, ended, note, prepare, trainer)
+        return climb.run()
+
+
+def shape_of(cell: ProbeCell) -> str:
+    """What cells must have in common to train as one stack: all but the meaning of their strings.
+
+    Cells whose strings differ in layout, and tasks that are no languages, have a shape of their own.
+    """
+    task = cell.task
+    fixed = task.name == "language"
+    shared = {
+        "vocab": len(task.vocab),
+        "lengths": task.lengths(TRAINED[0], cell.longest),
+        "ask": str(getattr(task, "ask", "")),
+        **{name: value for name, value in cell.described().items() if name != "task"},
+    }
+    return digest(shared if fixed else {**shared, "task": TASKS.describe(task)})
+
+
+STRIDE = 100_000
+"""Runs of a stack are numbered cell · stride + seed."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """The `Setup` of several cells of one shape: run c · `STRIDE` + s is seed s of cell c."""
+
+    setups: tuple[TaskSetup, ...]
+
+    @property
+    def model(self) -> ModelConfig:
+        """The configuration of every model."""
+        return self.setups[0].model
+
+    def build(self, seed: int) -> Transformer:
+        """The model of one run before its first step."""
+        cell, own = divmod(seed, STRIDE)
+        return self.setups[cell].build(own)
+
+    def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
+        """The data of one step, run by run."""
+        cells: dict[int, list[int]] = {}
+        for run in seeds:
+            cells.setdefault(run // STRIDE, []).append(run % STRIDE)
+        drawn = [self.setups[cell].groups(config, own, step) for cell, own in cells.items()]
+        if len(drawn) == 1:
+            return drawn[0]
+        first = drawn[0][0]
+        return [first.gather([(inputs, slice(None)) for inputs in group]) for group in zip(*drawn, strict=True)]
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread of torch for the length of the block."""
+    import torch
+
+    before = torch.get_num_threads()
+    if before != 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if before != 1:
+            torch.set_num_threads(before)
+
+
+@dataclass
+class _Climb:
+    """One call: goes on from what ``folder`` has, until all cells are done or the time is up."""
+
+    cells: Sequence[ProbeCell]
+    settings: ProbeSettings
+    device: str
+    folder: Path | None
+    ends: float
+    note: Note
+    prepare: Callable[..., contextlib.AbstractContextManager[Setup]] | None
+    trainer: Callable[..., Trainer] | None
+    seconds_before: float = 0.0
+    rungs: list[dict[int, list[dict[str, Any]]]] = field(default_factory=list)
+    """For each rung that is done, the values of the seeds of the cells that trained at it."""
+
+    def __post_init__(self) -> None:
+        self.started = time.monotonic()
+        self.line_at = 0.0
+        self.identity = digest(
+            {"cells": [cell.described() for cell in self.cells], "settings": fields_of_settings(self.settings)}
+        )
+        self._read()
+
+    def run(self) -> list[Probe]:
+        """Climb, then say what was found."""
+        stopped = ""
+        try:
+            while waiting := self._waiting():
+                number = len(self.rungs) + 1
+                self.rungs.append(self._rung(number, waiting))
+                self._write()
+        except OutOfTimeError as error:
+            stopped = str(error)
+        self._write()
+        return [self._found(index, stopped) for index in range(len(self.cells))]
+
+    def _waiting(self) -> list[int]:
+        """The cells that have another rung to train."""
+        if len(self.rungs) == len(self.settings.ladder):
+            return []
+        last = self.rungs[-1] if self.rungs else None
+        return [
+            index for index in range(len(self.cells))
+            if last is None or (index in last and _fitted(last[index]) < self.settings.needed)
+        ]  # fmt: skip
+
+    def _rung(self, number: int, waiting: list[int]) -> dict[int, list[dict[str, Any]]]:
+        """Train one rung of these cells to its end and measure it."""
+        from lengthwise.training.trainer import Trainer
+
+        settings, rung = self.settings, self.settings.ladder[number - 1]
+        cells = [self.cells[index] for index in waiting]
+        if time.monotonic() > self.ends:
+            raise OutOfTimeError(f"the budget ended before rung {number} of {len(settings.ladder)}")
+        self._say(
+            f"rung {number} of {len(settings.ladder)} begins: {rung.steps:,} steps on lengths up to {cells[0].half}"
+        )
+        config = cells[0].training(rung, min(settings.every, rung.steps))
+        setup: Setup = EachWordOnce(Together(tuple(cell.setup(rung) for cell in cells)))  # type: ignore[arg-type]
+        runs = [place * STRIDE + seed for place in range(len(cells)) for seed in settings.seeds]
+        folder = None if self.folder is None else self.folder / f"rung-{number}"
+        if folder is not None:
+            folder.mkdir(exist_ok=True)
+        with contextlib.ExitStack() as stack:
+            if self.prepare is not None:
+                setup = stack.enter_context(self.prepare(setup, config, runs))
+            watch = _Watch(self, cells, number, folder)
+            kind = self.trainer or Trainer
+            trainer = kind(setup, config, runs, folder=folder, device=self.device, on_step=watch)
+            watch.trainer = trainer
+            trainer.run()
+        watch.finish()
+        by_cell = {}
+        for place, index in enumerate(waiting):
+            mine = [watch.values[place * STRIDE + seed] for seed in settings.seeds]
+            by_cell[index] = mine
+        return by_cell
+
+    def _found(self, index: int, stopped: str) -> Probe:
+        cell, settings = self.cells[index], self.settings
+        mine = [rung[index] for rung in self.rungs if index in rung]
+        rungs = [
+            ProbedRung(
+                number, settings.ladder[number - 1].steps,
+                [seed["fit"] for seed in seeds], [seed["steps_to_fit"] for seed in seeds],
+            )
+            for number, seeds in enumerate(mine, start=1)
+        ]  # fmt: skip
+        fitted = bool(mine) and _fitted(mine[-1]) >= settings.needed
+        status: Literal["fitted", "not fitted", "out of time"] = "out of time"
+        if fitted:
+            status, stopped = "fitted", f"{_fitted(mine[-1])} of {len(settings.seeds)} seeds fit at rung {len(mine)}"
+        elif len(mine) == len(settings.ladder):
+            status, stopped = "not fitted", f"fewer than {settings.needed} seeds fit at the last rung"
+        seeds = [
+            ProbedSeed(
+                seed["seed"], seed["fit"], seed["fit"] >= FIT, seed["steps_to_fit"], dict(seed["accuracy"]),
+                [(int(length), int(right), int(total)) for length, right, total in seed["by_length"]],
+            )
+            for seed in (mine[-1] if mine else [])
+        ]  # fmt: skip
+        seconds = round(self._seconds() / len(self.cells), 2)
+        return Probe(
+            cell.described(), (TRAINED[0], cell.half), list(cell.bins), status, len(mine) if fitted else None, seeds,
+            rungs, seconds, stopped,
+        )  # fmt: skip
+
+    def _seconds(self) -> float:
+        return self.seconds_before + time.monotonic() - self.started
+
+    def _say(self, line: str) -> None:
+        self.line_at = time.monotonic()
+        self.note(line)
+
+    def _read(self) -> None:
+        """Take over what an earlier call left."""
+        path = None if self.folder is None else self.folder / STATE
+        if path is None or not path.exists():
+            return
+        values = read_json(path, what="state of a probe")
+        if not isinstance(values, dict) or values.get("identity") != self.identity:
+            raise LengthwiseError(f"{path} is of another probe or damaged; choose another folder")
+        self.seconds_before = float(values["seconds"])
+        self.rungs = [{int(index): seeds for index, seeds in rung.items()} for rung in values["rungs"]]
+
+    def _write(self) -> None:
+        if self.folder is not None:
+            rungs = [{str(index): seeds for index, seeds in rung.items()} for rung in self.rungs]
+            state = {"identity": self.identity, "seconds": round(self._seconds(), 2), "rungs": rungs}
+            write_json(self.folder / STATE, state, dense=True)
+
+
+def fields_of_settings(settings: ProbeSettings) -> dict[str, Any]:
+    """Plain JSON values."""
+    own = {each.name: getattr(settings, each.name) for each in dataclasses.fields(settings)}
+    return {**own, "ladder": [fields_of(rung) for rung in settings.ladder], "seeds": list(settings.seeds)}
+
+
+def _fitted(seeds: Sequence[Mapping[str, Any]]) -> int:
+    return sum(seed["fit"] >= FIT for seed in seeds)
+
+
+class _Watch:
+    """Called with each step of a rung: measures now and then, reports, and ends the training in time.
+
+    All runs are measured through the stack, in one pass a length. What it finds at a step is a function of that step,
+    so that a training that goes on from a checkpoint finds the same again.
+    """
+
+    def __init__(self, climb: _Climb, cells: Sequence[ProbeCell], number: int, folder: Path | None) -> None:
+        self.climb, self.cells, self.number = climb, cells, number
+        self.settings = climb.settings
+        self.rung = self.settings.ladder[number - 1]
+        self.trainer: Trainer | None = None
+        self.path = None if folder is None else folder / "measured.json"
+        found = read_json(self.path) if self.path is not None and self.path.exists() else {"by_step": {}, "values": {}}
+        self.by_step: dict[int, dict[int, float]] = {
+            int(step): {int(run): rate for run, rate in rates.items()} for step, rates in found["by_step"].items()
+        }
+        self.values: dict[int, dict[str, Any]] = {int(run): values for run, values in found["values"].items()}
+        self.probe_words = self._words("probe", (TRAINED[0], cells[0].half), self.settings.probe_words, trained=True)
+        self.loss, self.began = float("nan"), (time.monotonic(), 0)
+
+    def __call__(self, step: int, loss: float) -> None:
+        """Raise `OutOfTimeError` when the time is up, after a checkpoint."""
+        assert self.trainer is not None
+        climb, last = self.climb, step >= self.rung.steps
+        self.loss = loss
+        if self.began[1] == 0:
+            self.began = (time.monotonic(), step)
+        if last or step % self.settings.every == 0:
+            self.by_step[step] = {run: right / total for run, (right, total) in self._rates(self.probe_words).items()}
+            if last:
+                self._measure()
+            self._write()  # The trainer saves its own checkpoint right after this.
+            if not last:
+                return
+        if time.monotonic() - climb.line_at > LINE_EVERY or last:
+            climb._say(self._line(step))
+        if not last and time.monotonic() > climb.ends:
+            self.trainer.suspend()
+            raise OutOfTimeError(
+                f"the budget ended at step {step:,} of {self.rung.steps:,} of rung {self.number} of "
+                f"{len(self.settings.ladder)}, loss {loss:.4f}; this rung needs about {self._left(step):.0f} s more"
+            )
+
+    def finish(self) -> None:
+        """Give runs that diverged their values: they are right nowhere."""
+        for place in range(len(self.cells)):
+            for seed in self.settings.seeds:
+                blank = {"seed": seed, "fit": 0.0, "steps_to_fit": None, "accuracy": {}, "by_length": []}
+                self.values.setdefault(place * STRIDE + seed, blank)
+
+    def _left(self, step: int) -> float:
+        since, first = self.began
+        return (time.monotonic() - since) / max(1, step - first) * (self.rung.steps - step)
+
+    def _line(self, step: int) -> str:
+        rates = list(self.by_step[max(self.by_step)].values()) if self.by_step else []
+        fits = f", right at trained lengths {statistics.median(rates):.3f}" if rates else ""
+        return (
+            f"rung {self.number} of {len(self.settings.ladder)}: step {step:,} of {self.rung.steps:,}, "
+            f"loss {self.loss:.4f}{fits}"
+        )
+
+    def _measure(self) -> None:
+        """At the end of the rung: fit, and the lengths beyond N/2 where the rung ends the climb of a cell."""
+        settings = self.settings
+        fit = self._rates(self._words("fit", (TRAINED[0], self.cells[0].half), settings.fit_words, trained=True))
+        for run, (right, total) in fit.items():
+            self.values[run] = {
+                "seed": run % STRIDE,
+                "fit": right / total,
+                "steps_to_fit": self._steps_to_fit(run, right / total),
+                "accuracy": {},
+                "by_length": [],
+            }
+        for bounds in self.cells[0].bins:
+            rates, lengths = {}, {}
+            for length, words in self._by_length(bounds):
+                for run, (right, total) in self._rates(words).items():
+                    before = rates.get(run, (0, 0))
+                    rates[run] = (before[0] + right, before[1] + total)
+                    lengths.setdefault(run, []).append((length, right, total))
+            for run, (right, total) in rates.items():
+                self.values[run]["accuracy"][bin_name(bounds)] = right / total
+                self.values[run]["by_length"] += lengths[run]
+
+    def _steps_to_fit(self, run: int, fit: float) -> int | None:
+        found = [step for step, rates in sorted(self.by_step.items()) if rates.get(run, 0.0) >= FIT]
+        return found[0] if found else (self.rung.steps if fit >= FIT else None)
+
+    def _by_length(self, bounds: tuple[int, int]) -> Iterator[tuple[int, list[list[Inputs]]]]:
+        """The test strings of a bin, length by length."""
+        by_length: dict[int, list[list[Inputs]]] = {}
+        for length, batches in self._batches("test", bounds, self.settings.test_words, trained=False):
+            by_length.setdefault(length, []).append(batches)
+        yield from sorted(by_length.items())
+
+    def _words(self, what: str, bounds: tuple[int, int], count: int, *, trained: bool) -> list[list[Inputs]]:
+        return [batches for _, batches in self._batches(what, bounds, count, trained=trained)]
+
+    def _batches(
+        self, what: str, bounds: tuple[int, int], count: int, *, trained: bool
+    ) -> Iterator[tuple[int, list[Inputs]]]:
+        """Length and one batch of every cell; under the ids of training or of evaluation."""
+        from lengthwise.models.inputs import Inputs
+
+        of_cells = [
+            uniform_batches(cell.task, f"forecast {what}", *bounds, count, every=trained) for cell in self.cells
+        ]
+        for number, batches in enumerate(zip(*of_cells, strict=True)):
+            inputs = []
+            for cell, batch in zip(self.cells, batches, strict=True):
+                scheme = cell.ids if trained else cell.ids.for_evaluation()
+                rng = stream(0, "forecast", "ids", what, number)
+                inputs.append(Inputs.of(batch, scheme, cell.task.levels, rng))
+            yield batches[0].layout.length, inputs
+
+    def _rates(self, words: Sequence[list[Inputs]]) -> dict[int, tuple[int, int]]:
+        """Right and all strings of each run in the stack."""
+        from lengthwise.evaluation.accuracy import judge
+
+        trainer = self.trainer
+        assert trainer is not None
+        runs = [trainer.states[index].run.seed for index in trainer.members]
+        counts: dict[int, tuple[int, int]] = dict.fromkeys(runs, (0, 0))
+        model = trainer.stack.model.eval()
+        for of_cells in words:
+            inputs = of_cells[0].gather([(of_cells[run // STRIDE], slice(None)) for run in runs])
+            judged = judge(model, inputs.to(trainer.device))  # type: ignore[arg-type]
+            right = (judged.token & judged.ids).all(axis=1).reshape(len(runs), -1)
+            for run, row in zip(runs, right, strict=True):
+                counts[run] = (counts[run][0] + int(row.sum()), counts[run][1] + row.size)
+        model.train()
+        return counts
+
+    def _write(self) -> None:
+        if self.path is not None:
+            write_json(self.path, {"by_step": self.by_step, "values": self.values}, dense=True)
