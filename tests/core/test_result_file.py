@@ -78,8 +78,8 @@ def test_the_table_refuses_what_lacks_a_part(tmp_path: Path, key: str) -> None:
 def test_other_contents(values: Any) -> None:
     with pytest.raises(LengthwiseError, match="file x is damaged"):
         checked(values, "file x")
-    with pytest.raises(LengthwiseError, match="has format 2, not 1"):
-        checked({**SOUND, "format": 2}, "file x")
+    with pytest.raises(LengthwiseError, match="has format 3, not 1 or 2"):
+        checked({**SOUND, "format": 3}, "file x")
 
 
 def test_a_copy_is_no_further_seed() -> None:
@@ -98,4 +98,18 @@ def test_a_digest_with_a_damaged_name_is_noticed():
         renamed = {key if key != "digest" else name: value for key, value in contents.items()}
         with pytest.raises(LengthwiseError, match="is damaged"):
             check_seal(renamed, "result file")
+    with pytest.raises(LengthwiseError, match="its digest is missing"):
+        check_seal({key: value for key, value in contents.items() if key != "digest"}, "result file")
     check_seal({"format": 1, "study": "s"}, "result file")
+
+
+def test_a_rate_that_contradicts_its_counts_is_refused() -> None:
+    changed = copy.deepcopy(SOUND)
+    for score in (changed["in_distribution"], *changed["scores"]):
+        before = score["exact_match"]
+        score["exact_match"] = before / 2 + 0.25
+        if score["exact_match"] != before:
+            with pytest.raises(LengthwiseError, match=r"exact_match is .*, and .* of .* right"):
+                checked(changed, "file x")
+        score["exact_match"] = before
+    checked(changed, "file x")

@@ -185,6 +185,9 @@ def test_a_flipped_digit_is_noticed(two_seeds: Path, tmp_path: Path) -> None:
                 finished(folder, TINY, 0)
     del (values := json.loads(text))["digest"]
     write_json(path, values)
+    with pytest.raises(LengthwiseError, match="its digest is missing"):
+        finished(folder, TINY, 0)
+    write_json(path, {**values, "format": 1})
     assert finished(folder, TINY, 0) is not None, "files of before have no digest"
 
 

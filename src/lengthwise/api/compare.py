@@ -25,6 +25,7 @@ from lengthwise.prediction.verdict import SHOWN, Prediction, Verdict
 from lengthwise.report.pages import comparison_table
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
+from lengthwise.testing.own_tasks import refuse_broken
 
 if TYPE_CHECKING:
     from lengthwise.experiments.compare import Plan
@@ -126,6 +127,7 @@ def compare(
     from lengthwise.experiments.defaults import folder_name
 
     built = build_task(task)
+    refuse_broken(built)
     folder = Path("runs") / "compare" / folder_name(built) if out is None else arguments.path("out", out)
     given = Budget(seconds_of(budget), arguments.whole("jobs", jobs, 1), arguments.whole("seeds", seeds, 1))
     longest = arguments.whole("max_length", max_length, 1)

@@ -32,6 +32,7 @@ from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.system import system_of
 from lengthwise.tasks import Task
+from lengthwise.testing.own_tasks import refuse_broken
 from lengthwise.training.config import TrainingConfig
 
 if TYPE_CHECKING:
@@ -277,6 +278,8 @@ def run(
     from lengthwise.experiments.run import Place, is_worker, run_worker, with_workers
 
     chosen = recipe(source, preset=preset, only=only, encodings=encodings, changes=changes, seeds=seeds)
+    for job in chosen.jobs if chosen.trains else ():
+        refuse_broken(job.experiment.task)
     folder, jobs = arguments.path("out", out), arguments.whole("jobs", jobs, 1)
     if shard:
         alone = int(os.environ.get("WORLD_SIZE", "1")) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -65,6 +66,24 @@ class Influence(Tabular):
     def to_json(self) -> dict[str, Any]:
         """The result without the parts that are long, and its file."""
         return {"file": str(self.file), **without_long_parts(self.values)}
+
+
+PARTS_OF_A_MODEL = (
+    "config.json", "model*.safetensors", "pytorch_model*", "adapter*", "tokenizer*", "vocab*", "merges*", "*.model",
+    "special_tokens_map.json", "added_tokens.json", "*.py",
+)  # fmt: skip
+"""The files of a folder that decide what a model answers: settings, weights, tokenizer, code."""
+
+
+def content_of(model: str | None) -> str | None:
+    """What names a model: a digest of the `PARTS_OF_A_MODEL` in its folder; of a hub, its name."""
+    if model is None or not Path(model).is_dir():
+        return model
+    total = hashlib.sha256()
+    for path in sorted({path for pattern in PARTS_OF_A_MODEL for path in Path(model).glob(pattern) if path.is_file()}):
+        with open(path, "rb") as file:
+            total.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return total.hexdigest()[:16]
 
 
 def measure_influence(
@@ -152,12 +171,14 @@ def _measure(request: _Request, out: Path, report: Report) -> Influence:
     else:
         model, config, values = _measure_text(request, out, report)
     named = {
-        "model": request.model or request.preset, "chooser": request.chooser, "corpus": values["corpus"]["digest"],
+        "model": content_of(request.model) or request.preset, "chooser": content_of(request.chooser),
+        "corpus": values["corpus"]["digest"],
         "config": fields_of(config),
     }  # fmt: skip
     path = out / "influence" / digest(named) / RESULT
     result = {
-        "format": 1, **values, "seed": config.seed, "seconds": round(time.perf_counter() - started, 2),
+        "format": 1, **values, "model_content": named["model"], "seed": config.seed,
+        "seconds": round(time.perf_counter() - started, 2),
         **provenance(_device(model)),
     }  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lengthwise.prediction.verdict import Prediction
     from lengthwise.report.figures import Drawing
     from lengthwise.tasks import Task
+from lengthwise.testing.own_tasks import refuse_broken
 
 FRAGMENT_OF = {"nope": "none", "alibi": "local", "rope": "periodic", "sinusoidal": "periodic"}
 """The fragment of C-RASP that stands for an encoding, where their names differ."""
@@ -64,6 +65,7 @@ def predict(
     from lengthwise.prediction.predict import predict_with_search
 
     names = arguments.names("systems", () if systems is None else systems)
+    refuse_broken(target)
     if isinstance(target, str):
         return predict_text(target, names, progress)
     return predict_with_search(build_task(target), position_systems(names), progress)
@@ -369,6 +371,7 @@ def structure(
     from lengthwise.prediction.example import structure_table
 
     built_task, built_scheme = build_task(task), build_scheme(scheme)
+    refuse_broken(built_task)
     wanted = None if lengths is None else arguments.whole_numbers("lengths", lengths)
     found = structure_table(built_task, wanted, arguments.whole("seed", seed), built_scheme)
     return Structure(built_task, built_scheme, found)
@@ -478,6 +481,7 @@ def couple(
     from_data: bool = False,
     examples: int = 20_000,
     lengths: Sequence[int] | None = None,
+    budget: float | str = "2m",
     seed: int = 0,
     progress: Callable[[str], None] = silent,
 ) -> Coupling:
@@ -488,6 +492,7 @@ def couple(
         from_data: find it from examples, without any query of the task.
         examples: with ``from_data``, the examples per length.
         lengths: to check at, in the task's own unit, by default 5, 10, 20 and 40; not for a file, which has its own.
+        budget: time for the search and its checks, in seconds or as ``"2m"``; then it ends with what it found.
         seed: of the queries or examples.
         progress: called with a line before each part of the search.
 
@@ -495,6 +500,7 @@ def couple(
 
     Raises: `LengthwiseError` for a target that is neither a task nor examples, and for numbers out of range.
     """
+    from lengthwise.api.compare import seconds_of
     from lengthwise.api.components import task as build_task
     from lengthwise.prediction.couple import couple as find
     from lengthwise.prediction.couple import couple_examples
@@ -509,9 +515,12 @@ def couple(
     require(50 <= count <= MOST_EXAMPLES, f"`examples` must be in 50..{MOST_EXAMPLES}, got {count}")
     longest = max(checked or (0,))
     require(longest <= LONGEST, f"`lengths` must be at most {LONGEST}, got {longest}")
-    seed = arguments.whole("seed", seed)
+    seed, seconds = arguments.whole("seed", seed), seconds_of(budget)
     if isinstance(target, ExamplesFile):
         require(not checked, "`lengths` is for tasks; a file has the lengths of its examples")
         return Coupling(couple_examples(target.path, seed=seed, progress=progress))
-    found = find(target, from_data=from_data, examples=count, checked=checked, seed=seed, progress=progress)
+    refuse_broken(target)
+    found = find(
+        target, from_data=from_data, examples=count, checked=checked, seed=seed, seconds=seconds, progress=progress
+    )
     return Coupling(found)

@@ -44,6 +44,7 @@ def predict(
     """
     from lengthwise.forecast.predict import predict as forecast
 
+    refuse_broken(target)
     notes = err()
 
     def note(line: str) -> None:

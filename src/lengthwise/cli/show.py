@@ -292,6 +292,9 @@ def couple(
         str | None, typer.Option("--lengths", metavar="N,N,…", help="Lengths to check at, by default 5,10,20,40.")
     ] = None,
     edits: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the task.")] = None,
+    budget: Annotated[
+        str, typer.Option("--budget", help="Time for the search and its checks, e.g. 30s or 10m; then it ends.")
+    ] = "2m",
     seed: Annotated[int, typer.Option("--seed", help="Seed of the queries or examples.")] = 0,
     threads: Threads = None,
     as_json: AsJson = False,
@@ -311,8 +314,14 @@ def couple(
         require(not (edits or checked), "--set and --lengths are for tasks; a file has the lengths of its examples")
     built = configured(task, "coupled", edits)[0] if edits and isinstance(target, Task) else task
     with err().status("looking for dependencies") as status:
+
+        def note(line: str) -> None:
+            status.update(line)
+            if not err().is_terminal and line.startswith("searching for"):
+                err().print(line)
+
         found = find(
-            built, from_data=from_data, examples=examples, lengths=checked, seed=seed, progress=status.update
+            built, from_data=from_data, examples=examples, lengths=checked, budget=budget, seed=seed, progress=note
         ).finding
     if as_json:
         emit_json(found.to_json())
@@ -356,6 +365,8 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
         console.print(
             Text("it counts: few tokens per place, places grow linearly, every span is at most 1, also at new lengths")
         )
+    if found.unfinished:
+        console.print(Text.assemble(("not finished: ", "bold"), found.unfinished))
     for problem in found.check.problems:
         console.print(Text.assemble(("it does not count: ", "bold"), problem))
     if not found.agrees and found.task is not None:

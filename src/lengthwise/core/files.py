@@ -53,6 +53,80 @@ def _check_guards(path: Path) -> None:
         check(path)
 
 
+Step = Callable[[str, Path, Path | None], None]
+_WATCHERS: list[Step] = []
+
+
+@contextmanager
+def watched(step: Step) -> Iterator[None]:
+    """Call ``step`` with a name and a path before each change that this module makes to files, in this process.
+
+    Its third argument is the file that takes the place of another, for ``replace``.
+    The names are ``folder`` (made), ``create``, ``written`` (its contents are there, and may be lost), ``sync``,
+    ``replace``, ``sync folder`` (of the changes in it) and ``remove``. Tests stop the process at each of them in turn.
+    """
+    _WATCHERS.append(step)
+    try:
+        yield
+    finally:
+        _WATCHERS.remove(step)
+
+
+def _step(name: str, path: Path, source: Path | None = None) -> None:
+    for watcher in _WATCHERS:
+        watcher(name, path, source)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it that are missing, so that a loss of power does not take them.
+
+    Raises `LengthwiseError` where a link leads nowhere, and `OSError` where a folder can't be made.
+    """
+    if path.is_dir():
+        return
+    if path.is_symlink() and not path.exists():
+        raise LengthwiseError(f"{path} is a link to a folder that does not exist; make that folder, or remove the link")
+    make_folder(path.parent)
+    _step("folder", path)
+    path.mkdir(exist_ok=True)
+    _sync_folder(path.parent)
+
+
+def replace_file(source: Path, target: Path) -> None:
+    """Let a finished file take the place of another, for good once this returns."""
+    _step("replace", target, source)
+    os.replace(source, target)
+    _sync_folder(target.parent)
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file if it is there."""
+    if path.exists() or path.is_symlink():
+        _step("remove", path)
+        path.unlink(missing_ok=True)
+
+
+def _sync_file(path: Path) -> None:
+    _step("sync", path)
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    _step("sync folder", folder)
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders, and a folder may be writable without being readable
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # some file systems sync no folders
+            raise
+    finally:
+        os.close(handle)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside ``path`` that takes its place when the block ends well, and vanishes when it does not.
@@ -62,32 +136,34 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary: Path | None = None
     _check_guards(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
+        _step("create", path)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         os.close(handle)
         temporary = Path(name)
         yield temporary
+        _step("written", temporary)
         # A temporary file is private; the finished one gets the permissions that any new file of the user's gets.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
-        with open(temporary, "rb") as file:
-            os.fsync(file.fileno())
+        _sync_file(temporary)
         _check_guards(path)
-        os.replace(temporary, path)
+        replace_file(temporary, path)
     except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, None)
         raise LengthwiseError(
-            f"cannot write {path}: {error.strerror or error}; free space or choose another folder"
+            f"cannot write {path}: {error.strerror or error}; {'free space or ' if full else ''}choose another folder"
         ) from None
     finally:
         if temporary is not None:
-            temporary.unlink(missing_ok=True)
+            remove_file(temporary)
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove the temporary files of a process that was killed; only for who keeps all others out of ``folder``."""
     for path in folder.glob(".*.tmp"):
-        path.unlink(missing_ok=True)
+        remove_file(path)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -17,8 +17,8 @@ from lengthwise.core.config import EXACT_IN_JSON, canonical_json
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json, write_json
 
-FORMAT = 1
-"""The version of result files."""
+FORMAT, SEALED = 1, 2
+"""Versions of result files: the first may lack a digest, as files of before do; `sealed` writes the second."""
 SUPERSEDED = "superseded"
 """The folder of results that later ones replaced: they are kept, and no reader takes them for current."""
 CONTROLS = "controls"
@@ -49,14 +49,20 @@ class Score(_StrictPart):
     tokens_total: Positive | None = None
     first_error: dict[str, WholeNumber] = {}
     first_error_at: list[WholeNumber] = []
+    not_finite: WholeNumber = 0
+    """Strings in which a logit is NaN or infinite."""
     test_set: str = ""
 
     @pydantic.model_validator(mode="after")
     def _counts(self) -> Score:
         if "exact_match" not in self.correct:
             raise ValueError("exact_match is missing")
+        if self.exact_match is not None and abs(self.exact_match - self.rate()) > 1e-9:
+            raise ValueError(f"exact_match is {self.exact_match}, and {self.correct['exact_match']} of {self.n} right")
         if max(self.correct.values()) > self.n or (self.tokens or 0) > (self.tokens_total or self.tokens or 0):
             raise ValueError("counts are out of range")
+        if self.not_finite > self.n - self.correct["exact_match"]:
+            raise ValueError("not_finite is out of range")
         if {"low", "high"} & set(self.axes) and not ({"low", "high"} <= set(self.axes) and self.tokens_total):
             raise ValueError("a bin needs low, high and tokens_total")
         return self
@@ -124,11 +130,12 @@ class RunResult(_StrictPart):
     def of(cls, values: Any, where: str = "result") -> Self:
         """From the contents of a result file; raises `LengthwiseError` naming ``where`` and the first thing amiss."""
         check_seal(values, where)
-        if isinstance(values, dict) and values.get("format", FORMAT) != FORMAT:
-            raise LengthwiseError(f"{where} has format {values['format']!r}, not {FORMAT}; delete it and run again")
+        if isinstance(values, dict) and values.get("format", FORMAT) not in (FORMAT, SEALED):
+            found = values["format"]
+            raise LengthwiseError(f"{where} has format {found!r}, not {FORMAT} or {SEALED}; delete it and run again")
         what = ""
         try:
-            if values["format"] == FORMAT:
+            if values["format"] in (FORMAT, SEALED):
                 return cls.model_validate(_unsealed(values))
         except pydantic.ValidationError as error:
             first = error.errors()[0]
@@ -167,7 +174,7 @@ class StudyResult(_StrictPart):
         """From the contents of a result file; raises `LengthwiseError` if it is damaged or of another format."""
         check_seal(values, where)
         try:
-            if values["format"] == FORMAT:
+            if values["format"] in (FORMAT, SEALED):
                 return cls.model_validate(_unsealed(values))
         except (pydantic.ValidationError, TypeError, KeyError):
             pass
@@ -175,12 +182,14 @@ class StudyResult(_StrictPart):
 
 
 def sealed(values: dict[str, Any]) -> dict[str, Any]:
-    """The contents of a result file with a digest of them in the field ``digest``.
+    """The contents of a result file with a digest of them in the field ``digest``; format 1 becomes `SEALED`.
 
     It reveals accidents, such as a flipped bit, when the file is read. It is no protection against intent: anyone who
     changes a number can make the digest anew.
     """
     plain = json.loads(json.dumps(values))
+    if plain.get("format") == FORMAT:
+        plain["format"] = SEALED
     return {**plain, "digest": _seal(plain)}
 
 
@@ -192,8 +201,9 @@ def check_seal(values: Any, where: str) -> None:
         # Older files have none; with a flipped bit in its name, it is still there as something else.
         hidden = any(isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) for value in values.values())
         require(not hidden, f"{where} is damaged (its digest has another name); delete it and run again")
+        require(values.get("format") != SEALED, f"{where} is damaged (its digest is missing); delete it and run again")
     else:
-        sound = values["digest"] == _seal(_unsealed(values))
+        sound = values["digest"] == _seal(values)
         require(sound, f"{where} is damaged (its content does not fit its digest); delete it and run again")
 
 
@@ -202,18 +212,25 @@ def write_sealed(path: Path, values: dict[str, Any]) -> None:
     write_json(path, sealed(values))
 
 
-def read_sealed(path: Path, what: str) -> Any:
-    """Read what `write_sealed` wrote, or an older file without a digest; raises `LengthwiseError` if it is damaged."""
+def read_sealed(path: Path, what: str, *, listed: bool = False) -> Any:
+    """Read what `write_sealed` got; raises `LengthwiseError` if it is damaged or has no digest.
+
+    A ``listed`` file may have none: an index holds its digest.
+    """
     values = read_json(path, what=what)
     check_seal(values, f"{what} {path}")
+    if isinstance(values, dict) and "digest" not in values and not listed:
+        raise LengthwiseError(f"{what} {path} is damaged (its digest is missing); delete it and run again")
     return _unsealed(values) if isinstance(values, dict) else values
 
 
 def _unsealed(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key != "digest"}
+    plain = {key: value for key, value in values.items() if key != "digest"}
+    return {**plain, "format": FORMAT} if plain.get("format") == SEALED else plain
 
 
 def _seal(values: dict[str, Any]) -> str:
+    values = {key: value for key, value in values.items() if key != "digest"}
     return hashlib.blake2b(canonical_json(values).encode(), digest_size=16).hexdigest()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib.util
 import inspect
 import os
 import sys
@@ -17,6 +16,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.user.code import check_unedited, code_digest, load_module
 
 MODULES = "lengthwise_outside_"
 """How the names of modules begin that are loaded from a user's file."""
@@ -53,8 +53,6 @@ def line_in_file(error: BaseException, file: str) -> int | None:
 
 T = TypeVar("T")
 
-_CODE: dict[type, str | None] = {}
-"""What `code_of` found, so that an edit during a run changes nothing."""
 _NAMED: dict[tuple[Path, str], type] = {}
 """Classes that the user gave, by file and name; they are never loaded a second time."""
 _REFUSES: ContextVar[bool] = ContextVar("refuses new code", default=False)
@@ -111,12 +109,34 @@ def file_of(cls: type) -> Path | None:
 
 
 def code_of(component: object) -> str | None:
-    """A digest of the user's file that holds the class of ``component``; None for this package and for no file."""
-    cls = type(component)
-    if cls not in _CODE:
-        path = None if cls.__module__.partition(".")[0] == "lengthwise" else file_of(cls)
-        _CODE[cls] = None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    return _CODE[cls]
+    """A digest of the user's code in a component: its class, those of components in its fields, functions it names.
+
+    None where all of it is of this package, or was typed into a session. Of one file it is the `code_digest`. Raises
+    `LengthwiseError` where the file was edited after the class was made.
+    """
+    found = sorted({code_digest(path) for path in sorted(_files_of(component))})
+    if len(found) < 2:
+        return found[0] if found else None
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()[:12]
+
+
+def _files_of(component: object) -> set[Path]:
+    """The user's files that hold the class of a component, of those inside of it, and the functions that it names."""
+    if isinstance(component, str):
+        path = Path(component.rpartition(":")[0])
+        return {path.resolve()} if path.suffix == ".py" and path.is_file() else set()
+    if isinstance(component, list | tuple):
+        return {path for part in component for path in _files_of(part)}
+    cls, found = type(component), set[Path]()
+    if cls.__module__.partition(".")[0] not in ("lengthwise", "builtins"):
+        path = file_of(cls)
+        if path is not None and (module := sys.modules.get(cls.__module__)) is not None:
+            check_unedited(vars(module), path)
+        found |= set() if path is None else {path}
+    if dataclasses.is_dataclass(component):
+        for field in dataclasses.fields(component):
+            found |= _files_of(getattr(component, field.name))
+    return found
 
 
 def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
@@ -192,18 +212,13 @@ def _module(path: Path, shown: str) -> ModuleType:
     module_name = _module_name(path)
     if module_name in sys.modules:
         return sys.modules[module_name]
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise LengthwiseError(f"{shown} is not a Python file; write path/to/file.py:Class")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
     try:
-        spec.loader.exec_module(module)
+        module = load_module(module_name, path)
     except KeyboardInterrupt:
-        del sys.modules[module_name]
         raise
     except BaseException as error:  # a script that ends itself, with SystemExit or worse, does not end ours
-        del sys.modules[module_name]
         line = line_in_file(error, str(path))
         where = "" if line is None else f" (line {line})"
         raise LengthwiseError(f"{shown} does not run: {summary(error)}{where}") from error

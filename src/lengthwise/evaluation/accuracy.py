@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ class LengthScore:
     first_error: Counter[str] = field(default_factory=Counter)
     first_error_at: list[int] = field(default_factory=list)
     """Generated tokens before the first error, for each string that has one."""
+    not_finite: int = 0
+    """Strings in which a logit of a scored token is NaN or infinite. They are wrong, and by no wrong answer."""
     test_set: str = ""
     """Which strings a bin was measured on: uniform, enumerated or adversarial; empty for a single length."""
 
@@ -61,6 +64,7 @@ class LengthScore:
             self.tokens_total + other.tokens_total,
             _sum(self.first_error, other.first_error),
             self.first_error_at + other.first_error_at,
+            self.not_finite + other.not_finite,
             self.test_set if self.test_set == other.test_set else "",
         )
 
@@ -76,6 +80,7 @@ class LengthScore:
             "tokens_total": self.tokens_total,
             "first_error": dict(self.first_error),
             "first_error_at": sorted(self.first_error_at),
+            **({"not_finite": self.not_finite} if self.not_finite else {}),
             **({"test_set": self.test_set} if self.test_set else {}),
         }
 
@@ -108,6 +113,8 @@ class Judged:
     token: np.ndarray
     ids: np.ndarray
     says_end: np.ndarray
+    not_finite: np.ndarray
+    """By string: whether a logit of a scored token is NaN or infinite; nothing of the string is right then."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +150,12 @@ def score_layout(
         done += rows
     assert result is not None
     result.axes = layout.axes if layout else {}
+    if result.not_finite:
+        warnings.warn(
+            f"length {length}: {result.not_finite} of {result.n} strings have logits that are NaN or infinite; they "
+            "count as wrong, and say nothing about what the model has learned",
+            stacklevel=2,
+        )
     return result
 
 
@@ -162,6 +175,7 @@ def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: b
     # Annotated, since numpy's own types say that `all` may return one number.
     oracle: np.ndarray = np.asarray(token.all(axis=1))
     exact_ids: np.ndarray = np.asarray((token & ids).all(axis=1))
+    broken = judged.not_finite
     exact, answer = np.array(exact_ids), np.array(exact_ids)
     scored = np.flatnonzero(batch.scored)
     is_answer = batch.answer[scored]
@@ -173,7 +187,8 @@ def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: b
     if not scratchpad:
         answer = np.array(token[:, is_answer].all(axis=1))
     # Only these can still turn out right: tokens all right but an id wrong, or an answer after a wrong trace.
-    unsure = ~exact_ids if scheme.predicted else ~exact & scratchpad
+    unsure = (~exact_ids if scheme.predicted else ~exact & scratchpad) & ~broken
+    answer &= ~broken
     if batch.allowed is None and contiguous and unsure.any() and (answers or scheme.predicted):
         rows = torch.from_numpy(np.flatnonzero(unsure)).to(device)
         prompt = batch.prompt_length
@@ -198,6 +213,7 @@ def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: b
         score.correct.update(answer=int(answer.sum()))
     if scheme.predicted:
         score.correct.update(exact_match_ids=int(exact_ids.sum()))
+    score.not_finite = int(judged.not_finite.sum())
     score.tokens, score.tokens_total = int(token.sum()), token.size
     wrong = np.flatnonzero(~exact_ids)
     first = right_so_far[wrong].sum(axis=1)
@@ -230,7 +246,9 @@ def judge(model: Transformer, inputs: Inputs) -> Judged:
     ids = torch.ones_like(token)
     for level, prediction in enumerate(output.position):
         ids &= prediction.best() == inputs.target_position_ids[..., level]
-    return Judged(token.cpu().numpy(), ids.cpu().numpy(), says_end.cpu().numpy())
+    finite = torch.isfinite(output.logits).all(dim=-1)
+    token, says_end = token & finite, says_end & finite
+    return Judged(token.cpu().numpy(), ids.cpu().numpy(), says_end.cpu().numpy(), (~finite.all(dim=1)).cpu().numpy())
 
 
 def _answers(tokens: Tensor, expected: Tensor, width: int, end: int) -> np.ndarray:

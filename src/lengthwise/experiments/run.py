@@ -289,6 +289,7 @@ def measure(
             "seconds": round(state.progress.seconds, 2),
             "probes": state.progress.probes,
             "parameters": model.parameter_count,
+            **({"threads": state.progress.threads} if len(state.progress.threads) > 1 else {}),
             **_attention(evaluated, cells, evaluation.attention, seed),
             **_own_task(experiment),
             **provenance(place.chosen()),

@@ -29,6 +29,8 @@ LATER_FIELDS = {
     "training": ("regularizer_normed", "progressive", "curriculum", "priming", "priming_length"),
 }
 """Fields that came after the old rule of names had ended, so no old name holds them."""
+PARTS = ("task", "scheme", "encoding")
+"""The parts of an experiment that may be the user's own code."""
 
 
 def _component(registry: Registry[Any]) -> tuple[BeforeValidator, PlainSerializer]:
@@ -47,17 +49,26 @@ class RunConfig:
     evaluation: EvaluationConfig = dataclasses.field(default_factory=EvaluationConfig)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; ``RunConfig.from_json`` reads them back."""
-        return fields_of(self)
+        """Plain JSON values, with digests of the user's code; ``RunConfig.from_json`` reads them back."""
+        return {**fields_of(self), **self._code()}
 
     @classmethod
     def from_json(cls, values: dict[str, Any], *, load_code: bool = False) -> RunConfig:
         """From plain JSON values; raises `LengthwiseError` on anything unknown or of the wrong type.
 
+        It raises one, too, where they hold digests of the user's code, and that code is another now.
         ``load_code`` says that the user typed the names: only then does ``FILE.py:Class`` run a file.
         """
         with no_new_code(allowed=load_code):
-            return from_fields(cls, values, where="experiment")
+            made = from_fields(cls, {key: value for key, value in values.items() if key != "code"}, where="experiment")
+        if "code" in values and values["code"] != (now := made._code().get("code", {})):
+            differ = [part for part in PARTS if values["code"].get(part) != now.get(part)]
+            part = differ[0] if differ else PARTS[0]
+            raise LengthwiseError(
+                f"the code of {part} {getattr(made, part).name!r} (its file, or a module that it imports) was edited: "
+                f"it was {values['code'].get(part)}, and is {now.get(part)}; restore it, or run again"
+            )
+        return made
 
     def edited(self, edits: list[str]) -> RunConfig:
         """A copy with ``key.path=value`` edits, e.g. ``training.steps=100`` or ``scheme.draw=permuted``."""
@@ -65,8 +76,11 @@ class RunConfig:
 
     def described(self) -> dict[str, Any]:
         """What names a run: the fields that differ from their defaults, and the text of the user's own files."""
-        code = {part: found for part in ("task", "scheme", "encoding") if (found := code_of(getattr(self, part)))}
-        return {"experiment": changed_fields(self), **({"code": code} if code else {})}
+        return {"experiment": changed_fields(self), **self._code()}
+
+    def _code(self) -> dict[str, dict[str, str]]:
+        code = {part: found for part in PARTS if (found := code_of(getattr(self, part)))}
+        return {"code": code} if code else {}
 
     def equals(self, values: Any) -> bool:
         """Whether plain JSON values, maybe of an older version with fewer fields, describe this experiment."""

@@ -23,7 +23,7 @@ from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.files import locked, read_json, write_json
 from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.ladder import BINS, DRAWS, LADDER, TRAINED, Rung, model_config, training_config
-from lengthwise.experiments.blind.run import FIT, Note
+from lengthwise.experiments.blind.run import FIT
 from lengthwise.experiments.blind.training import EachWordOnce
 from lengthwise.experiments.blind.variants import VARIANTS, Variant
 from lengthwise.experiments.blind.words import uniform_batches
@@ -291,7 +291,7 @@ def probe(
     folder: Path | None = None,
     device: str = "cpu",
     settings: ProbeSettings = SETTINGS,
-    note: Note = lambda line: None,
+    note: Callable[[str], None] = lambda line: None,
 ) -> Probe:
     """Train on lengths up to N/2, rung by rung until enough seeds fit, then test on lengths up to N.
 
@@ -319,7 +319,7 @@ def probe_together(
     folder: Path | None = None,
     device: str = "cpu",
     settings: ProbeSettings = SETTINGS,
-    note: Note = lambda line: None,
+    note: Callable[[str], None] = lambda line: None,
     prepare: Callable[[Setup, TrainingConfig, Sequence[int]], contextlib.AbstractContextManager[Setup]] | None = None,
     trainer: Callable[..., Trainer] | None = None,
 ) -> list[Probe]:
@@ -423,7 +423,7 @@ class _Climb:
     device: str
     folder: Path | None
     ends: float
-    note: Note
+    note: Callable[[str], None]
     prepare: Callable[..., contextlib.AbstractContextManager[Setup]] | None
     trainer: Callable[..., Trainer] | None
     seconds_before: float = 0.0

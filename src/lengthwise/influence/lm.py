@@ -17,7 +17,7 @@ from numpy import ndarray
 from lengthwise.core.config import AtLeast2, config, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.files import LOCK, locked, read_json, write_json
-from lengthwise.core.result_file import check_seal, read_sealed, sealed, write_sealed
+from lengthwise.core.result_file import read_sealed, sealed, write_sealed
 from lengthwise.core.rng import stream
 from lengthwise.influence.corpus import Corpus, Document, TextTask
 from lengthwise.influence.tokenizer import (
@@ -422,8 +422,7 @@ def train_lm(
 
 def _finished(folder: Path) -> dict[str, Any] | None:
     if (folder / RESULT).exists() and (folder / MODEL).exists():
-        result = read_json(folder / RESULT, what="result file")
-        check_seal(result, f"result file {folder / RESULT}")
+        result = read_sealed(folder / RESULT, "result file")
         whole = isinstance(result, dict) and result.get("format") == LM_FORMAT and set(REPORTED) <= set(result)
         require(whole, f"result file {folder / RESULT} is damaged; delete it and run again")
         return result

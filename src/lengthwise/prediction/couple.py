@@ -12,7 +12,8 @@ import numpy as np
 
 from lengthwise.core.batch import Layout
 from lengthwise.core.config import fields_of
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.deadline import time_budget
+from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.crasp.synthesis import read_examples
 from lengthwise.sparsity.coupling import (
@@ -34,6 +35,8 @@ MORE = (0, 1, 2, 3, 7, 12)
 SHORTEST = 4
 """Shorter sequences have too few tokens to determine the parents."""
 CHECKED = (5, 10, 20, 40)
+SECONDS = 120.0
+"""The time budget of a search and its checks, unless another is given."""
 EXAMPLES = 20_000
 """Examples per length, if there are no queries; sums of decimal digits need this many."""
 
@@ -58,6 +61,8 @@ class CouplingFinding:
     reason: str = ""
     check: CouplingCheck | None = None
     agrees: tuple[tuple[int, bool], ...] = ()
+    unfinished: str = ""
+    """What the time budget did not suffice for; empty where the search came to its end."""
 
     @property
     def holds(self) -> bool:
@@ -79,6 +84,7 @@ class CouplingFinding:
             "text": None if self.rule is None else self.rule.describe().splitlines(),
             "checks": [] if self.check is None else [fields_of(check) for check in self.check.checks],
             "problems": [] if self.check is None else list(self.check.problems),
+            "unfinished": self.unfinished,
             "agrees": {str(n): same for n, same in self.agrees},
         }
 
@@ -90,15 +96,29 @@ def couple(
     examples: int = EXAMPLES,
     checked: Sequence[int] | None = None,
     seed: int = 0,
+    seconds: float | None = SECONDS,
     progress: Callable[[str], None] = lambda step: None,
 ) -> CouplingFinding:
     """Find places for ``task`` at its first lengths from 4 on, and check them at ``checked`` (5, 10, 20, 40).
 
+    After ``seconds`` (None: never) it ends with what was found until then, and with what is ``unfinished``.
     Three lengths are used, and six where the answer is not affine in the length (⌈n/2⌉ symbols, for example).
     With ``from_data`` the rule is found from ``examples`` examples per length alone. The check always estimates
     dependencies by queries, also at lengths from which the rule was not found. Raises `LengthwiseError` for a task
     without enough lengths, or a check of a length without instances.
     """
+    with time_budget(seconds, progress):
+        return _couple(task, from_data, examples, checked, seed, progress)
+
+
+def _couple(
+    task: Task,
+    from_data: bool,
+    examples: int,
+    checked: Sequence[int] | None,
+    seed: int,
+    progress: Callable[[str], None],
+) -> CouplingFinding:
     lengths = _lengths(task)
     checked = _with_instances(task) if checked is None else checked
     _check_instances(task, checked)
@@ -114,7 +134,13 @@ def couple(
         progress(f"dependencies at length {n}")
         return _from_examples(task, n, examples, seed) if from_data else dependencies(task, n, seed)
 
-    known, rule, reason = search(lengths, estimate)
+    try:
+        known, rule, reason = search(lengths, estimate)
+    except OutOfTimeError as error:
+        return CouplingFinding(
+            task.name, task, from_data, examples if from_data else 0, lengths[:FOUND_FROM], {}, 0,
+            reason=str(error), unfinished=str(error),
+        )  # fmt: skip
     facts: dict[str, Any] = {
         "name": task.name,
         "task": task,
@@ -127,11 +153,19 @@ def couple(
     if rule is None:
         return CouplingFinding(**facts, sparsity=sparsity, queries=queries, reason=reason)
     queried: dict[int, Dependencies] = {} if from_data else dict(known)
-    for n in checked:
+    unfinished = ""
+    for n in sorted(checked):
         if n not in queried:
             progress(f"checking at length {n}")
-            queried[n] = dependencies(task, n, seed)
+            try:
+                queried[n] = dependencies(task, n, seed)
+            except OutOfTimeError as error:
+                unfinished = f"the check at length {n}: {error}"
+                break
             queries += queried[n].queries
+    checked = [n for n in checked if n in queried]
+    if not checked:
+        return CouplingFinding(**facts, sparsity=sparsity, queries=queries, reason=unfinished, unfinished=unfinished)
     checks = check_coupling(rule, queried, checked)
     return CouplingFinding(
         **facts,
@@ -141,6 +175,7 @@ def couple(
         reason="" if checks.holds else checks.problems[0],
         check=checks,
         agrees=tuple(_agreements(task, rule, queried, checked, seed)),
+        unfinished=unfinished,
     )
 
 

@@ -12,6 +12,7 @@ import pydantic
 from numpy import ndarray
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.result_file import SEALED
 from lengthwise.report.figures import (
     COLOURS,
     INK,
@@ -151,7 +152,7 @@ class InfluenceResult:
     def of(cls, values: Any, *, where: str = "result") -> InfluenceResult:
         """From the contents of a result file; raises `LengthwiseError` that names ``where`` if they are damaged."""
         try:
-            if values["format"] != FORMAT or values["kind"] != KIND:
+            if values["format"] not in (FORMAT, SEALED) or values["kind"] != KIND:
                 raise LengthwiseError(f"{where} is of another format than {FORMAT}; run again")
             values = _renamed(values) if "selectors" in values["summary"] else values
             config, targets, summary = values["config"], values["targets"], _summary(values["summary"])

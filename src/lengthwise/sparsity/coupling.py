@@ -14,6 +14,7 @@ import pydantic
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
+from lengthwise.core.deadline import check_time
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng
 from lengthwise.sparsity.dependence import Dependencies
@@ -410,6 +411,7 @@ def _extend(
     formulas: dict[int, PlaceFormula],
     touched: set[int],
 ) -> dict[int, PlaceFormula] | None:
+    check_time()
     missing = touched - formulas.keys()
     if not missing:
         return formulas
@@ -422,6 +424,7 @@ def _extend(
     scored = []
     first = next(iter(formulas.values()))
     for plain in _candidates(segments[new]):
+        check_time()
         formula = replace(plain, offset=first.offset, divisor=first.divisor)
         trial = {**formulas, new: formula}
         if _fits(near, trial, new):

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
+from lengthwise.core.deadline import check_time
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng
 
@@ -41,6 +42,7 @@ def _minimal(family: ndarray) -> ndarray:
     """Drop the rows that contain another row, because meeting the smaller row meets them."""
     kept: list[ndarray] = []
     for row in family[np.argsort(family.sum(axis=1), kind="stable")]:
+        check_time()
         if not any((row | other == row).all() for other in kept):
             kept.append(row)
     return np.array(kept, dtype=bool).reshape(-1, family.shape[1])
@@ -56,6 +58,7 @@ def _search(rest: ndarray, size: int, count: list[int], budget: int) -> tuple[in
         return None
     for element in np.flatnonzero(rest[rest.sum(axis=1).argmin()])[::-1].tolist():
         count[0] += 1
+        check_time()
         found = _search(rest[~rest[:, element]], size - 1, count, budget)
         if found is not None:
             return (element, *found)
@@ -153,6 +156,7 @@ def _determine(
     """A smallest set of positions before ``target`` that is not refuted, and whether one was found."""
     subset: tuple[int, ...] = ()
     for _ in range(4 * target + 50):
+        check_time()
         subset = smallest_hitting_set(pairs.constraints(target))
         # Cheapest first: the latest runs, then new runs, and all runs only for a set that these do not refute.
         refutation, compared = runs.refute(target, subset, latest=2000), 0
@@ -300,6 +304,7 @@ class _Runs:
 
     def _ask(self, prompt: list[str]) -> list[str] | None:
         self.queries += 1
+        check_time()
         try:
             return list(self.oracle(prompt))
         except (ValueError, LookupError, LengthwiseError):

@@ -206,7 +206,25 @@ def token_is_a_function_of_its_parents(task: Task) -> None:
     """No parent is missing: strings that agree on a token's parents agree on the token."""
     for batch, t in _columns(task, 2000):
         missing = some_differ(_values(batch, t), batch.input_ids[:, t, None])
-        need(not missing, f"length {batch.layout.length}, column {t} ({batch.text(0)[t]!r}): a parent is missing")
+        if missing:
+            need(False, f"length {batch.layout.length}, {batch.text(0)[t]!r}: {_missing_parent(task, batch, t)}")
+
+
+def _missing_parent(task: Task, batch: Batch, t: int) -> str:
+    """Which earlier token changes the token of a column with all parents as they were, and is none of them."""
+    solve = solver(task)
+    for row in range(min(batch.size, FIRST_ROWS * 4)):
+        text, parents = batch.text(row), {int(at) for at in batch.parents[row, t] if at >= 0}
+        for at in range(1, batch.prompt_length):
+            if at in parents:
+                continue
+            for token in batch.vocab.tokens:
+                solved = solve((*text[:at], token, *text[at + 1 : batch.prompt_length]))
+                if solved is None or len(solved) != len(text) or solved[t] == text[t]:
+                    continue
+                if all(solved[parent] == text[parent] for parent in parents):
+                    return f"changing token {at} changes the answer, but it is not a parent; add it to parents=[…]"
+    return f"a parent of column {t} is missing; strings that agree on all parents differ there"
 
 
 def no_parent_is_superfluous(task: Task) -> None:

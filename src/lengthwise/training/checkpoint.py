@@ -6,7 +6,6 @@ change a file. The checkpoint before the newest is kept and takes its place wher
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
-from lengthwise.core.files import replacing
+from lengthwise.core.files import replace_file, replacing
 from lengthwise.models.build import digest_of
 from lengthwise.training.adamw import StackedAdamW
 from lengthwise.training.runs import Progress, Run, StackProgress
@@ -73,7 +72,7 @@ def save_tensors(
             # It wraps the system's error as text; `replacing` knows what to say about those.
             raise OSError(str(error)) from None
         if previous is not None and path.exists():
-            os.replace(path, previous)
+            replace_file(path, previous)
 
 
 def tensors_of(model: nn.Module, optimizer: StackedAdamW) -> dict[str, Tensor]:

@@ -17,13 +17,15 @@ STRICT = pydantic.ConfigDict(strict=True, extra="forbid")
 
 @dataclass
 class Progress:
-    """How far a run is: steps done, seconds spent, probes so far."""
+    """How far a run is: steps done, seconds spent, probes so far, and with which threads."""
 
     __pydantic_config__ = STRICT
     step: WholeNumber = 0
     seconds: Seconds = 0.0
     probes: list[dict[str, Any]] = field(default_factory=list)
     done: bool = False
+    threads: list[WholeNumber] = field(default_factory=list)
+    """Processor threads, in order, each time that they changed: the bits of a run depend on them."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -238,6 +239,7 @@ class Trainer:
         adapt_to(self.setup.model, self.config, len(self.states))
         self._resume()
         self._share()
+        self._note_threads()
         started = time.perf_counter() - self.seconds
         while not all(state.ended for state in self.states):
             losses = self.step(self.step_count)
@@ -253,6 +255,23 @@ class Trainer:
                 self._leave()
                 self._save()
         return self.states
+
+    def _note_threads(self) -> None:
+        """Note the processor threads where the bits depend on them; warn where they change within a run."""
+        if self.device != "cpu":
+            return
+        now, changed = torch.get_num_threads(), False
+        for state in self.states:
+            before = state.progress.threads
+            if not state.ended and before[-1:] != [now]:
+                changed = changed or bool(before)
+                before.append(now)
+        if changed:
+            warnings.warn(
+                f"this training goes on with another number of threads, {now}; its last bits are not those of a "
+                "training that kept one number, and the result says so",
+                stacklevel=2,
+            )
 
     def groups(self, step: int) -> list[Inputs]:
         """The data of one step of all runs in the stack, in host memory."""

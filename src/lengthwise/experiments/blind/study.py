@@ -117,7 +117,7 @@ def read_cell(study: BlindStudy, path: Path) -> dict[str, Any] | None:
     """The result in a file, or None if there is none; raises `LengthwiseError` for that of another study."""
     if not path.exists():
         return None
-    values = read_sealed(path, "result file")
+    values = read_sealed(path, "result file", listed=True)
     if not isinstance(values, dict) or values.get("preregistration") != study.sha256:
         raise LengthwiseError(f"{path} does not carry the SHA-256 of this study's preregistration; restore the file")
     return values

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.user_code import code_of
 from lengthwise.experiments.blind.ladder import BINS, TRAINED
 from lengthwise.experiments.blind.preregistered.preregister import RULES, entry
 from lengthwise.experiments.blind.study import BlindStudy, write_study
@@ -47,6 +48,12 @@ def user_study(folder: Path, frozen: BlindStudy, tasks: Mapping[str, Task], enco
         "rules": RULES,
         "languages": [dict(entry(name, checked(task), encodings)) for name, task in tasks.items()],
         "published": [],
+        # An edited task is another study.
+        **(
+            {"code": code}
+            if (code := {name: found for name, task in tasks.items() if (found := code_of(task))})
+            else {}
+        ),
     }
     return write_study(folder, content)
 

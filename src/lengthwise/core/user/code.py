@@ -1,0 +1,260 @@
+"""Which code of the user's runs, and its digest: a file and every module of the user's that it imports.
+
+The text that is hashed is the text that runs: from the first of the user's files on, modules of the user's are compiled
+here from text that is read once and kept. No cached bytecode is used, and an import that comes later, inside of a
+function, runs the text that was hashed. What is installed (the standard library, packages) has a version, not a digest.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.machinery
+import importlib.util
+import sys
+import sysconfig
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, ClassVar
+
+from lengthwise.core.errors import LengthwiseError
+
+_TEXT: dict[Path, bytes] = {}
+"""The contents of the user's files as they were read, by their real path: what runs, or will run when imported."""
+_RAN: set[Path] = set()
+"""Files that were run from `_TEXT`."""
+_NEEDED: dict[Path, dict[str, Path]] = {}
+"""For each file that the user named, the modules of the user's that were loaded while it ran, by name."""
+_LOADED: dict[Path, dict[str, Any]] = {}
+"""The values of modules that were not run from `_TEXT`, as they were when it was read: a new import is read anew."""
+_PACKAGE = Path(__file__).resolve().parents[2]
+
+
+@cache
+def _installed() -> tuple[Path, ...]:
+    paths = sysconfig.get_paths()
+    return tuple({Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {_PACKAGE})
+
+
+def is_the_users(file: Path) -> bool:
+    """Whether a file, given by its real path, is neither installed nor part of this package."""
+    if {"site-packages", "dist-packages"} & set(file.parts):
+        return False
+    return not any(file.is_relative_to(folder) for folder in _installed())
+
+
+def load_module(name: str, file: Path) -> ModuleType:
+    """Run a file of the user's as module ``name``, and from now on the modules beside it from text that is kept.
+
+    Raises what the file raises.
+    """
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+    spec = importlib.util.spec_from_file_location(name, file, loader=_Loader(name, str(file)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    needed = _NEEDED.setdefault(file, {})
+    _Loader.running.append(needed)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        _RAN.discard(file)
+        _TEXT.pop(file, None)  # the user may repair it and try again
+        raise
+    finally:
+        _Loader.running.remove(needed)
+    return module
+
+
+def code_digest(file: Path) -> str:
+    """12 hexadecimal digits of the text of a file and of all modules of the user's that it imports, and they import.
+
+    Of a file alone they are the first of its SHA-256. A module counts by its name and text, so that a copy of the
+    folder elsewhere has the same digest. Imports are found in the text, wherever they stand in it, and looked up where
+    Python would: among the loaded modules, then on the path. Raises `LengthwiseError` where what runs cannot be known:
+    a loaded module whose file was edited since, or one from another folder than an import would find now.
+    """
+    texts = _closure(file)
+    own = texts.pop("")
+    if not texts:
+        return hashlib.sha256(own).hexdigest()[:12]
+    total = hashlib.sha256(own)
+    for name, text in sorted(texts.items()):
+        total.update(f"\n{name}\n{hashlib.sha256(text).hexdigest()}".encode())
+    return total.hexdigest()[:12]
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Compiles the text in `_TEXT`, never cached bytecode; a reload reads the file again."""
+
+    running: ClassVar[list[dict[str, Path]]] = []
+    """What the user's files need that are running now, to which each module that is loaded is added."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = Path(self.path).resolve()
+        if path in _RAN:
+            _TEXT.pop(path, None)
+        text = _read(path)
+        _RAN.add(path)
+        for needed in self.running:
+            if path not in _NEEDED:
+                needed[fullname] = path
+        return compile(text, self.path, "exec", dont_inherit=True)
+
+
+class _Finder:
+    """Lets modules of the user's be loaded by `_Loader`; all others are found as ever."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader) or spec.origin is None:
+            return None
+        file = Path(spec.origin).resolve()
+        if file not in _TEXT and not (
+            is_the_users(file) and (_Loader.running or any(file.is_relative_to(named.parent) for named in _NEEDED))
+        ):
+            return None
+        spec.loader = _Loader(fullname, spec.origin)
+        return spec
+
+
+def _read(file: Path) -> bytes:
+    if file not in _TEXT:
+        _TEXT[file] = file.read_bytes()
+    return _TEXT[file]
+
+
+def _closure(file: Path) -> dict[str, bytes]:
+    """The text of a file under the name "", and of every module of the user's that it needs under its own name."""
+    found = {"": _read(file)}
+    pending: list[tuple[Path, str]] = [(file, "")]  # a file, and the package that it belongs to
+    for name, path in _NEEDED.get(file, {}).items():
+        found[name] = _read(path)
+        pending.append((path, _package_of(path, name)))
+    while pending:
+        path, package = pending.pop()
+        for name in _imports(_read(path), package):
+            if name in found or (origin := _origin(name)) is None or origin == file:
+                continue
+            found[name] = _read(origin)
+            if origin.suffix == ".py":
+                pending.append((origin, _package_of(origin, name)))
+    return found
+
+
+def _package_of(file: Path, name: str) -> str:
+    return name if file.name == "__init__.py" else name.rpartition(".")[0]
+
+
+def _imports(text: bytes, package: str) -> Iterator[str]:
+    """The modules that a text may import, with the packages that they are in; the names of ``from`` may be modules."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        wanted: list[str] = []
+        if isinstance(node, ast.Import):
+            wanted = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            up = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*up, *([node.module] if node.module else [])])
+            wanted = [base]
+            for alias in node.names:
+                wanted += _submodules(base) if alias.name == "*" else [f"{base}.{alias.name}"]
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in ("import_module", "__import__") and isinstance(node.args[0].value, str):
+                wanted = [node.args[0].value]
+        for name in wanted:
+            parts = name.strip(".").split(".")
+            yield from (".".join(parts[:count]) for count in range(1, len(parts) + 1) if parts[0])
+
+
+def _submodules(package: str) -> list[str]:
+    spec = _find(package)
+    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+    return [f"{package}.{path.stem}" for folder in folders for path in sorted(Path(folder).glob("*.py"))]
+
+
+@cache
+def _top_is_installed(name: str) -> bool:
+    return name in sys.builtin_module_names or name in sys.stdlib_module_names or name == "lengthwise"
+
+
+def _find(name: str) -> importlib.machinery.ModuleSpec | None:
+    """Where Python would find a module now, without running anything."""
+    path: list[str] | None = None
+    spec = None
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        try:
+            spec = importlib.machinery.PathFinder.find_spec(".".join(parts[:count]), path)
+        except (ImportError, ValueError, KeyError):
+            return None
+        if spec is None:
+            return None
+        path = list(spec.submodule_search_locations or ()) or []
+    return spec
+
+
+def _origin(name: str) -> Path | None:
+    """The real path of a module of the user's; None for one that is installed, has no file, or is not there."""
+    if _top_is_installed(name.partition(".")[0]):
+        return None
+    spec = _find(name)
+    fresh = Path(spec.origin).resolve() if spec is not None and spec.origin and spec.has_location else None
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    if module is None or not isinstance(file, str):
+        return fresh if fresh is not None and is_the_users(fresh) else None
+    loaded = Path(file).resolve()
+    if not is_the_users(loaded):
+        return None
+    if fresh is not None and fresh != loaded and is_the_users(fresh):
+        raise LengthwiseError(
+            f"module {name!r} is loaded from {loaded}, and the import would now find {fresh}; give the two different "
+            "names, or use them in separate processes"
+        )
+    if loaded not in _RAN and loaded.suffix == ".py":
+        check_unedited(vars(module), loaded)
+    return loaded
+
+
+def check_unedited(values: dict[str, Any], file: Path) -> None:
+    """Raise `LengthwiseError` if functions among a module's ``values`` differ from its file: it was edited since."""
+    if type(values.get("__loader__")) is not importlib.machinery.SourceFileLoader:
+        return  # others, such as pytest's, compile another text than the file's
+    if file not in _RAN and _LOADED.get(file) is not values:
+        _TEXT.pop(file, None)
+        _LOADED[file] = values
+    try:
+        known = set(_codes(compile(_read(file), str(file), "exec", dont_inherit=True)))
+    except (SyntaxError, ValueError):
+        known = set()
+    for value in list(values.values()):
+        for function in list(vars(value).values()) if isinstance(value, type) else [value]:
+            code = getattr(function, "__code__", None)
+            if isinstance(code, CodeType) and Path(code.co_filename) == file and _code(code) not in known:
+                raise LengthwiseError(
+                    f"{file} was edited after this process loaded it, so what runs is not what is there; start anew"
+                )
+
+
+def _code(code: CodeType) -> tuple[Hashable, ...]:
+    plain = tuple(repr(value) for value in code.co_consts if not isinstance(value, CodeType))
+    return code.co_qualname, code.co_firstlineno, code.co_code, code.co_names, plain
+
+
+def _codes(code: CodeType) -> Iterator[tuple[Hashable, ...]]:
+    yield _code(code)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)

@@ -1,0 +1,68 @@
+"""No verdict from a broken task: what is predicted or measured of a user's own task rests on the laws that it keeps."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+
+from lengthwise.core.config import canonical_json, fields_of
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.user_code import code_of
+from lengthwise.tasks import Task
+
+NO_PART_OF_A_VERDICT = ("json_round_trip", "lengths_without_instances_are_refused", "nonsense_is_refused")
+"""Laws about errors and files, on which no verdict rests; `lengthwise check` holds a task to them."""
+
+
+def refuse_broken(target: Task | str) -> None:
+    """Hold a task of the user's own, by itself or by its name, to the laws that verdicts rest on.
+
+    Other targets, such as expressions, and tasks of this package pass. Raises `LengthwiseError` with the first law that
+    is broken, where, and what to change. A task is checked once for each text of its code.
+    """
+    if isinstance(target, str):
+        from lengthwise.prediction.target import parse_target
+
+        parsed = parse_target(target)
+        if not isinstance(parsed, Task):
+            return
+        target = parsed
+    if not is_own(target):
+        return
+    key = canonical_json([type(target).__qualname__, code_of(target), fields_of(target)])
+    broken = _broken(key, _Once(target))
+    if broken:
+        raise LengthwiseError(
+            f"task {target.name!r} is not what it states, so nothing is said of it: {broken}; "
+            f"`lengthwise check {target.name}` shows every law"
+        )
+
+
+def is_own(task: object) -> bool:
+    """Whether a task, or one that it is made of, is not of this package."""
+    if isinstance(task, Task) and type(task).__module__.partition(".")[0] != "lengthwise":
+        return True
+    fields = dataclasses.fields(task) if dataclasses.is_dataclass(task) else ()
+    return any(is_own(getattr(task, field.name)) for field in fields)
+
+
+class _Once:
+    """A task that is no part of the key under which its outcome is kept."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Once)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(maxsize=256)
+def _broken(key: str, once: _Once) -> str:
+    """How a task breaks the first law that it breaks; empty where it keeps all."""
+    from lengthwise.testing import checks
+
+    found = (one for one in checks("task", once.task, without=NO_PART_OF_A_VERDICT) if one.broken)
+    return next((one.broken for one in found), "")

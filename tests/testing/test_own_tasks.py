@@ -1,0 +1,88 @@
+"""No verdict from a broken task: every way to one ends in a line that says what to add."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import lengthwise as lw
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.tasks import TASKS
+from lengthwise.testing.own_tasks import refuse_broken
+
+PARITY = """
+from functools import cached_property
+from lengthwise.core.config import config
+from lengthwise.core.vocab import Vocab
+from lengthwise.tasks import Task
+
+@config
+class Parity(Task):
+    summary = "is the number of ones even?"
+
+    @cached_property
+    def vocab(self):
+        return Vocab.of(["0", "1", "even", "odd"])
+
+    def write(self, seq, layout, rng):
+        bits = rng.integers(2, size=(layout.length, seq.size))
+        seq.bos()
+        given = [seq.given(bit + self.vocab["0"], place=i + 1) for i, bit in enumerate(bits)]
+        seq.sep(place=1)
+        seq.predicted(bits.sum(axis=0) % 2 + self.vocab["even"], place=1, parents=list(given{kept}))
+        seq.eos(place=1)
+
+    def answer(self, prompt):
+        if len(prompt) < 3 or prompt[0] != "<bos>" or prompt[-1] != "<sep>" or not set(prompt[1:-1]) <= {{"0", "1"}}:
+            raise ValueError("no bits")
+        return ["odd" if prompt.count("1") % 2 else "even", "<eos>"]
+"""
+SAYS = r"length 2, '(even|odd)': changing token 1 changes the answer, but it is not a parent; add it to parents=\[…\]"
+WAYS: dict[str, Callable[[str, Path], object]] = {
+    "predict": lambda task, out: lw.predict(task),
+    "structure": lambda task, out: lw.structure(task),
+    "run": lambda task, out: lw.Experiment(task, steps=1, max_length=3).run(out=out, progress=False),
+    "compare": lambda task, out: lw.compare(task, budget="20s", out=out),
+}
+
+
+def written(folder: Path, kept: str) -> str:
+    (folder / "parity.py").write_text(PARITY.format(kept=kept))
+    return f"{folder / 'parity.py'}:Parity"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_forgotten_parent_is_named_before_anything_is_said(tmp_path: Path, way: str) -> None:
+    with pytest.raises(LengthwiseError, match=SAYS) as caught:
+        WAYS[way](written(tmp_path, "[1:] if layout.length > 1 else given"), tmp_path / "out")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", ["predict", "couple", "run", "compare"])
+def test_the_command_line_refuses_it_too(tmp_path: Path, command: str) -> None:
+    from typer.testing import CliRunner
+
+    from lengthwise.cli.main import app
+
+    done = CliRunner().invoke(app, [command, written(tmp_path, "[1:] if layout.length > 1 else given")])
+    assert done.exit_code != 0
+    assert isinstance(done.exception, LengthwiseError)
+    assert "changing token 1 changes the answer" in str(done.exception)
+
+
+def test_a_sound_task_passes_and_is_checked_once(tmp_path: Path) -> None:
+    task = TASKS.build(written(tmp_path, ""))
+    refuse_broken(task)
+    began = time.perf_counter()
+    refuse_broken(task)
+    assert time.perf_counter() - began < 0.2
+    assert lw.predict(f"{tmp_path / 'parity.py'}:Parity").verdicts
+
+
+def test_a_task_inside_of_a_task_and_other_targets(tmp_path: Path) -> None:
+    refuse_broken("copy")
+    refuse_broken("regex:(ab)*")
