@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from lengthwise.audit.forms import MARK
+from lengthwise.audit.questions import MARK
 from lengthwise.tasks import Task
 
 Model = Callable[[str], str]
@@ -50,7 +50,7 @@ def serve(
             with lock:
                 before = stub.asked[prompt]
                 stub.asked[prompt] += 1
-                stub.headers.append(dict(self.headers))
+                stub.headers.append({name.lower(): value for name, value in self.headers.items()})
             if not fault(self, prompt, before):
                 send(self, 200, completion(model(prompt), prompt))
 

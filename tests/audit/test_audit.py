@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 from stub_server import Fault, completion, planted, send, serve
 
-from lengthwise.audit.asker import Asker, ModelFacts
 from lengthwise.audit.endpoint import Endpoint
-from lengthwise.audit.outcomes import (
+from lengthwise.audit.model import (
     APART,
     FAILED,
     REFUSED,
     TIMED_OUT,
     TOO_LONG,
     TRUNCATED,
-    UNSTOPPED,
+    Asker,
+    ModelFacts,
     Reply,
     RequestFailed,
-    judged,
 )
 from lengthwise.audit.questions import AuditPlan, natural_questions, sweep_questions
+from lengthwise.audit.run import ANSWERS as FILE
 from lengthwise.audit.run import run_audit
-from lengthwise.audit.store import FILE
+from lengthwise.audit.scoring import UNSTOPPED, outcome
 from lengthwise.cli.main import main
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.tasks import TASKS
@@ -36,8 +36,15 @@ PLAN = AuditPlan(TASK, (3, 6, 12), samples=12, shots=2, forms=("lines", "instruc
 SMALL = AuditPlan(TASK, (2, 4), samples=3, shots=1, forms=("lines",))
 
 
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch):
+    """The package's waits between tries, a thousandth as long."""
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.0005)
+    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.008)
+
+
 def audited(url: str, folder: Path, plan: AuditPlan = PLAN, **settings: Any) -> dict[str, Any]:
-    settings = {"sleep": lambda seconds: None, "retries": 2, "timeout": 5.0, **settings}
+    settings = {"retries": 2, "timeout": 5.0, **settings}
     return run_audit(Endpoint(url, "stub", **settings), plan, folder)
 
 
@@ -68,7 +75,8 @@ def test_a_model_that_solves_everything_and_one_that_solves_nothing(tmp_path: Pa
     with serve(planted(TASK, lambda *words: False)) as stub:
         result = audited(stub.url, tmp_path / "right", AuditPlan(TASK, (3, 6), samples=30, shots=2, forms=("lines",)))
         assert totals(result)["wrong"] == 0
-        assert result["causes"]["says"] == "None of the three breaks the model at these lengths."
+        assert result["causes"]["excluded"] == ["length", "distance", "number", "distractors"]
+        assert "is excluded" in result["causes"]["says"]
     with serve(lambda prompt: "nonsense") as stub:
         result = audited(stub.url, tmp_path / "wrong")
     assert totals(result)["right"] == 0
@@ -82,7 +90,8 @@ def test_length_distance_and_number_vary_one_at_a_time():
         by_sweep: dict[str, list[Any]] = {}
         for question in sweep_questions(plan, "lines"):
             by_sweep.setdefault(question.sweep, []).append(question)
-        constant = {"length": ("number", "distance"), "distance": ("number", "words"), "number": ("words", "distance")}
+        constant = {"length": ("number", "distance"), "distance": ("number", "words"), "number": ("words", "distance"),
+                    "distractors": ("words", "distance", "number")}  # fmt: skip
         for sweep, fields in constant.items():
             for field in fields:
                 assert len({getattr(question, field) for question in by_sweep[sweep]}) == 1, (name, sweep, field)
@@ -205,16 +214,15 @@ def test_what_is_no_answer_is_counted_apart(fault: Fault, kind: str, tmp_path: P
 
 
 def test_failures_that_pass_are_tried_again(tmp_path: Path):
-    waits: list[float] = []
-    faults = [always(429, "", {"Retry-After": "7"}), always(500, ""), cut, always(200, "garbage")]
+    faults = [always(429, "", {"Retry-After": "0.01"}), always(500, ""), cut, always(200, "garbage")]
 
     def fault(handler: Any, prompt: str, before: int) -> bool:
         return faults[before](handler, prompt, before) if before < len(faults) else False
 
     with serve(planted(TASK, lambda *words: False), fault) as stub:
-        result = audited(stub.url, tmp_path, SMALL, retries=4, sleep=waits.append)
+        result = audited(stub.url, tmp_path, SMALL, retries=4)
     assert totals(result)["right"] == sum(cell["asked"] for cell in result["cells"])
-    assert waits.count(7.0) == len(stub.asked) == result["requests"]
+    assert len(stub.asked) == result["requests"]
     assert set(stub.asked.values()) == {5}
     assert result["retries"] == 4 * len(stub.asked)
 
@@ -262,11 +270,12 @@ def test_records_that_were_changed_are_asked_again(tmp_path: Path):
     with serve(planted(TASK, lambda *words: False)) as stub:
         result = audited(stub.url, tmp_path, SMALL)
         lines = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]
-        lines[0]["outcome"], lines[1]["prompt_tokens"], lines[2]["outcome"] = "splendid", "seven", ["right"]
+        lines[0]["finish"], lines[1]["prompt_tokens"], lines[2]["failed"] = None, "seven", ["right"]
         broken = [json.dumps(line) for line in lines[:3]] + ["[1]", '"x"', "[" * 5000]
         (tmp_path / FILE).write_text("\n".join([*broken, *map(json.dumps, lines[3:])]) + "\n")
         again = audited(stub.url, tmp_path, SMALL)
-    assert again == result
+    assert "from an earlier call" in again["warnings"][-1]
+    assert {**again, "warnings": result["warnings"]} == result
     assert sorted(stub.asked.values())[-4:] == [1, 2, 2, 2]
 
 
@@ -365,7 +374,7 @@ def test_keys_reach_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     with serve(planted(TASK, lambda *words: False)) as stub:
         audited(stub.url, tmp_path, SMALL)
-    assert stub.headers[0]["Authorization"] == "Bearer sk-very-secret"
+    assert stub.headers[0]["authorization"] == "Bearer sk-very-secret"
     assert not any("very-secret" in path.read_text() for path in tmp_path.iterdir() if path.is_file())
     for url in (
         "http://user:very-secret@localhost/v1", "http://localhost/v1?key=very-secret", "http://localhost/v1#very-secret",
@@ -389,7 +398,7 @@ def test_a_server_that_repeats_the_key_does_not_bring_it_into_a_file(tmp_path: P
 
     with serve(lambda prompt: "", fault) as stub:
         result = audited(stub.url, tmp_path, SMALL, key_variable="MY_KEY")
-    assert {header["Authorization"] for header in stub.headers} == {"Bearer sk-very-secret"}
+    assert {header["authorization"] for header in stub.headers} == {"Bearer sk-very-secret"}
     assert totals(result)[REFUSED] > 0
     assert totals(result)["wrong"] > 0
     assert not any("very-secret" in path.read_text() for path in tmp_path.iterdir() if path.is_file())
@@ -420,20 +429,32 @@ def test_an_endless_list_of_models_is_left(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "finish", "outcome"),
+    ("text", "finish", "becomes"),
     [
         ("1 2", "stop", "right"), ("Output: 1 2\n\nInput: 3", "length", "right"), ("12.", "stop", "right"),
         ("`1 2`", "stop", "right"), ("1 2 3", "stop", "wrong"), ("", "stop", "wrong"), ("2 1\nmore", "length", "wrong"),
-        ("1 2 1 2 1 2", "length", "did not stop"), ("the answer is 1 2", "stop", "wrong"),
+        ("1 2 1 2 1 2", "length", "did not stop"), ("the answer is 1 2", "stop", "right"),
     ],
 )  # fmt: skip
-def test_answers_are_read_from_the_first_line(text: str, finish: str, outcome: str):
-    assert judged(Reply(text, finish), ("1", "2")) == outcome
+def test_answers_are_read_from_the_first_line(text: str, finish: str, becomes: str):
+    assert outcome(text, "1 2", finished=finish != "length") == becomes
 
 
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with serve(planted(TASK, lambda before, problem, between: problem > 15)) as stub:
-        words = ["audit", "stub", "--endpoint", stub.url, "--lengths", "3,12", "--samples", "12", "--encoding", "rope"]
+        words = [
+            "audit",
+            "stub",
+            "--endpoint",
+            stub.url,
+            "--yes",
+            "--lengths",
+            "3,12",
+            "--samples",
+            "12",
+            "--encoding",
+            "rope",
+        ]
         assert main([*words, "--forms", "lines", "--shots", "1", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert "What breaks the model: number of words that matter." in printed
@@ -447,7 +468,19 @@ def test_a_server_that_refuses_all_is_one_line_and_no_fault_of_the_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     with serve(lambda prompt: "", always(400, {"error": "no such option"})) as stub:
-        words = ["audit", "stub", "--endpoint", stub.url, "--lengths", "3,12", "--samples", "2", "--retries", "0"]
+        words = [
+            "audit",
+            "stub",
+            "--endpoint",
+            stub.url,
+            "--yes",
+            "--lengths",
+            "3,12",
+            "--samples",
+            "2",
+            "--retries",
+            "0",
+        ]
         assert main([*words, "--out", str(tmp_path), "--json"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -461,16 +494,16 @@ def test_a_file_in_place_of_the_folder_is_one_line(tmp_path: Path, capsys: pytes
     (tmp_path / "file").write_text("mine")
     with serve(planted(TASK, lambda *words: False)) as stub:
         for out in ("file", "file/below"):
-            assert main(["audit", "stub", "--endpoint", stub.url, "--out", str(tmp_path / out)]) == 2
+            assert main(["audit", "stub", "--endpoint", stub.url, "--yes", "--out", str(tmp_path / out)]) == 2
             error = capsys.readouterr().err
-            assert "choose another --out" in error
+            assert "choose another folder" in error
             assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["m", "--lengths", "5"], "two lengths or more"),
+        (["m", "--lengths", "5"], "two numbers or more"),
         (["m", "--lengths", "5,x"], "--lengths needs whole numbers"),
         (["m", "--lengths", "9,5"], "must increase"),
         (["m", "--forms", "line"], "Did you mean 'lines'?"),
@@ -484,11 +517,11 @@ def test_a_file_in_place_of_the_folder_is_one_line(tmp_path: Path, capsys: pytes
         (["m", "--endpoint", "http://localhost:1/v1", "--timeout", "nan"], "timeout must be above 0"),
         (["m", "--endpoint", "http://localhost:1/v1", "--concurrency", "0"], "concurrency must be 1 or more"),
         (["m", "--endpoint", "http://localhost:1/v1", "--context", "0"], "context must be 1 token or more"),
-        (["m", "--endpoint", "http://localhost:1/v1", "--key-variable", "sk-x"], "give --key-variable the name"),
+        (["m", "--endpoint", "http://localhost:1/v1", "--key-variable", "sk-x"], "key_variable is the name"),
     ],
 )
 def test_mistakes_are_one_line(words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["audit", *words, "--out", str(tmp_path)]) == 2
+    assert main(["audit", *words, "--yes", "--out", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert says in error
     assert error.count("\n") == 1

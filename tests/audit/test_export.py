@@ -8,31 +8,17 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from test_served import saved
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from lengthwise.audit.export import reader
-from lengthwise.audit.export.folders import export
-from lengthwise.audit.local_model import LocalModel
-from lengthwise.audit.outcomes import RIGHT, Reply, judged
+from lengthwise.audit.export import export
+from lengthwise.audit.model import LocalModel
 from lengthwise.audit.questions import AuditPlan, natural_questions
-from lengthwise.audit.run import budget_of
+from lengthwise.audit.scoring import RIGHT, Scoring, outcome, strictly_right
 from lengthwise.cli.main import main
 from lengthwise.tasks import TASKS
 
 PLAN = AuditPlan(TASKS.build("parity"), (2, 4), samples=12, shots=2, forms=("lines",))
-
-
-@given(
-    st.lists(st.sampled_from(["1", "2", "12"]), min_size=1, max_size=3),
-    st.text(st.sampled_from("12 .\n`O"), max_size=12),
-    st.sampled_from(["", "Output: ", "-> "]),
-)
-def test_the_reader_scores_as_the_audit_does(expected: list[str], text: str, label: str):
-    said = label + text
-    assert reader.is_right(said, " ".join(expected)) == (judged(Reply(said), expected) == RIGHT)
 
 
 def test_the_real_harness_gives_our_counts(tmp_path: Path):
@@ -61,7 +47,7 @@ def test_the_real_harness_gives_our_counts(tmp_path: Path):
     questions = natural_questions(PLAN)
     assert sorted(prompts) == sorted(question.prompt for question in questions)
     for length in PLAN.lengths:
-        right = [judged(Reply("e"), question.expected) == RIGHT for question in questions if question.level == length]
+        right = [outcome("e", question.expected) == RIGHT for question in questions if question.level == length]
         assert found["results"][f"lengthwise_parity_{length}"]["exact_match,none"] == sum(right) / len(right)
         assert 0 < sum(right) < len(right)
 
@@ -74,7 +60,7 @@ def test_the_real_inspect_gives_our_counts(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     others = AuditPlan(TASKS.build("majority"), (3, 5), samples=8, shots=1, forms=("arrow",))
     for plan in (PLAN, others):
-        answer, counts = " ".join(natural_questions(plan)[0].expected), []
+        answer, counts = natural_questions(plan)[0].expected, []
         name = "lengthwise_" + plan.task.name
         export("inspect", plan, Path(name))
         for length in plan.lengths:
@@ -91,14 +77,104 @@ def test_the_real_inspect_gives_our_counts(tmp_path: Path, monkeypatch: pytest.M
                 task_args={"length": length}, log_dir="logs", display="none",
             )  # fmt: skip
             questions = [question for question in natural_questions(plan) if question.level == length]
-            right = [judged(Reply(answer), question.expected) == RIGHT for question in questions]
+            right = [outcome(answer, question.expected) == RIGHT for question in questions]
             assert log.status == "success", log.error
             assert set(asked) == {question.prompt for question in questions}
-            assert set(asked.values()) == {max(budget_of(question) for question in questions)}
-            assert [sample.scores["exact_match"].value == "C" for sample in log.samples] == right
+            assert set(asked.values()) == {max(question.budget for question in questions)}
+            assert [sample.scores["exact_match"].value == 1.0 for sample in log.samples] == right
             assert log.results.scores[0].metrics["accuracy"].value == pytest.approx(sum(right) / len(right))
             counts += right
         assert 0 < sum(counts) < len(counts)
+
+
+WRITTEN = ["{}", "The answer is {}.", "<think>no</think>\n\n{}", "no", "{}\n\nInput: 1", "```\n{}\n```", "1 {}"]
+
+
+@pytest.mark.parametrize(
+    "scoring", [Scoring(), Scoring(strip_think=False), Scoring("regex", r"is (\w)"), Scoring("regex", "[eo]")], ids=str
+)
+def test_both_harnesses_and_the_audit_count_the_same_under_every_setting(
+    scoring: Scoring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import inspect_ai
+    import lm_eval
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from lm_eval.api.model import LM
+    from lm_eval.tasks import TaskManager
+
+    monkeypatch.chdir(tmp_path)
+    plan = AuditPlan(TASKS.build("parity"), (5, 7), samples=14, shots=1, forms=("lines",), scoring=scoring)
+    export("lm-eval", plan, Path("a"))
+    export("inspect", plan, Path("b"))
+    questions = natural_questions(plan)
+    texts = {
+        q.prompt: WRITTEN[i % len(WRITTEN)].format(q.expected)
+        for i, q in enumerate({q.prompt: q for q in questions}.values())
+    }
+
+    class Planted(LM):
+        def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
+            assert all(request.args[1]["until"] == [] for request in requests), "nothing is cut before it is read"
+            return [texts[request.args[0]] for request in requests]
+
+        def loglikelihood(self, requests: Any) -> Any:
+            raise NotImplementedError
+
+        def loglikelihood_rolling(self, requests: Any) -> Any:
+            raise NotImplementedError
+
+    def said(given: Any, tools: Any, choice: Any, config: Any) -> Any:
+        output = ModelOutput.from_content("mock", texts[given[-1].text])
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    manager = TaskManager(include_path="a", include_defaults=False)
+    found = lm_eval.simple_evaluate(Planted(), tasks=["lengthwise_parity"], task_manager=manager, bootstrap_iters=0)
+    rates_seen: set[float] = set()
+    for length in plan.lengths:
+        own = [q for q in questions if q.level == length]
+        exact = sum(outcome(texts[q.prompt], q.expected, scoring) == RIGHT for q in own) / len(own)
+        strict = sum(strictly_right(texts[q.prompt], q.expected, scoring) for q in own) / len(own)
+        harness = found["results"][f"lengthwise_parity_{length}"]
+        assert (harness["exact_match,none"], harness["strict_match,none"]) == (exact, strict)
+        (log,) = inspect_ai.eval(
+            "b/lengthwise_parity.py", model=get_model("mockllm/model", custom_outputs=said),
+            task_args={"length": length}, log_dir="logs", display="none",
+        )  # fmt: skip
+        assert log.status == "success", log.error
+        rates = {score.name: score.metrics["accuracy"].value for score in log.results.scores}
+        assert rates == pytest.approx({"exact_match": exact, "strict_match": strict})
+        rates_seen.add(exact)
+    assert rates_seen != {0.0}
+    assert rates_seen != {1.0}
+
+
+@pytest.mark.parametrize("name", ["../../evil", "my task: #1 'x'", "examples/my_task.py:EverySecond", "def f(): 1"])
+def test_names_of_users_become_plain_names_of_files(name: str, tmp_path: Path):
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_constructor("!function", lambda loader, node: node.value)
+    parity = TASKS.build("parity")
+    monkey = type(parity)()
+    object.__setattr__(monkey, "name", name)
+    plan = AuditPlan(monkey, (2, 4), samples=2, shots=0, forms=("lines",))
+    for harness in ("lm-eval", "inspect"):
+        inner = tmp_path / "deep" / "deeper" / harness
+        written = export(harness, plan, inner)
+        everything = {path for path in tmp_path.rglob("*") if path.is_file()}
+        assert {path for path in everything if harness in path.parts} == set(written)
+        assert all(path.parent == inner for path in written)
+        for path in written:
+            assert path.name.replace(".", "").replace("_", "").isalnum()
+            if path.suffix == ".yaml":
+                found = yaml.load(path.read_text(), Loader)
+                assert path.stem in (found.get("task"), found.get("group"))
+            if path.suffix == ".py":
+                compile(path.read_text(), path.name, "exec")
+    assert everything == {path for path in tmp_path.rglob("*") if path.is_file()}
 
 
 def test_a_length_that_was_not_exported_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -144,7 +220,7 @@ def test_a_model_gets_the_same_counts_from_the_harness_and_from_the_audit(tmp_pa
     found = lm_eval.simple_evaluate(wrapped, tasks=["lengthwise_parity"], task_manager=manager, bootstrap_iters=0)
     for length in PLAN.lengths:
         asked = [question for question in natural_questions(PLAN) if question.level == length]
-        right = [judged(model.ask(each.prompt, budget_of(each)), each.expected) == RIGHT for each in asked]
+        right = [outcome(model.ask(each.prompt, each.budget).text, each.expected) == RIGHT for each in asked]
         assert found["results"][f"lengthwise_parity_{length}"]["exact_match,none"] == sum(right) / len(right)
         assert 0 < sum(right) < len(right)
 

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stub_server import planted, send, serve
+from stub_server import planted, serve
 from transformers import GPT2Config, LlamaConfig
 
-from lengthwise.audit.asker import Asker, ModelFacts
-from lengthwise.audit.endpoint import LONGEST_WAIT, Endpoint
-from lengthwise.audit.local_model import facts_of
-from lengthwise.audit.outcomes import Reply
+from lengthwise.audit.endpoint import Endpoint
+from lengthwise.audit.model import Asker, ModelFacts, Reply, facts_of
 from lengthwise.audit.questions import AuditPlan
 from lengthwise.audit.run import run_audit
 from lengthwise.tasks import TASKS
@@ -99,21 +97,6 @@ def test_no_more_requests_than_the_limit_are_open(limit: int, tmp_path: Path):
     with serve(planted(SMALL.task, lambda *words: False), fault) as stub:
         run_audit(Endpoint(stub.url, "stub", concurrency=limit), SMALL, tmp_path)
     assert most == limit
-
-
-def test_waits_double_from_try_to_try(tmp_path: Path):
-    waits: list[float] = []
-
-    def fault(handler: Any, prompt: str, before: int) -> bool:
-        send(handler, 500, "")
-        return True
-
-    with serve(lambda prompt: "", fault) as stub:
-        run_audit(Endpoint(stub.url, "stub", retries=8, concurrency=1, sleep=waits.append), SMALL, tmp_path)
-    for index, wait in enumerate(waits):
-        usual = 0.5 * 2 ** (index % 8)
-        assert min(0.5 * usual, LONGEST_WAIT) <= wait <= min(1.5 * usual, LONGEST_WAIT)
-    assert len(set(waits)) > len(waits) // 2, "with a random part"
 
 
 def test_tokens_are_added_up(tmp_path: Path):

@@ -14,7 +14,7 @@ from typing import Any
 
 from stub_server import Stub, planted, serve
 
-from lengthwise.audit.store import FILE
+from lengthwise.audit.run import ANSWERS as FILE
 from lengthwise.cli.main import main
 from lengthwise.tasks import TASKS
 
@@ -38,7 +38,7 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 
 def command(stub: Stub, folder: Path) -> list[str]:
-    return ["audit", "stub", "--endpoint", stub.url, *SETTINGS, "--out", str(folder)]
+    return ["audit", "stub", "--endpoint", stub.url, "--yes", *SETTINGS, "--out", str(folder)]
 
 
 def test_sigkill_in_the_middle_loses_nothing_and_asks_nothing_twice(tmp_path: Path):

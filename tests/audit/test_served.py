@@ -19,8 +19,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from lengthwise.audit.endpoint import Endpoint
-from lengthwise.audit.local_model import LocalModel
-from lengthwise.audit.outcomes import FAILED, REFUSED, TIMED_OUT
+from lengthwise.audit.model import FAILED, REFUSED, TIMED_OUT, LocalModel
 from lengthwise.audit.questions import AuditPlan
 from lengthwise.audit.run import run_audit
 from lengthwise.tasks import TASKS

@@ -22,7 +22,7 @@ OTHERS = ("audit/", "experiments/", "training/distributed/")
 IN_FOLDERS = "run, compare, demo, verify, influence, blind run"
 SHOWN_BY = {
     "audit/": "audit",
-    "audit/export/": "export",
+    "audit/export.py": "export",
     "audit/questions.py": "audit, export",
     "experiments/blind/": "verify",
     "experiments/blind/study.py": "verify, blind run",

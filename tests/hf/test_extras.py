@@ -60,7 +60,7 @@ except LengthwiseError as error:
     print(error)
 """
 COMMANDS = [
-    ("httpx", ["audit", "m", "--endpoint", "http://localhost:1/v1"], "lengthwise[audit]"),
+    ("openai", ["audit", "m", "--endpoint", "http://localhost:1/v1"], "lengthwise[audit]"),
     ("transformers", ["audit", "some/model"], "lengthwise[hf]"),
     ("transformers", ["influence", "--model", "some/model"], "lengthwise[lm]"),
 ]

@@ -11,8 +11,7 @@ from made_up import experiment, result, score
 from made_up_influence import influence_result
 from test_figures import mixed_results
 
-from lengthwise.audit.asker import Asker, ModelFacts
-from lengthwise.audit.outcomes import Reply
+from lengthwise.audit.model import Asker, ModelFacts, Reply
 from lengthwise.audit.questions import AuditPlan
 from lengthwise.audit.run import run_audit
 from lengthwise.prediction.example import to_store

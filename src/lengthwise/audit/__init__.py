@@ -1,1 +1,1 @@
-"""The audit of any language model on our tasks: asked in text, with length, distance and number of tokens apart."""
+"""The audit of any language model on our tasks: asked in text, with one thing at a time varied."""

@@ -1,47 +1,105 @@
-"""`Endpoint`: a model behind an OpenAI-compatible server, with retries, a deadline and a limit on what is read."""
+"""`Endpoint`: a model behind an OpenAI-compatible server, asked by the package `openai` within hard bounds."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import math
 import os
 import re
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Awaitable
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from lengthwise.audit.asker import Asker, ModelFacts
-from lengthwise.audit.outcomes import FAILED, REFUSED, TIMED_OUT, Reply, RequestFailed
-from lengthwise.audit.response import Again, json_of, reply_of
+from lengthwise.audit.model import FAILED, REFUSED, TIMED_OUT, Asker, ModelFacts, Reply, RequestFailed, printable
 from lengthwise.core.errors import LengthwiseError, require, shortened
-from lengthwise.core.rng import stream
 
 try:
-    import httpx
+    import httpx2
+    import openai
 except ModuleNotFoundError:
     raise LengthwiseError(
-        "the audit of an endpoint needs the package httpx; run: pip install 'lengthwise[audit]'"
+        "the audit of an endpoint needs the package openai; run: pip install 'lengthwise[audit]'"
     ) from None
 
 LARGEST = 1 << 20
 """Most bytes of a response."""
-LONGEST_WAIT = 60.0
-"""Most seconds between two tries."""
 LISTING = 10.0
 """Most seconds for the list of models."""
 SHORTEST_KEY = 8
 """Characters of a key that is blacked out in responses."""
-RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+MOST_TOKENS = 10**9
+"""A larger count of tokens in a response is not believed."""
+PASSING = {408, 409, 425, 429}
+"""Statuses below 500 after which another try may succeed."""
 FATAL = {401: "the key is missing or wrong", 403: "the key is not allowed to", 404: "there is no such model or path"}
+NO_KEY = "none"
+
+
+class _Bounded(openai.DefaultAsyncHttpxClient):
+    """An HTTP client in which a whole response has one deadline, a largest size, and no compression.
+
+    The deadline is the one for reading of the request. Raises `httpx2.RequestError`, which `openai` tries again.
+    """
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        seconds = request.extensions["timeout"]["read"]
+        request.headers["Accept-Encoding"] = "identity"
+        if request.headers.get("Authorization") == f"Bearer {NO_KEY}":
+            del request.headers["Authorization"]
+        options["stream"] = True
+        try:
+            async with asyncio.timeout(seconds):
+                response = await super().send(request, **options)
+                try:
+                    content = await self._content(request, response)
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            raise httpx2.ReadTimeout(f"no whole response within {seconds:g} s", request=request) from None
+        return httpx2.Response(response.status_code, headers=self._kept(response), content=content, request=request)
+
+    async def _content(self, request: httpx2.Request, response: httpx2.Response) -> bytes:
+        coding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        if coding not in ("", "identity"):
+            raise httpx2.DecodingError(
+                f"a response compressed by {shortened(coding, 20)} where none was allowed", request=request
+            )
+        content = bytearray()
+        async for part in response.aiter_raw():
+            content += part
+            if len(content) > LARGEST:
+                raise httpx2.ReadError(f"a response of more than {LARGEST:,} bytes", request=request)
+        if response.status_code == 200 and _json_of(content) is None:
+            start = shortened(content.decode("utf-8", "replace"), 60)
+            raise httpx2.RemoteProtocolError(f"a response that is not JSON: {start!r}", request=request)
+        return bytes(content)
+
+    @staticmethod
+    def _kept(response: httpx2.Response) -> dict[str, str]:
+        names = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
+        return {name: response.headers[name] for name in names if name in response.headers}
 
 
 @dataclass
 class Endpoint(Asker):
-    """``url`` ends where ``/chat/completions`` follows, as in ``http://localhost:8000/v1``.
+    """A model of a server.
 
-    The key is read from the environment variable ``key_variable`` and goes into a header only. ``timeout`` is the time
-    of one try, in seconds.
+    Arguments:
+        url: ends where ``/chat/completions`` follows, as in ``http://localhost:8000/v1``.
+        model: its name there.
+        api: which path of the server.
+        key_variable: the environment variable with the key, which goes into a header only.
+        timeout: seconds of one try, from its start to the last byte of the response.
+        retries: further tries of a request that failed in a way that may pass.
+        concurrency: requests at the same time.
+        context: tokens of prompt and answer; None for what the server lists.
+        encoding: name of the position system for the theory, if it is known.
+
+    Raises:
+        LengthwiseError: for settings that don't fit.
     """
 
     url: str
@@ -53,7 +111,7 @@ class Endpoint(Asker):
     concurrency: int = 4
     context: int | None = None
     encoding: str | None = None
-    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    by_content = False
 
     def __post_init__(self) -> None:
         _check_url(self.url, self.key_variable)
@@ -62,10 +120,16 @@ class Endpoint(Asker):
         require(0 < self.timeout < math.inf, f"timeout must be above 0 seconds, got {self.timeout:g}")
         require(self.context is None or self.context >= 1, f"context must be 1 token or more, got {self.context}")
         self.url = self.url.rstrip("/")
+        self.tries = self.retries + 1
         self._key = _key_of(self.key_variable)
-        self._http = httpx.Client(
-            headers={"Authorization": f"Bearer {self._key}"} if self._key else {}, timeout=self.timeout,
-            follow_redirects=False,
+        self._limit = "max_tokens"
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        self._client: Any = openai.AsyncOpenAI(
+            base_url=self.url, api_key=self._key or NO_KEY, max_retries=self.retries, timeout=self.timeout,
+            http_client=_Bounded(follow_redirects=False),
+            # Those of the user's account elsewhere are no business of this server.
+            default_headers={"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()},  # type: ignore[dict-item]
         )  # fmt: skip
         self.facts = ModelFacts(self.model, self.url, self.context or self._declared(), encoding=self.encoding)
 
@@ -74,54 +138,53 @@ class Endpoint(Asker):
         return {"url": self.url, "model": self.model, "api": self.api}
 
     def ask(self, prompt: str, budget: int) -> Reply:
-        body: dict[str, Any] = {"model": self.model, "max_tokens": budget, "temperature": 0}
-        if self.api == "chat":
-            path, body["messages"] = "/chat/completions", [{"role": "user", "content": prompt}]
-        else:
-            path, body["prompt"] = "/completions", prompt
-        for attempt in range(self.retries + 1):
-            try:
-                return reply_of(self._post(path, body), budget, attempt)
-            except Again as again:
-                if attempt == self.retries:
-                    raise RequestFailed(again.kind, again.detail) from None
-                self.sleep(again.wait if again.wait is not None else _back_off(attempt))
-        raise AssertionError("unreachable")
-
-    def _post(self, path: str, body: dict[str, Any]) -> Any:
-        """The JSON of a response; raises `Again` for what may pass, `RequestFailed` for a refusal."""
-        status, headers, text = self._exchange("POST", path, body)
-        if status in RETRIED:
-            raise Again(FAILED, f"status {status}", _retry_after(headers.get("Retry-After")))
-        if status in FATAL:
-            raise LengthwiseError(
-                f"{self.url}{path} answers {status}: {FATAL[status]}; check the URL, the model {self.model!r} and "
-                f"the environment variable {self.key_variable}"
-            )
-        if status >= 300:
-            raise RequestFailed(REFUSED, f"status {status}: {shortened(' '.join(text.split()))}")
-        return json_of(text)
-
-    def _exchange(
-        self, method: str, path: str, body: dict[str, Any] | None = None, timeout: float | None = None
-    ) -> tuple[int, Mapping[str, str], str]:
-        """Status, headers and text of a response, in which the key is blacked out should the server repeat it."""
-        timeout = timeout or self.timeout
-        deadline = time.monotonic() + timeout
-        content = bytearray()
         try:
-            with self._http.stream(method, self.url + path, json=body, timeout=timeout) as response:
-                for part in response.iter_bytes():
-                    content += part
-                    if len(content) > LARGEST:
-                        raise Again(FAILED, f"a response of more than {LARGEST:,} bytes")
-                    if time.monotonic() > deadline:
-                        raise Again(TIMED_OUT, f"a response that took more than {timeout:g} s")
-        except httpx.TimeoutException:
-            raise Again(TIMED_OUT, f"no response within {timeout:g} s") from None
-        except (httpx.HTTPError, httpx.StreamError) as error:
-            raise Again(FAILED, self._without_key(f"{type(error).__name__}: {error}")) from None
-        return response.status_code, response.headers, self._without_key(content.decode("utf-8", "replace"))
+            raw = self._wait(self._request(prompt, budget))
+        except openai.APIStatusError as error:
+            raise self._refused(error) from None
+        except openai.APITimeoutError:
+            raise RequestFailed(TIMED_OUT, f"no whole response within {self.timeout:g} s") from None
+        except openai.APIError as error:
+            cause = error.__cause__ or error
+            raise RequestFailed(FAILED, self._without_key(f"{type(cause).__name__}: {cause}")) from None
+        return reply_of(json.loads(self._without_key(raw.http_response.text)), budget, raw.retries_taken)
+
+    def cancel(self) -> None:
+        for task in asyncio.all_tasks(self._loop):
+            self._loop.call_soon_threadsafe(task.cancel)
+
+    def _wait(self, work: Awaitable[Any]) -> Any:
+        async def awaited() -> Any:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(awaited(), self._loop).result()
+
+    async def _request(self, prompt: str, budget: int) -> Any:
+        common: dict[str, Any] = {"model": self.model, "temperature": 0}
+        if self.api == "completion":
+            return await self._client.completions.with_raw_response.create(**common, prompt=prompt, max_tokens=budget)
+        common["messages"] = [{"role": "user", "content": prompt}]
+        chat = self._client.chat.completions.with_raw_response
+        limit = self._limit
+        try:
+            return await chat.create(**common, **{limit: budget})
+        except openai.BadRequestError as error:
+            # Newer servers refuse the old name of the limit and name the new one.
+            if limit != "max_tokens" or "max_completion_tokens" not in error.response.text:
+                raise
+            self._limit = "max_completion_tokens"
+        return await chat.create(**common, **{self._limit: budget})
+
+    def _refused(self, error: openai.APIStatusError) -> Exception:
+        status = error.status_code
+        if status in FATAL:
+            return LengthwiseError(
+                f"{self.url} answers {status}: {FATAL[status]}; check the URL, the model {self.model!r} and the "
+                f"environment variable {self.key_variable}"
+            )
+        text = shortened(printable(self._without_key(error.response.text)))
+        passing = status in PASSING or status >= 500
+        return RequestFailed(FAILED if passing else REFUSED, f"status {status}: {text}")
 
     def _without_key(self, text: str) -> str:
         # A placeholder such as EMPTY, which servers without keys take, may be a part of an answer.
@@ -129,12 +192,62 @@ class Endpoint(Asker):
 
     def _declared(self) -> int | None:
         """The context that the server lists for the model (vLLM does), if it does."""
+        seconds = min(self.timeout, LISTING)
+        client = self._client.with_options(max_retries=0, timeout=seconds)
         try:
-            listed = json_of(self._exchange("GET", "/models", timeout=min(self.timeout, LISTING))[2])
+            listed = json.loads(self._wait(client.models.with_raw_response.list()).http_response.text)
             found = [entry.get("max_model_len") for entry in listed["data"] if entry.get("id") == self.model]
-        except (Again, KeyError, TypeError, AttributeError):
+        except (openai.APIError, KeyError, TypeError, AttributeError, ValueError):
             return None
         return found[0] if found and type(found[0]) is int and found[0] > 0 else None
+
+
+def reply_of(found: Any, budget: int, retries: int) -> Reply:
+    """The text of a response in the format of either path; content may come in chunks.
+
+    A text that has all tokens of the ``budget`` did not stop, even if the server gives another reason.
+
+    Raises:
+        RequestFailed: for another format, and where the server or its filter refused.
+    """
+    try:
+        choice = found["choices"][0]
+        message = choice.get("message")
+        text = message.get("content") if message is not None else choice["text"]
+        refusal = None if message is None else message.get("refusal")
+        thought = message is not None and any(message.get(name) for name in ("reasoning_content", "reasoning"))
+        reason = choice.get("finish_reason")
+        if isinstance(text, list):
+            text = "".join(part if isinstance(part, str) else _chunk(part) for part in text)
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise RequestFailed(FAILED, f"a response without text: {shortened(repr(found), 60)}") from None
+    if refusal or reason == "content_filter":
+        raise RequestFailed(REFUSED, f"the model refused: {shortened(str(refusal or reason), 60)}")
+    if text is not None and not isinstance(text, str):
+        raise RequestFailed(FAILED, f"a response whose text is {type(text).__name__}")
+    usage = found.get("usage")
+    prompt, new = (_count(usage, name) for name in ("prompt_tokens", "completion_tokens"))
+    finish = "length" if new is not None and new >= budget else shortened(printable(str(reason or "stop")), 40)
+    return Reply(text or "", finish, prompt, new, retries, bool(thought))
+
+
+def _chunk(part: dict[str, Any]) -> str:
+    """The text of a piece of content; reasoning and other kinds have none."""
+    return str(part["text"]) if part.get("type", "text") in ("text", "output_text") else ""
+
+
+def _count(usage: Any, name: str) -> int | None:
+    """A count of tokens, or None where the server gives none that can be true."""
+    found = usage.get(name) if isinstance(usage, dict) else None
+    return found if type(found) is int and 0 <= found <= MOST_TOKENS else None
+
+
+def _json_of(content: bytes | bytearray) -> Any:
+    """The JSON of a response, or None."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _check_url(url: str, key_variable: str) -> None:
@@ -143,8 +256,8 @@ def _check_url(url: str, key_variable: str) -> None:
     try:
         parts = urlsplit(url)
         require(parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0, wrong)
-        httpx.URL(url)
-    except (ValueError, httpx.InvalidURL):
+        httpx2.URL(url)
+    except (ValueError, httpx2.InvalidURL):
         raise LengthwiseError(wrong) from None
     require(
         parts.username is None and not parts.query and not parts.fragment,
@@ -157,22 +270,9 @@ def _key_of(variable: str) -> str:
     """The key in an environment variable, "" without one; raises `LengthwiseError` for what can't be in a header."""
     require(
         re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable) is not None,
-        "the name of an environment variable has letters, digits and underscores; give --key-variable the name, and "
-        "never the key",
+        "the name of an environment variable has letters, digits and underscores; key_variable is the name, and never "
+        "the key",
     )
     key = os.environ.get(variable, "").strip()
     require(key.isascii() and key.isprintable(), f"the key in {variable} has characters that no key has; set it again")
     return key
-
-
-def _back_off(attempt: int) -> float:
-    """Seconds that double with each try, with a random part so that parallel requests spread."""
-    spread = 0.5 + float(stream(time.monotonic_ns(), "back-off").random())
-    return min(LONGEST_WAIT, 0.5 * 2**attempt * spread)
-
-
-def _retry_after(value: str | None) -> float | None:
-    try:
-        return None if value is None else min(LONGEST_WAIT, max(0.0, float(value)))
-    except ValueError:
-        return None

@@ -1,23 +1,264 @@
-"""The questions of an audit: problems of a task in which length, distance and number of relevant words vary apart.
+"""The questions of an audit: problems of a task in which one thing at a time varies, and the forms that they take.
 
 Filler before a problem makes the text longer and leaves everything else. The same filler between problem and answer
 moves what matters away. A larger problem in place of filler makes more words matter, in a text of the same length.
+Words of other problems in place of the filler before the problem distract, and change neither length nor distance.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
-from lengthwise.audit.forms import FORMS, PromptForm
-from lengthwise.audit.relevance import Relevance, relevance
-from lengthwise.audit.wording import text_of
+import numpy as np
+
+from lengthwise.audit.scoring import DEFAULT, EXTRACTS, Scoring
+from lengthwise.core.batch import Batch
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.files import read_json
 from lengthwise.core.rng import stream
-from lengthwise.tasks import Task
+from lengthwise.core.vocab import SEP, SPECIALS
+from lengthwise.tasks import TASKS, Task
 
-SWEEPS = ("problem", "length", "distance", "number")
-"""What varies: the problem as a whole, or one of the three alone."""
+SWEEPS = ("problem", "length", "distance", "number", "distractors")
+"""What varies: the problem as a whole, or one of the four alone."""
+SHOWN_SEP = "=>"
+"""What stands for ``<sep>`` in text."""
+FILLER = tuple("the grass is green the sky is blue the sun is yellow here we go there and back again".split())  # noqa: SIM905
+FILLER_LINE = 10
+"""Words of one line of filler, the mark included."""
+MARK = "#"
+"""Begins a line of filler."""
+MOST_TEMPLATE = 10_000
+"""Characters of each part of a template."""
+
+DIGITS = "Digits are separated by blanks, {order} significant first."
+BOTH = DIGITS.format(order="least")
+INSTRUCTIONS = {
+    "addition": "Add the two numbers. " + BOTH,
+    "addition-hinted": "Add the two numbers. Digits are separated by blanks, least significant first, and before each "
+    "digit stands the name of its place, such as i35; write the digits of the sum in the same way.",
+    "addition-multi": "Add the numbers. " + BOTH,
+    "addition-running-sums": "Add the numbers one after the other and write 0 and then every running sum, with > "
+    "between them. " + BOTH + " Write all with as many digits as the numbers have.",
+    "addition-turing": "Add the two numbers with a scratchpad of whole tapes as in the examples. ' marks the digits "
+    "that are read, and behind ( stand the carry and the digits of the sum so far.",
+    "bin-majority-interleave": "Streams of bits are interleaved, {period} of them. Write the commonest of each.",
+    "binary-addition": "Add the two binary numbers. " + DIGITS.format(order="most"),
+    "bitwise-or": "Write the bitwise OR of the two strings of bits.",
+    "bucket-sort": "Sort the symbols in ascending order; symbols may repeat.",
+    "copy": "Write the same symbols again.",
+    "counting": "Count from the first number to the second.",
+    "cycle-navigation": "Start at place 0 of a cycle of {size} places; right adds one, left takes one away, stay does "
+    "nothing. Write the final place.",
+    "duplicate": "Write the symbols twice.",
+    "even-pairs": "Write e if the number of neighbours that differ is even, and o if it is odd.",
+    "flip-flop": "Behind w stands a bit that is written, behind i one to ignore; r reads. Write the bit written last.",
+    "group-words": "Multiply the elements of the group {group} from left to right. Write the product so far after "
+    "every element.",
+    "histogram": "Write for every symbol how often it occurs in the string.",
+    "induction": "The last symbol occurs before, too. Write the symbol that came after it.",
+    "lego": "Every clause a + b or a - b says that a equals b or minus b, and a + 1 that a is +. Write the sign, + or "
+    "-, of the last variable.",
+    "look-back": "Write every symbol that is a multiple of {t} places behind the first one, # not counted.",
+    "majority": "Write the most frequent symbol.",
+    "minesweeper": "M is a mine and E an empty field of a square board, row by row. Write the board with the number of "
+    "mines around each empty field.",
+    "missing-duplicate": "A string of bits stands twice, with one bit hidden as ?. Write the hidden bit.",
+    "modular-arithmetic": "Compute modulo {modulus}, with times before plus and minus.",
+    "modular-arithmetic-brackets": "Compute the expression modulo {modulus}.",
+    "mqar": "Pairs of a key and its value, then some keys. Write the values of these keys.",
+    "multiplication": "Multiply the two numbers. " + BOTH,
+    "multiplication-scratchpad": "Multiply the two numbers with partial products and running sums as in the examples. "
+    + BOTH,
+    "needle": "Among noise, a key such as k1 is followed by its value or by the next key. Follow the last key to its "
+    "value and write it.",
+    "odds-first": "Write the symbols at the places 1, 3, 5 and so on, then those at 2, 4, 6 and so on.",
+    "parity": "Write e if the number of ones is even, and o if it is odd.",
+    "parity-scratchpad": "Write for every bit the parity of the ones up to it, 0 for even and 1 for odd.",
+    "parity-scratchpad-offset-one": "Write for every bit the parity of the ones up to it, 0 for even and 1 for odd.",
+    "pointer-value-retrieval": "The pointer p0 means the first value, p1 the second. Write the value that it means.",
+    "retrieval": "Write the symbol {side} the mark !.",
+    "reverse": "Write the symbols backwards.",
+    "solve-equation": "Solve the equation modulo {modulus} and write x.",
+    "sort": "Sort the symbols in ascending order.",
+    "sparse-parity": "Write 1 if the number of ones among the bits marked with * is odd, and 0 if it is even.",
+    "square-root": "Write the square root of the binary number, rounded down. " + DIGITS.format(order="most"),
+    "stack-manipulation": "Bits are a stack, bottom to top; push0 and push1 put a bit on it, pop takes one away. Write "
+    "the stack afterwards, top to bottom, and then #.",
+    "subtraction": "Subtract the second number from the first. " + BOTH,
+    "successor": "Write the smallest symbol of the list that is larger than the last one.",
+    "unique-bigram-copy": "Write the same symbols again.",
+    "variable-assignment": "Every line of two words gives the first name the value of the second. Follow the last name "
+    "and write the names on the way and the value at its end.",
+}
+"""What to do, in words, by the name of a task; ``{…}`` is a setting of the task."""
+NATURAL = {
+    "addition": ("lsd", "lsd"), "addition-multi": ("lsd", "lsd"), "subtraction": ("lsd", "lsd"),
+    "multiplication": ("lsd", "lsd"), "binary-addition": ("msd", "msd"),
+}  # fmt: skip
+"""Tasks whose numbers can be written as people do, and which digit comes first in their operands and answers."""
+
+
+def instruction(task: Task, digits: str = "blanks") -> str:
+    """What to do, in words: the sentence of a task of the library, else the summary of the task."""
+    values = TASKS.describe(task)
+    text = INSTRUCTIONS.get(values["name"])
+    if text is None:
+        return (task.summary or task.name).rstrip(".").capitalize() + "."
+    if digits == "natural":
+        text = text.split(" Digits are")[0]
+        return text.replace("numbers", "binary numbers") if values.get("base") == 2 else text
+    if values.get("operands") == "msd_first":
+        order = (
+            "Digits are separated by blanks, those of the numbers most and those of the answer least significant first."
+        )
+        text = text.replace(BOTH, order)
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", str(value))
+    return text
+
+
+def words_of(tokens: Sequence[str]) -> list[str]:
+    """The tokens without ``<bos>``, ``<eos>`` and ``<pad>``; ``<sep>`` is ``=>``."""
+    return [SHOWN_SEP if token == SEP else token for token in tokens if token == SEP or token not in SPECIALS]
+
+
+def text_of(batch: Batch, row: int, separator: str = " ") -> tuple[str, str]:
+    """Prompt and answer of one sequence as text.
+
+    Raises `LengthwiseError` if the batch has no answer, or scores tokens within its prompt.
+    """
+    scored = batch.scored[batch.prompt_length :]
+    require(
+        batch.allowed is None and bool(scored.all()) and len(scored) > 0,
+        "a task that scores tokens within its prompt can't be split into prompt and answer; choose another task",
+    )
+    words = batch.text(row)
+    prompt, answer = words[: batch.prompt_length], words[batch.prompt_length :]
+    return separator.join(words_of(prompt)), separator.join(words_of(answer))
+
+
+def naturally(task: Task, prompt: str, answer: str) -> tuple[str, str]:
+    """Prompt and answer with numbers as people write them: without blanks, most significant digit first."""
+    orders = dict(zip(("prompt", "answer"), NATURAL[TASKS.describe(task)["name"]], strict=True))
+    if getattr(task, "operands", "") == "msd_first":
+        orders["prompt"] = "msd"
+
+    def number(found: re.Match[str], order: str) -> str:
+        digits = found[0].split()
+        return "".join(digits if order == "msd" else digits[::-1]).lstrip("0") or "0"
+
+    run = re.compile(r"\d(?: \d)*")
+    return (
+        run.sub(lambda found: number(found, orders["prompt"]), prompt),
+        run.sub(lambda found: number(found, orders["answer"]), answer),
+    )
+
+
+class Relevance(NamedTuple):
+    """Counts over the words of a prompt, for the whole answer; a digit is a word, however it is written."""
+
+    number: int
+    """Words that the answer depends on, directly or by way of its own words."""
+    distance: int
+    """From the farthest of them to the first word of the answer, in words; 0 if there is none."""
+    words: int
+    """Words of the prompt."""
+
+
+def relevance(batch: Batch, row: int) -> Relevance:
+    """The words that the scored tokens of one sequence depend on, through parents and selectors."""
+    prompt = batch.prompt_length
+    tokens = batch.text(row)
+    edges = np.concatenate([batch.parents[row], batch.selectors[row]], axis=1)
+    queue = [int(index) for index in np.flatnonzero(batch.scored)]
+    seen = set(queue)
+    for index in queue:
+        new = {int(other) for other in edges[index] if other >= 0} - seen
+        seen |= new
+        queue += sorted(new)
+    relevant = [index for index in sorted(seen) if index < prompt and words_of(tokens[index : index + 1])]
+    words = len(words_of(tokens[:prompt]))
+    distance = len(words_of(tokens[relevant[0] : prompt])) if relevant else 0
+    return Relevance(len(relevant), distance, words)
+
+
+@dataclass(frozen=True)
+class PromptForm:
+    """One way of asking: a head, what stands before a problem, and what stands before its answer.
+
+    ``{instruction}`` in the head stands for what to do, in words.
+    """
+
+    name: str
+    head: str
+    problem: str
+    answer: str
+
+    def prompt(self, what: str, shots: Sequence[tuple[str, str]], problem: str, before: str, between: str) -> str:
+        """Examples, filler ``before``, the problem, filler ``between``, the mark of the answer."""
+        parts = [self.head.replace("{instruction}", what)] if self.head else []
+        parts += [f"{self.problem}{problem_text}\n{self.answer} {answer}" for problem_text, answer in shots]
+        return "\n\n".join([*parts, f"{before}{self.problem}{problem}\n{between}{self.answer}"])
+
+
+FORMS = {
+    form.name: form
+    for form in (
+        PromptForm("lines", "", "Input: ", "Output:"),
+        PromptForm("arrow", "", "", "->"),
+        PromptForm(
+            "instruction",
+            "{instruction} Write only the answer. Lines that start with # mean nothing.",
+            "Question: ",
+            "Answer:",
+        ),
+    )
+}
+"""Every form by name."""
+
+
+def form_named(name: str) -> PromptForm:
+    """A form of `FORMS`, or of a JSON file with ``head``, ``problem`` and ``answer``; raises `LengthwiseError`."""
+    if not name.endswith(".json"):
+        if name not in FORMS:
+            raise UnknownNameError("form", name, FORMS)
+        return FORMS[name]
+    found = read_json(Path(name), what="template")
+    parts = {"head": "", "problem": "", "answer": ""}
+    right = isinstance(found, dict) and set(found) <= set(parts) and found.get("answer")
+    require(
+        bool(right) and all(isinstance(text, str) and len(text) <= MOST_TEMPLATE for text in found.values()),
+        f"template {name} needs the texts head, problem and answer, as in "
+        '{"head": "{instruction}", "problem": "Q: ", "answer": "A:"}',
+    )
+    return PromptForm(Path(name).stem, **{**parts, **found})
+
+
+def filler(words: int, distracting: Sequence[str] = ()) -> str:
+    """Lines of ``words`` words in all that have nothing to do with the problem, each line after a ``#``.
+
+    The first words are those of ``distracting``, in lines of their own.
+    """
+    lines: list[str] = []
+    index = used = 0
+    while words > 0:
+        # A line of the mark alone counts as a word, too.
+        size = min(FILLER_LINE, words) - 1
+        if used < len(distracting):
+            size = min(size, len(distracting) - used)
+            line = distracting[used : used + size]
+            used += size
+        else:
+            line = [FILLER[(index + i) % len(FILLER)] for i in range(size)]
+            index += size
+        lines.append(" ".join([MARK, *line]) + "\n")
+        words -= size + 1
+    return "".join(lines)
 
 
 @dataclass(frozen=True)
@@ -40,13 +281,17 @@ class Question:
     problem: int
     """The task length of the problem itself."""
     prompt: str
-    expected: tuple[str, ...]
+    expected: str
+    budget: int
+    """Most tokens of the answer."""
     number: int
     """Words that matter."""
     distance: int
     """Words from the farthest that matters to the answer."""
     words: int
     """Words of the problem with its filler, without the examples."""
+    distractors: int
+    """Words of other problems in the filler."""
 
     @property
     def cell(self) -> tuple[str, str, int]:
@@ -56,7 +301,22 @@ class Question:
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """What is asked: a task at some lengths, with examples of the shortest."""
+    """What is asked: a task at some lengths, with examples of the shortest.
+
+    Arguments:
+        task: the task.
+        lengths: task lengths, increasing, two or more.
+        samples: problems per length.
+        shots: examples before each problem.
+        forms: names of `FORMS`, or JSON files of templates.
+        seed: of the problems.
+        digits: ``blanks`` as the task writes them, or ``natural`` as people do.
+        answer_tokens: most tokens of an answer; None for 32, and six for each word or natural digit of the right one.
+        scoring: how answers are read.
+
+    Raises:
+        LengthwiseError: for settings that don't fit.
+    """
 
     task: Task
     lengths: tuple[int, ...]
@@ -64,18 +324,49 @@ class AuditPlan:
     shots: int = 4
     forms: tuple[str, ...] = tuple(FORMS)
     seed: int = 0
+    digits: Literal["blanks", "natural"] = "blanks"
+    answer_tokens: int | None = None
+    scoring: Scoring = DEFAULT
     _drawn: dict[tuple[str, int], list[Problem]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        require(len(self.lengths) >= 2, "two lengths or more are needed, to compare them; write e.g. --lengths 5,10,20")
-        require(list(self.lengths) == sorted(set(self.lengths)), "lengths must increase; write e.g. --lengths 5,10,20")
+        require(len(self.lengths) >= 2, "lengths needs two numbers or more, to compare them, such as 5,10,20")
+        require(list(self.lengths) == sorted(set(self.lengths)), "lengths must increase, such as 5,10,20")
         require(self.samples >= 1, f"samples must be 1 or more, got {self.samples}")
         require(self.shots >= 0, f"shots must be 0 or more, got {self.shots}")
-        for form in self.forms:
-            if form not in FORMS:
-                raise UnknownNameError("form", form, FORMS)
+        require(bool(self.forms), f"forms needs one name or more of {', '.join(FORMS)}, or a template.json")
+        tokens = self.answer_tokens
+        require(tokens is None or tokens >= 1, f"answer_tokens must be 1 or more, got {tokens}")
+        name = TASKS.describe(self.task)["name"]
+        require(
+            self.digits == "blanks" or name in NATURAL,
+            f"task {self.task.name!r} has no natural digits; those of {', '.join(NATURAL)} have",
+        )
         for length in self.lengths:
             self.problems(length)
+        self._check_scoring()
+        names = [form.name for form in self.prompt_forms]
+        require(len(set(names)) == len(names), f"two forms have the same name: {', '.join(names)}")
+
+    def _check_scoring(self) -> None:
+        how, pattern, _ = self.scoring
+        if how not in EXTRACTS:
+            raise UnknownNameError("extraction", how, EXTRACTS)
+        require((how == "regex") == (pattern is not None), "extract 'regex' needs a pattern, and the others take none")
+        try:
+            re.compile(pattern or "")
+        except (re.error, RecursionError, OverflowError) as error:
+            raise LengthwiseError(f"pattern {pattern!r} is no regular expression ({error})") from None
+        answer = self.problems(self.lengths[0])[0].answer
+        require(
+            how != "last-number" or answer.replace(" ", "").isdigit(),
+            f"the answers of task {self.task.name!r}, such as {answer!r}, are no numbers; choose extract 'exact'",
+        )
+
+    @property
+    def prompt_forms(self) -> list[PromptForm]:
+        """The forms in their order."""
+        return [form_named(form) for form in self.forms]
 
     def problems(self, length: int) -> list[Problem]:
         """The problems of one length; the same in every sweep and form."""
@@ -88,37 +379,59 @@ class AuditPlan:
         found = self._problems("shots", self.lengths[0], self.shots)
         return [(problem.text, problem.answer) for problem in found]
 
+    def distracting(self, words: int) -> list[str]:
+        """Words of other problems of the shortest length."""
+        found: list[str] = []
+        batch = max(1, words // 4)
+        for problem in self._problems("distractors", self.lengths[0], min(batch, 200)) if words else ():
+            found += problem.text.split()
+        return (found * (1 + words // max(1, len(found))))[:words]
+
     def _problems(self, what: str, length: int, count: int) -> list[Problem]:
-        if (what, length) not in self._drawn:
-            self._drawn[what, length] = _problems(self.task, length, count, self.seed, what)
-        return self._drawn[what, length]
+        known = self._drawn.setdefault((what, length), [])
+        for index in range(len(known), count):
+            # Each is drawn alone, so that layouts vary, too.
+            batch = self.task.batch(length, 1, stream(self.seed, "audit", what, length, index))
+            prompt, answer = text_of(batch, 0)
+            require(
+                bool(answer), f"task {self.task.name!r} has no answer in words at length {length}; choose another task"
+            )
+            if self.digits == "natural":
+                prompt, answer = naturally(self.task, prompt, answer)
+            known.append(Problem(prompt, answer, relevance(batch, 0)))
+        return known[:count]
 
 
 def natural_questions(plan: AuditPlan) -> list[Question]:
     """Problems of every length in every form, without filler."""
     return [
         question
-        for form in plan.forms
+        for form in plan.prompt_forms
         for length in plan.lengths
-        for question in _asked(plan, "problem", FORMS[form], length, length, 0, 0)
+        for question in _asked(plan, "problem", form, length, length, 0, 0)
     ]
 
 
 def sweep_questions(plan: AuditPlan, form: str) -> list[Question]:
-    """Questions in which length, distance and number vary one after the other, each from where the last one ended.
+    """Questions in which length, distance, number and distractors vary, one at a time.
 
-    The sweep of the number is missing if no more words matter in a longer problem.
+    Distance begins where length ended, and number where distance ended, so that their drops add up. Distractors begin
+    where length ended, too. The sweep of the number is missing if no more words matter in a longer problem.
     """
+    shape = next(one for one in plan.prompt_forms if one.name == form)
     first, last = plan.lengths[0], plan.lengths[-1]
     words = {length: _words(plan.problems(length)) for length in plan.lengths}
+    whole = max(words[last] - words[first], 0)
     found: list[Question] = []
     for level in plan.lengths:
         extra = max(words[level] - words[first], 0)
         rest = max(words[last] - words[level], 0)
-        found += _asked(plan, "length", FORMS[form], level, first, extra, 0)
-        found += _asked(plan, "distance", FORMS[form], level, first, rest, extra)
+        found += _asked(plan, "length", shape, level, first, extra, 0)
+        found += _asked(plan, "distance", shape, level, first, rest, extra)
         if number_grows(plan):
-            found += _asked(plan, "number", FORMS[form], level, level, 0, rest)
+            found += _asked(plan, "number", shape, level, level, 0, rest)
+        if whole:
+            found += _asked(plan, "distractors", shape, level, first, whole, 0, extra)
     return found
 
 
@@ -130,28 +443,22 @@ def number_grows(plan: AuditPlan) -> bool:
 
 
 def _asked(
-    plan: AuditPlan, sweep: str, form: PromptForm, level: int, length: int, before: int, between: int
-) -> Iterator[Question]:
+    plan: AuditPlan, sweep: str, form: PromptForm, level: int, length: int, before: int, between: int,
+    distracting: int = 0,
+) -> Iterator[Question]:  # fmt: skip
+    # One word of ten is the mark of its line.
+    other = plan.distracting(round(distracting * (FILLER_LINE - 1) / FILLER_LINE))
+    texts: Any = filler(before, other), filler(between)
+    what = instruction(plan.task, plan.digits)
     for problem in plan.problems(length):
-        prompt = form.prompt(plan.task.summary or plan.task.name, plan.examples(), problem.text, before, between)
         known = problem.relevance
+        units = len(problem.answer.split()) if plan.digits == "blanks" else len(problem.answer)
         yield Question(
-            sweep, form.name, level, length, prompt, tuple(problem.answer.split()), known.number,
-            known.distance + between, known.words + before + between,
+            sweep, form.name, level, length, form.prompt(what, plan.examples(), problem.text, *texts), problem.answer,
+            plan.answer_tokens or 32 + 6 * units, known.number, known.distance + between,
+            known.words + before + between, len(other),
         )  # fmt: skip
 
 
 def _words(problems: Sequence[Problem]) -> int:
     return round(sum(problem.relevance.words for problem in problems) / len(problems))
-
-
-def _problems(task: Task, length: int, count: int, seed: int, what: str) -> list[Problem]:
-    """Problems with an answer; each is drawn alone, so that layouts vary, too."""
-    found = []
-    for index in range(count):
-        batch = task.batch(length, 1, stream(seed, "audit", what, length, index))
-        prompt, answer = text_of(batch, 0)
-        if not answer:
-            raise LengthwiseError(f"task {task.name!r} has no answer in words at length {length}; choose another task")
-        found.append(Problem(prompt, answer, relevance(batch, 0)))
-    return found

@@ -1,158 +1,364 @@
-"""`run_audit`: asks all questions of a plan, reuses answers on disk, and puts the result together."""
+"""`run_audit`: asks one model or two all questions of a plan, keeps the answers, and puts the result together."""
 
 from __future__ import annotations
 
+import errno
+import json
+import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lengthwise.audit.asker import Asker
-from lengthwise.audit.outcomes import AGAIN, NO_RESPONSE, TOO_LONG, RequestFailed, judged
-from lengthwise.audit.questions import AuditPlan, Question, natural_questions, number_grows, sweep_questions
-from lengthwise.audit.store import AnswerStore
-from lengthwise.audit.summary import AskedQuestion, best_form, causes, cells_of, with_truncation
+from lengthwise.audit.model import (
+    AGAIN,
+    NO_RESPONSE,
+    NOT_ASKED,
+    NOT_FINITE,
+    TOO_LONG,
+    TRUNCATED,
+    WRITTEN,
+    Asker,
+    RequestFailed,
+)
+from lengthwise.audit.questions import (
+    AuditPlan,
+    Question,
+    instruction,
+    natural_questions,
+    number_grows,
+    sweep_questions,
+)
+from lengthwise.audit.scoring import ONLY_THOUGHT, Scoring, outcome, strictly_right
+from lengthwise.audit.summary import AskedQuestion, best_form, causes, cells_of, paired, paired_says, with_truncation
 from lengthwise.core.config import digest
-from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.files import locked, write_json
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.files import locked, read_text, write_json
 from lengthwise.positions.system import position_systems
 from lengthwise.prediction.predict import predict_task
 from lengthwise.tasks import TASKS
 
-FORMAT = 1
-RESULT = "audit.json"
+FORMAT = 2
+RESULT, ANSWERS = "audit.json", "answers.jsonl"
 ReportDone = Callable[[int, int], None]
 """Called with the number of questions that are done and that there are."""
 
 
-def run_audit(
-    asker: Asker, plan: AuditPlan, folder: Path, progress: ReportDone = lambda done, total: None
-) -> dict[str, Any]:
-    """Ask in every form, then vary length, distance and number in the best one; writes ``audit.json`` and returns it.
+class AnswerStore:
+    """Records by key, one line of JSON each; every new one is written at once. Safe for threads of one process."""
 
-    Answers are kept in ``answers.jsonl`` as they come; a second call asks only what has none. Raises `LengthwiseError`
-    if the model can't be reached, or another process is at work in the folder. Where no question was answered,
-    ``no_response`` of the result says why, and no further request is made.
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        self.path = folder / ANSWERS
+        self._lock = threading.Lock()
+        self._known: dict[str, dict[str, Any]] = {}
+        require(
+            not self.path.is_symlink(), f"{self.path} is a link, and answers go into a file of their own; remove it"
+        )
+        try:
+            text = read_text(self.path, what="answers") if self.path.exists() else ""
+            for line in text.splitlines():
+                found = _record(line)
+                if found is not None:
+                    self._known[found["key"]] = found
+            self.before = set(self._known)
+            if read_only:
+                return
+            torn = bool(text) and not text.endswith("\n")
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+            self._file = os.fdopen(os.open(self.path, flags, 0o666), "a", encoding="utf-8")
+        except OSError as error:
+            link = error.errno == errno.ELOOP
+            reason = "it is a link" if link else error.strerror
+            raise LengthwiseError(f"cannot write {self.path}: {reason}; choose another folder") from None
+        if torn:
+            # A line that was cut short stays behind as it is and is not read.
+            self._file.write("\n")
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """The record of a key, or None."""
+        with self._lock:
+            return self._known.get(key)
+
+    def put(self, key: str, record: dict[str, Any]) -> None:
+        """Write a record; raises `LengthwiseError` if the disk is full."""
+        entry = {"key": key, **record}
+        with self._lock:
+            try:
+                self._file.write(json.dumps(entry) + "\n")
+                self._file.flush()
+            except OSError as error:
+                raise LengthwiseError(f"cannot write {self.path}: {error.strerror}; free space") from None
+            self._known[key] = entry
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _record(line: str) -> dict[str, Any] | None:
+    """The record of a line, or None if it was cut short or changed; its question is then asked again."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get("key"), str):
+        return None
+    counts = (found.get(name) for name in ("prompt_tokens", "completion_tokens", "retries"))
+    failed, text, finish = (found.get(name) for name in ("failed", "text", "finish"))
+    known = failed in WRITTEN or (failed is None and isinstance(text, str) and isinstance(finish, str))
+    return found if known and all(count is None or type(count) is int for count in counts) else None
+
+
+@dataclass
+class Spending:
+    """Most tokens and requests of one call, never exceeded: each question first reserves the most that it can cost."""
+
+    most_tokens: int | None = None
+    most_requests: int | None = None
+    tokens: int = 0
+    requests: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, value in (("most_tokens", self.most_tokens), ("most_requests", self.most_requests)):
+            require(value is None or value >= 0, f"{name} must be 0 or more, got {value}")
+
+    def reserve(self, tokens: int, requests: int) -> bool:
+        """Take the most that a question can cost; False, and nothing taken, if that is too much."""
+        with self._lock:
+            fits = (self.most_tokens is None or self.tokens + tokens <= self.most_tokens) and (
+                self.most_requests is None or self.requests + requests <= self.most_requests
+            )
+            if fits:
+                self.tokens, self.requests = self.tokens + tokens, self.requests + requests
+            return fits
+
+    def give_back(self, tokens: int, requests: int) -> None:
+        """Return what was reserved and not used."""
+        with self._lock:
+            self.tokens, self.requests = self.tokens - tokens, self.requests - requests
+
+
+def estimate(plan: AuditPlan, *askers: Asker, folder: Path) -> dict[str, int]:
+    """What an audit costs besides the answers in ``folder``: questions, prompt tokens, and the most tokens of answers.
+
+    Tokens of prompts are those of the model where it knows them before, else a third of the characters. The form of
+    the last questions is known only later, so they count in the form with the longest prompts.
+    """
+    store = AnswerStore(folder, read_only=True)
+    total = {"questions": 0, "prompt_tokens": 0, "most_answer_tokens": 0}
+    longest = max(natural_questions(plan), key=lambda question: len(question.prompt)).form
+    asked = [*natural_questions(plan), *sweep_questions(plan, longest)]
+    for model in askers:
+        for question in {_key(model, each): each for each in asked}.values():
+            record = store.get(_key(model, question))
+            if record is not None and record.get("failed") not in NO_RESPONSE:
+                continue
+            known = model.tokens(question.prompt)
+            total["questions"] += 1
+            total["prompt_tokens"] += -(-len(question.prompt) // 3) if known is None else known
+            total["most_answer_tokens"] += question.budget
+    return total
+
+
+def run_audit(
+    asker: Asker, plan: AuditPlan, folder: Path, progress: ReportDone = lambda done, total: None,
+    *, against: Asker | None = None, spending: Spending | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Ask in every form, then vary one thing at a time in the best one; writes ``audit.json`` and returns it.
+
+    Answers are kept in ``answers.jsonl`` as they come; a second call asks only what has none.
+
+    Arguments:
+        asker: the model.
+        plan: what is asked.
+        folder: where files go.
+        progress: is called after every answer.
+        against: a second model, which gets the same questions.
+        spending: bounds of this call; questions beyond them are counted as not asked.
+
+    Returns:
+        The result as JSON values. Where no question was answered, ``no_response`` says why.
+
+    Raises:
+        LengthwiseError: if the model can't be reached, or another process is at work in the folder.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LengthwiseError(f"cannot create {folder}: {error.strerror}; choose another --out") from None
+        raise LengthwiseError(f"cannot create {folder}: {error.strerror}; choose another folder") from None
+    spending = spending or Spending()
+    models = [asker] if against is None else [asker, against]
+    names = [form.name for form in plan.prompt_forms]
     with locked(folder):
         store = AnswerStore(folder)
         try:
-            natural = with_truncation(_ask_all(asker, natural_questions(plan), store, progress))
-            no_response = _no_response(natural, [store.get(_key(asker, each.question)) or {} for each in natural])
-            form = best_form(cells_of(natural), plan.forms)
+            questions = natural_questions(plan)
+            natural = [_ask_all(model, questions, store, progress, plan.scoring, spending) for model in models]
+            no_response = "; ".join(
+                filter(None, (_no_response(m, a, store) for m, a in zip(models, natural, strict=True)))
+            )
+            form = best_form(
+                [cell for pair in zip(models, natural, strict=True) for cell in cells_of(_seen(*pair))], names
+            )
             more = [] if no_response else sweep_questions(plan, form)
-            varied = with_truncation(_ask_all(asker, more, store, progress))
+            varied = [_ask_all(model, more, store, progress, plan.scoring, spending) for model in models]
         finally:
             store.close()
-        result = {**_result(asker, plan, form, natural, varied), "no_response": no_response}
+        both = [_seen(model, [*first, *rest]) for model, first, rest in zip(models, natural, varied, strict=True)]
+        result = {
+            **_plan_values(plan, form),
+            **_result(asker, both[0], store),
+            "theory": _theory(asker, plan),
+            "against": None,
+        }
+        if against is not None:
+            rows = paired(both[0], both[1])
+            says = paired_says(rows, form, f"{against.facts.name} against {asker.facts.name}")
+            result["against"] = {**_result(against, both[1], store), "pairs": rows, "says": says}
+        result["no_response"] = no_response
         write_json(folder / RESULT, result)
     return result
 
 
 def _ask_all(
-    asker: Asker, questions: Sequence[Question], store: AnswerStore, progress: ReportDone
-) -> list[AskedQuestion]:
+    asker: Asker, questions: Sequence[Question], store: AnswerStore, progress: ReportDone, scoring: Scoring,
+    spending: Spending,
+) -> list[AskedQuestion]:  # fmt: skip
     """What became of every question; equal prompts are asked once."""
     keys = [_key(asker, question) for question in questions]
-    known = {key: record["outcome"] for key in keys if (record := store.get(key)) is not None}
-    again = AGAIN if any(outcome not in NO_RESPONSE for outcome in known.values()) else NO_RESPONSE
-    open_ = {key: question for key, question in zip(keys, questions, strict=True) if known.get(key, again[0]) in again}
+    failed = {key: record.get("failed") for key in keys if (record := store.get(key)) is not None}
+    again = AGAIN if any(kind not in NO_RESPONSE for kind in failed.values()) else NO_RESPONSE
+    open_ = {key: question for key, question in zip(keys, questions, strict=True) if failed.get(key, again[0]) in again}
     done = len(questions) - len(open_)
     progress(done, len(questions))
     executor = ThreadPoolExecutor(max_workers=max(1, asker.concurrency))
     try:
-        futures = [executor.submit(_ask, asker, key, question, store) for key, question in open_.items()]
+        futures = [executor.submit(_ask, asker, key, question, store, spending) for key, question in open_.items()]
         for future in as_completed(futures):
             future.result()
             done += 1
             progress(done, len(questions))
+    except BaseException:
+        executor.shutdown(wait=False, cancel_futures=True)
+        asker.cancel()
+        raise
     finally:
         # After an error or Ctrl-C, what has not begun is left for the next call.
         executor.shutdown(cancel_futures=True)
-    return [_asked(question, store.get(key) or {}) for key, question in zip(keys, questions, strict=True)]
+    return [_asked(question, store.get(key), scoring) for key, question in zip(keys, questions, strict=True)]
 
 
-def _no_response(answers: Sequence[AskedQuestion], records: Sequence[dict[str, Any]]) -> str:
+def _seen(asker: Asker, answers: Sequence[AskedQuestion]) -> list[AskedQuestion]:
+    """The same, with what a server cut short counted apart; a model that is here sees the tokens that it counts."""
+    return list(answers) if asker.by_content else with_truncation(answers)
+
+
+def _no_response(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore) -> str:
     """What to say if the model answered nothing, with the last reason; empty otherwise."""
     if any(each.outcome not in NO_RESPONSE for each in answers):
         return ""
-    counts = Counter(each.outcome for each in answers)
-    said = ", ".join(f"{n} {name}" for name, n in counts.most_common())
+    counts = ", ".join(f"{n} {name}" for name, n in Counter(each.outcome for each in answers).most_common())
+    records = [store.get(_key(asker, each.question)) or {} for each in answers]
     reason = next(
         (str(record["detail"]) for record in reversed(records) if record.get("detail")), "no reason was given"
     )
     return (
-        f"none of {len(answers)} questions was answered ({said}), so nothing was learned about the model; the last: "
-        f"{reason}; check the model, the key, --context and --timeout, and give the same command again"
+        f"none of {len(answers)} questions was answered ({counts}), so nothing was learned about the model; the last: "
+        f"{reason}; check the model, the key, its context, the timeout and the budget, and give the same command again"
     )
 
 
-def _ask(asker: Asker, key: str, question: Question, store: AnswerStore) -> None:
-    budget = budget_of(question)
-    tokens, context = asker.tokens(question.prompt), asker.facts.context
+def _ask(asker: Asker, key: str, question: Question, store: AnswerStore, spending: Spending) -> None:
+    context, budget = asker.facts.context, question.budget
+    tokens = asker.tokens(question.prompt)
     if tokens is not None and context is not None and tokens + budget > context:
         detail = f"{tokens} tokens and {budget} for the answer are more than the context of {context}"
-        store.put(key, {"outcome": TOO_LONG, "detail": detail})
+        store.put(key, {"failed": TOO_LONG, "detail": detail})
+        return
+    most = asker.most_tokens(question.prompt) + budget
+    if not spending.reserve(most * asker.tries, asker.tries):
         return
     try:
         reply = asker.ask(question.prompt, budget)
     except RequestFailed as failure:
-        store.put(key, {"outcome": failure.kind, "detail": failure.detail})
+        store.put(key, {"failed": failure.kind, "detail": failure.detail})
         return
-    store.put(
-        key, {"outcome": judged(reply, question.expected), "expected": " ".join(question.expected), **reply.to_json()}
-    )
-
-
-def budget_of(question: Question) -> int:
-    """Tokens for an answer: several per word, and room for a label."""
-    return 32 + 6 * len(question.expected)
+    known = reply.prompt_tokens is not None and reply.completion_tokens is not None
+    used = (reply.prompt_tokens or 0) + (reply.completion_tokens or 0) if known else most
+    spending.give_back(most * (asker.tries - reply.retries) - used, asker.tries - 1 - reply.retries)
+    store.put(key, {"expected": question.expected, **reply.to_json()})
 
 
 def _key(asker: Asker, question: Question) -> str:
-    return digest({"format": FORMAT, **asker.identity, "prompt": question.prompt, "expected": question.expected})
+    return digest({
+        "format": FORMAT, **asker.identity, "prompt": question.prompt, "expected": question.expected,
+        "budget": question.budget,
+    })  # fmt: skip
 
 
-def _asked(question: Question, record: dict[str, Any]) -> AskedQuestion:
-    return AskedQuestion(
-        question,
-        record["outcome"],
-        record.get("prompt_tokens"),
-        record.get("completion_tokens"),
-        record.get("retries") or 0,
-    )
+def _asked(question: Question, record: dict[str, Any] | None, scoring: Scoring) -> AskedQuestion:
+    if record is None or record.get("failed"):
+        return AskedQuestion(question, record["failed"] if record else NOT_ASKED)
+    text, finished = record["text"], record["finish"] != "length"
+    became = outcome(text, question.expected, scoring, finished=finished)
+    if not text.strip() and record.get("reasoning") and finished:
+        became = ONLY_THOUGHT
+    strict = strictly_right(text, question.expected, scoring)
+    counts = (record.get("prompt_tokens"), record.get("completion_tokens"), record.get("retries") or 0)
+    return AskedQuestion(question, became, strict, *counts)
 
 
-def _result(
-    asker: Asker, plan: AuditPlan, form: str, natural: Sequence[AskedQuestion], varied: Sequence[AskedQuestion]
-) -> dict[str, Any]:
-    everything = {_key(asker, each.question): each for each in (*natural, *varied)}.values()
-    cells = cells_of(natural) + cells_of(varied)
+def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
     return {
-        "format": FORMAT,
+        "format": FORMAT, "task": TASKS.describe(plan.task), "summary": plan.task.summary,
+        "instruction": instruction(plan.task, plan.digits), "lengths": list(plan.lengths), "samples": plan.samples,
+        "shots": plan.shots, "seed": plan.seed, "digits": plan.digits, "scoring": plan.scoring._asdict(),
+        "best_form": form, "number_grows": number_grows(plan),
+    }  # fmt: skip
+
+
+def _result(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore) -> dict[str, Any]:
+    once = {_key(asker, each.question): each for each in answers}
+    everything = list(once.values())
+    cells = cells_of(answers)
+    return {
         "model": asker.facts.to_json(),
-        "warnings": asker.facts.warnings(),
-        "task": TASKS.describe(plan.task),
-        "summary": plan.task.summary,
-        "lengths": list(plan.lengths),
-        "samples": plan.samples,
-        "shots": plan.shots,
-        "seed": plan.seed,
-        "best_form": form,
-        "number_grows": number_grows(plan),
+        "identity": asker.identity,
+        "warnings": [*asker.facts.warnings(), *_warnings(asker, once, store)],
         "cells": cells,
-        "causes": causes(cells_of(varied)),
-        "theory": _theory(asker, plan),
-        "requests": len(everything),
+        "causes": causes(cells),
+        "requests": sum(each.outcome != NOT_ASKED for each in everything),
         "retries": sum(each.retries for each in everything),
         "prompt_tokens": sum(each.prompt_tokens or 0 for each in everything),
         "completion_tokens": sum(each.completion_tokens or 0 for each in everything),
     }
+
+
+def _warnings(asker: Asker, once: dict[str, AskedQuestion], store: AnswerStore) -> list[str]:
+    """What is uncertain about the answers, in sentences."""
+    found = []
+    count = Counter(each.outcome for each in once.values())
+    texts = [each for each in once.values() if each.outcome not in (*WRITTEN, NOT_ASKED)]
+    if count[NOT_FINITE]:
+        found.append(f"{count[NOT_FINITE]} answers ended in logits that are not finite; they count as no answer.")
+    if count[NOT_ASKED]:
+        found.append(f"{count[NOT_ASKED]} questions were not asked, since the budget was used up.")
+    unknown = sum(not each.prompt_tokens for each in texts)
+    if unknown and not asker.by_content:
+        found.append(f"Truncation can't be excluded for {unknown} of {len(texts)} answers without a count of tokens.")
+    if count[TRUNCATED]:
+        found.append(f"{count[TRUNCATED]} prompts were cut short by the server; smaller cuts can't be seen.")
+    old = sum(key in store.before for key in once)
+    if old and not asker.by_content:
+        found.append(
+            f"{old} of {len(once)} answers are from an earlier call, and a server's model is known by its name only; "
+            "choose another folder to ask again."
+        )
+    return found
 
 
 def _theory(asker: Asker, plan: AuditPlan) -> dict[str, str] | None:

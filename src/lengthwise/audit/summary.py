@@ -1,23 +1,33 @@
-"""Counts of an audit by cell, and which of length, distance and number breaks the model."""
+"""Counts of an audit by cell, which of the four sweeps breaks the model, and how two models differ."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
-from lengthwise.audit.outcomes import ANSWERED, APART, RIGHT, TRUNCATED
+import numpy as np
+
+from lengthwise.audit.model import ANSWERED, APART, TRUNCATED
 from lengthwise.audit.questions import Question
-from lengthwise.core.statistics import wilson
+from lengthwise.audit.scoring import ONLY_THOUGHT, RIGHT, UNSTOPPED
+from lengthwise.core.statistics import Z95, wilson
 
 NOTICEABLE = 0.1
-"""A drop of the rate whose interval lies above this is said to break the model."""
+"""A drop of the rate whose interval lies above this breaks the model; below twice this, the sweep is excluded."""
 SOUND_BASE = 0.5
-"""Rate at the shortest length below which nothing is said about causes."""
-SHORTENED = 0.6
-"""A prompt whose tokens are fewer than this share of what its characters suggest was truncated."""
+"""Rate at the start of a sweep below which nothing can be read from what follows."""
+SHORTENED = 0.8
+"""A prompt whose tokens are fewer than this share of what its text needs was truncated."""
+NAMES = {
+    "length": "length of the text",
+    "distance": "distance of what matters",
+    "number": "number of words that matter",
+    "distractors": "distractors in the text",
+}
 
 
 @dataclass(frozen=True)
@@ -26,13 +36,17 @@ class AskedQuestion:
 
     question: Question
     outcome: str
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    retries: int
+    strict: bool = False
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    retries: int = 0
 
 
 def cells_of(answers: Sequence[AskedQuestion]) -> list[dict[str, Any]]:
-    """One row per sweep, form and level: counts of outcomes, rate of right answers with its 95 % interval."""
+    """One row per sweep, form and level: counts of outcomes, and the rate of right answers with its 95 % interval.
+
+    The strict rate counts answers without any wrapping, over all texts, those that did not stop included.
+    """
     groups: dict[tuple[str, str, int], list[AskedQuestion]] = {}
     for each in answers:
         groups.setdefault(each.question.cell, []).append(each)
@@ -42,62 +56,126 @@ def cells_of(answers: Sequence[AskedQuestion]) -> list[dict[str, Any]]:
 def _cell(key: tuple[str, str, int], members: Sequence[AskedQuestion]) -> dict[str, Any]:
     counts = {name: sum(each.outcome == name for each in members) for name in (*ANSWERED, *APART)}
     answered = sum(counts[name] for name in ANSWERED)
+    texts = answered + counts[UNSTOPPED] + counts[ONLY_THOUGHT]
+    strict = sum(each.strict and each.outcome in ANSWERED for each in members)
     low, high = wilson(counts[RIGHT], answered) if answered else (None, None)
     about = {
         name: round(sum(getattr(each.question, name) for each in members) / len(members), 2)
-        for name in ("words", "distance", "number", "problem")
+        for name in ("words", "distance", "number", "distractors", "problem")
     }
     return {
         "sweep": key[0], "form": key[1], "level": key[2], **about, "asked": len(members), "answered": answered,
-        "rate": counts[RIGHT] / answered if answered else None, "low": low, "high": high, "counts": counts,
+        "rate": counts[RIGHT] / answered if answered else None, "low": low, "high": high,
+        "strict": strict, "texts": texts, "strict_rate": strict / texts if texts else None, "counts": counts,
     }  # fmt: skip
 
 
 def with_truncation(answers: Sequence[AskedQuestion]) -> list[AskedQuestion]:
-    """The same, with answers to prompts that the server cut short counted apart: fewer tokens than characters say."""
-    ratios = [each.prompt_tokens / len(each.question.prompt) for each in answers if each.prompt_tokens]
-    if not ratios:
-        return list(answers)
-    # Short prompts are the least likely to be cut.
-    short = sorted(answers, key=lambda each: len(each.question.prompt))[: max(1, len(answers) // 4)]
-    usual = median([e.prompt_tokens / len(e.question.prompt) for e in short if e.prompt_tokens] or ratios)
+    """The same, with answers to prompts that a server cut short counted apart.
+
+    The tokens of a prompt are a constant and a part for each word of prose, each other word and each further character
+    of one, fitted to the shorter prompts of the same form. A word has one token or more, so the fit can't go below
+    that. A prompt with less than `SHORTENED` of its fit was truncated; a smaller cut can't be seen from outside.
+    """
+    limits: dict[tuple[str, str], float] = {}
+    for form in dict.fromkeys(each.question.form for each in answers):
+        tokens = {
+            each.question.prompt: each.prompt_tokens
+            for each in answers
+            if each.question.form == form and each.prompt_tokens
+        }
+        texts = sorted(tokens, key=lambda text: (_kinds(text)[0] + _kinds(text)[1], len(text)))
+        rows: list[tuple[int, int, int]] = []
+        counted: list[int] = []
+        for text in texts:
+            kinds = _kinds(text)
+            fitted = _fitted(rows, counted, kinds) if rows else float(tokens[text])
+            if tokens[text] < SHORTENED * fitted:
+                limits[form, text] = fitted
+            else:
+                rows.append(kinds)
+                counted.append(tokens[text])
     return [
-        AskedQuestion(each.question, TRUNCATED, each.prompt_tokens, each.completion_tokens, each.retries)
-        if each.prompt_tokens
-        and each.outcome in ANSWERED
-        and each.prompt_tokens < SHORTENED * usual * len(each.question.prompt)
+        replace(each, outcome=TRUNCATED)
+        if each.outcome in ANSWERED and (each.question.form, each.question.prompt) in limits
         else each
         for each in answers
     ]
 
 
+def _kinds(text: str) -> tuple[int, int, int]:
+    """Words of letters, other words, and characters of other words beyond their first."""
+    words = text.split()
+    prose = sum(re.fullmatch(r"[A-Za-z.,:]{2,}", word) is not None for word in words)
+    return prose, len(words) - prose, sum(len(w) - 1 for w in words if not re.fullmatch(r"[A-Za-z.,:]{2,}", w))
+
+
+def _fitted(rows: Sequence[tuple[int, int, int]], tokens: Sequence[int], kinds: tuple[int, int, int]) -> float:
+    """Tokens of a text by least squares over ``rows``, with slopes no lower than 1, 1 and 0."""
+    lowest = np.array([1.0, 1.0, 0.0])
+    table, counts = np.array(rows, dtype=float), np.array(tokens, dtype=float)
+    rest = counts - table @ lowest
+    # Deviations from the means, so that the constant is free.
+    centred, target = table - table.mean(0), rest - rest.mean()
+    best, error = np.zeros(3), float(target @ target)
+    for chosen in product((False, True), repeat=3):
+        columns = np.flatnonzero(chosen)
+        if not len(columns):
+            continue
+        part, *_ = np.linalg.lstsq(centred[:, columns], target, rcond=None)
+        left = target - centred[:, columns] @ part
+        if (part >= 0).all() and float(left @ left) < error - 1e-9:
+            best, error = np.zeros(3), float(left @ left)
+            best[columns] = part
+    slopes = lowest + best
+    return float(counts.mean() + slopes @ (np.array(kinds, dtype=float) - table.mean(0)))
+
+
 def best_form(cells: Sequence[Mapping[str, Any]], forms: Sequence[str]) -> str:
     """The form with the most right answers at the shortest length."""
     shortest = min(cell["level"] for cell in cells)
-    rates = {cell["form"]: cell["counts"][RIGHT] for cell in cells if cell["level"] == shortest}
+    rates: dict[str, int] = {}
+    for cell in cells:
+        if cell["level"] == shortest:
+            rates[cell["form"]] = rates.get(cell["form"], 0) + cell["counts"][RIGHT]
     return max(forms, key=lambda form: rates.get(form, -1))
 
 
 def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The drop of the rate along each of the three sweeps with its 95 % interval, and which of them break the model.
+    """The drop of the rate along each sweep with its 95 % interval, and what can be concluded of each.
 
-    The sweeps begin where the one before ended, so that the drops add up to the whole one.
+    A sweep ``breaks`` the model, is ``excluded``, or is ``open``: its interval is too wide, its ends have no answers
+    that count, or the model fails where it begins already.
     """
-    drops = {}
-    for sweep in ("length", "distance", "number"):
+    drops: dict[str, dict[str, float]] = {}
+    breaks, excluded, wide, empty, failing = [], [], [], [], []
+    asked = [name for name in NAMES if any(cell["sweep"] == name for cell in cells)]
+    for sweep in asked:
         rows = sorted((cell for cell in cells if cell["sweep"] == sweep), key=lambda cell: cell["level"])
-        if len(rows) >= 2 and rows[0]["answered"] and rows[-1]["answered"]:
-            drops[sweep] = drop(
-                rows[0]["counts"][RIGHT], rows[0]["answered"], rows[-1]["counts"][RIGHT], rows[-1]["answered"]
-            )
+        first, last = rows[0], rows[-1]
+        if len(rows) < 2 or not first["answered"] or not last["answered"]:
+            empty.append(sweep)
+            continue
+        found = drop(first["counts"][RIGHT], first["answered"], last["counts"][RIGHT], last["answered"])
+        drops[sweep] = found
+        if first["counts"][RIGHT] < SOUND_BASE * first["answered"]:
+            failing.append(sweep)
+        elif found["low"] > NOTICEABLE:
+            breaks.append(sweep)
+        elif found["high"] < 2 * NOTICEABLE:
+            excluded.append(sweep)
+        else:
+            wide.append(sweep)
     base = min((cell for cell in cells if cell["sweep"] == "length"), key=lambda cell: cell["level"], default=None)
-    sound = base is not None and base["answered"] and base["high"] >= SOUND_BASE
-    breaking = [name for name, found in drops.items() if found["low"] > NOTICEABLE] if sound else []
     if base is None or not base["answered"]:
         says = "No answer at the shortest length counts, so nothing can be said about what breaks the model."
+        breaks, excluded = [], []
+    elif "length" in failing or base["counts"][RIGHT] < SOUND_BASE * base["answered"]:
+        says = "The model fails at the shortest length already, so nothing can be said about what breaks it."
+        breaks, excluded = [], []
     else:
-        says = _says(bool(sound), drops, breaking)
-    return {"drops": drops, "breaks": breaking, "says": says}
+        says = _says(breaks, excluded, wide, empty, failing)
+    return {"drops": drops, "breaks": breaks, "excluded": excluded, "says": says}
 
 
 def drop(right: int, n: int, later_right: int, later_n: int) -> dict[str, float]:
@@ -112,16 +190,83 @@ def drop(right: int, n: int, later_right: int, later_n: int) -> dict[str, float]
     }
 
 
-def _says(sound: bool, drops: Mapping[str, Any], breaking: Sequence[str]) -> str:
-    names = {
-        "length": "length of the text",
-        "distance": "distance of what matters",
-        "number": "number of words that matter",
+def _says(
+    breaks: Sequence[str], excluded: Sequence[str], wide: Sequence[str], empty: Sequence[str], failing: Sequence[str]
+) -> str:
+    """A sentence for each kind of conclusion that has members."""
+    parts = []
+    if breaks:
+        parts.append(f"What breaks the model: {_listed(breaks)}.")
+    if excluded:
+        points = round(200 * NOTICEABLE)
+        parts.append(
+            f"Not what breaks it at these lengths (a drop of {points} points is excluded): {_listed(excluded)}."
+        )
+    if wide:
+        parts.append(f"Intervals too wide to say, so ask more samples: {_listed(wide)}.")
+    if failing:
+        parts.append(f"Nothing can be said, since the model fails where the sweep begins: {_listed(failing)}.")
+    if empty:
+        parts.append(f"Nothing can be said, since too few answers count: {_listed(empty)}.")
+    return " ".join(parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(NAMES[name] for name in names)
+
+
+def paired(first: Sequence[AskedQuestion], second: Sequence[AskedQuestion]) -> list[dict[str, Any]]:
+    """How a second model differs from a first on the same questions, by sweep and level.
+
+    ``difference`` is the rate of the second less that of the first over questions that both answered, with a 95 %
+    interval (Agresti and Min 2005: Wald's for pairs with half a pair added to each of the four counts), and ``p`` the
+    exact two-sided McNemar test of the pairs that differ.
+    """
+    rows: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for one, other in zip(first, second, strict=True):
+        sweep, form, level = one.question.cell
+        row = rows.setdefault(
+            one.question.cell,
+            {"sweep": sweep, "form": form, "level": level, "asked": 0, "pairs": 0, "lost": 0, "won": 0},
+        )
+        row["asked"] += 1
+        if one.outcome in ANSWERED and other.outcome in ANSWERED:
+            row["pairs"] += 1
+            row["lost"] += one.outcome == RIGHT != other.outcome
+            row["won"] += one.outcome != RIGHT == other.outcome
+    return [{**row, **difference(row["lost"], row["won"], row["pairs"])} for row in rows.values()]
+
+
+def difference(lost: int, won: int, pairs: int) -> dict[str, float | None]:
+    """The paired difference of two rates, its 95 % interval and McNemar's exact p; None without pairs."""
+    if not pairs:
+        return {"difference": None, "low": None, "high": None, "p": None}
+    n, b, c = pairs + 2, lost + 0.5, won + 0.5
+    middle = (c - b) / n
+    half = Z95 * math.sqrt(max(0.0, b + c - (c - b) ** 2 / n)) / n
+    differ, smaller = lost + won, min(lost, won)
+    p = min(1.0, 2 * sum(math.comb(differ, k) for k in range(smaller + 1)) / 2**differ)
+    return {
+        "difference": (won - lost) / pairs,
+        "low": max(-1.0, middle - half),
+        "high": min(1.0, middle + half),
+        "p": p,
     }
-    if not sound:
-        return "The model fails at the shortest length already, so nothing can be said about what breaks it."
-    if breaking:
-        return "What breaks the model: " + ", ".join(names[name] for name in breaking) + "."
-    if all(found["high"] < 2 * NOTICEABLE for found in drops.values()):
-        return "None of the three breaks the model at these lengths."
-    return "The intervals are too wide to say which of the three breaks the model; ask more (--samples)."
+
+
+def paired_says(rows: Sequence[Mapping[str, Any]], form: str, name: str) -> str:
+    """What a second model costs and gains at the shortest and at the longest length, in one sentence."""
+    own = sorted((r for r in rows if r["sweep"] == "problem" and r["form"] == form), key=lambda row: row["level"])
+    parts = [_change(row) for row in ((own[0], own[-1]) if len(own) > 1 else own)]
+    return f"{name}: {'; '.join(parts)}." if parts else "No question was asked of both models."
+
+
+def _change(row: Mapping[str, Any]) -> str:
+    where = f"at length {row['level']}"
+    if row["difference"] is None:
+        return f"nothing can be said {where}, where no question was answered by both"
+    points = round(100 * row["difference"])
+    verb = f"gains {points} points" if points > 0 else f"costs {-points} points" if points < 0 else "changes nothing"
+    interval = f"[{100 * row['low']:+.0f}, {100 * row['high']:+.0f}] of {row['pairs']} pairs"
+    unsure = "" if row["low"] > 0 or row["high"] < 0 else ", no difference not excluded"
+    return f"{verb} {where} {interval}{unsure}"

@@ -23,8 +23,7 @@ from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.files import locked, read_json, write_json
 from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.ladder import BINS, DRAWS, LADDER, TRAINED, Rung, model_config, training_config
-from lengthwise.experiments.blind.run import FIT
-from lengthwise.experiments.blind.training import EachWordOnce
+from lengthwise.experiments.blind.run import FIT, EachWordOnce
 from lengthwise.experiments.blind.variants import VARIANTS, Variant
 from lengthwise.experiments.blind.words import uniform_batches
 from lengthwise.models.config import ModelConfig

@@ -14,7 +14,7 @@ import torch
 from datasets import IterableDataset
 from torch import Tensor
 
-from lengthwise.audit.wording import text_of
+from lengthwise.audit.questions import text_of
 from lengthwise.core import config as arguments
 from lengthwise.core.batch import NOT_SCORED, Batch
 from lengthwise.core.rng import stream

@@ -551,15 +551,21 @@ def _line(plot: Plot, start: Point, end: Point, picked: bool) -> None:
     )
 
 
-AXES = {"problem": "words", "length": "words", "distance": "distance", "number": "number"}
+AXES = {"problem": "words", "length": "words", "distance": "distance", "number": "number", "distractors": "distractors"}
 """What is on the horizontal axis of each sweep."""
 TITLES = {
     "problem": "problem, no filler",
     "length": "length alone",
     "distance": "distance alone",
     "number": "number alone",
+    "distractors": "distractors alone",
 }
-LABELS = {"words": "words", "distance": "words to the farthest that matters", "number": "words that matter"}
+LABELS = {
+    "words": "words",
+    "distance": "words to the farthest that matters",
+    "number": "words that matter",
+    "distractors": "words of other problems",
+}
 
 
 def draw_audit(cells: Sequence[Mapping[str, Any]], width: float = WIDE) -> Drawing:

@@ -18,6 +18,7 @@ SWEEPS = {
     "length": "length of the text alone",
     "distance": "distance of what matters alone",
     "number": "number of words that matter alone",
+    "distractors": "distractors alone",
 }
 """What varies in each sweep, in words."""
 

@@ -1,1 +1,0 @@
-"""Tasks as folders for evaluation harnesses: lm-evaluation-harness and Inspect."""

@@ -1,0 +1,277 @@
+"""`Asker`: what the audit needs of a model; `LocalModel`: a causal model of `transformers`, asked greedily."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lengthwise.audit.scoring import DEFAULT, ONLY_THOUGHT, RIGHT, UNSTOPPED, WRONG, Scoring, settled
+from lengthwise.core.errors import LengthwiseError, require, shortened
+
+ANSWERED = (RIGHT, WRONG)
+"""What counts in the rate."""
+TRUNCATED, TOO_LONG, NOT_FINITE = "truncated", "too long", "not finite"
+REFUSED, TIMED_OUT, FAILED, NOT_ASKED = "refused", "timed out", "failed", "not asked"
+APART = (UNSTOPPED, ONLY_THOUGHT, TRUNCATED, NOT_FINITE, TOO_LONG, REFUSED, TIMED_OUT, FAILED, NOT_ASKED)
+"""What is counted apart and is never a wrong answer."""
+NO_RESPONSE = (TOO_LONG, REFUSED, TIMED_OUT, FAILED, NOT_ASKED)
+"""Requests to which the model gave no response."""
+WRITTEN = (NOT_FINITE, TOO_LONG, REFUSED, TIMED_OUT, FAILED)
+"""Outcomes that are written down; the others follow from a text."""
+AGAIN = (TIMED_OUT, FAILED, TOO_LONG, NOT_ASKED)
+"""Requests that a continued audit repeats; it repeats all of `NO_RESPONSE` if no request had a response."""
+
+LEARNED, ALIBI = ("gpt2", "gpt_bigcode", "opt", "gpt_neo"), ("bloom", "mpt")
+"""Model types without a rotary encoding."""
+PER_CHECK = 8
+"""New tokens between two looks for the end of the answer."""
+TEMPLATE_TOKENS = 64
+"""Tokens that a server's chat template may add to a prompt, for a bound."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model wrote: text, why it ended, the tokens that were counted (None: unknown), tries before it."""
+
+    text: str
+    finish: str = "stop"
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    retries: int = 0
+    reasoning: bool = False
+    """Whether there was reasoning in a field of its own."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+class RequestFailed(Exception):
+    """A request without an answer; ``kind`` is one of `WRITTEN`."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        self.kind, self.detail = kind, shortened(printable(detail))
+        super().__init__(f"{kind}: {self.detail}")
+
+
+def printable(text: str) -> str:
+    """The text on one line, without characters that a terminal would obey."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What is known of a model; None for what is not."""
+
+    name: str
+    where: str
+    context: int | None = None
+    """Most tokens of prompt and answer together."""
+    trained_context: int | None = None
+    """Tokens of the sequences that it was trained on before its rotary encoding was scaled."""
+    rope_scaling: str | None = None
+    encoding: str | None = None
+    """The name of its position system in `lengthwise predict`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    def warnings(self) -> list[str]:
+        """What a reader of the numbers should know, in sentences."""
+        found = []
+        if self.context and self.trained_context and self.context > self.trained_context:
+            found.append(
+                f"The declared context of {self.context} tokens is not the one of training, {self.trained_context}; "
+                f"rotary scaling {self.rope_scaling} bridges the difference."
+            )
+        if self.rope_scaling not in (None, "default"):
+            found.append(f"Rotary scaling in force: {self.rope_scaling}.")
+        if self.context is None:
+            found.append("The context of the model is not known, so prompts could not be checked against it.")
+        return found
+
+
+class Asker(ABC):
+    """Answers prompts greedily."""
+
+    facts: ModelFacts
+    concurrency: int = 1
+    tries: int = 1
+    """Most requests for one answer."""
+    by_content: bool = True
+    """Whether `identity` names the model by what it is, or (a server) only by what it is called."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What decides an answer besides the prompt; no keys or passwords."""
+
+    @abstractmethod
+    def ask(self, prompt: str, budget: int) -> Reply:
+        """The continuation of at most ``budget`` tokens.
+
+        Raises:
+            RequestFailed: for a request without an answer.
+            LengthwiseError: where no request can have one.
+        """
+
+    def tokens(self, prompt: str) -> int | None:
+        """Tokens of a prompt, or None if that is not known before it is sent."""
+        return None
+
+    def most_tokens(self, prompt: str) -> int:
+        """Tokens that a prompt can't exceed; a token of text has a byte or more."""
+        known = self.tokens(prompt)
+        return len(prompt.encode()) + TEMPLATE_TOKENS if known is None else known
+
+    def cancel(self) -> None:  # noqa: B027
+        """End the requests that are under way."""
+
+
+class LocalModel(Asker):
+    """A model from a folder or the hub: weights from safetensors only, without remote code.
+
+    Greedy is the largest logit at every step, whatever ``generation_config.json`` sets; only its end tokens count.
+
+    Arguments:
+        source: folder or name.
+        context: tokens of prompt and answer; None for what the configuration declares.
+        encoding: name of the position system for the theory; None to take it from the configuration.
+        scoring: how answers will be read; a model is stopped where nothing more can change the reading.
+
+    Raises:
+        LengthwiseError: for what can't be loaded.
+    """
+
+    def __init__(
+        self, source: str, context: int | None = None, encoding: str | None = None, scoring: Scoring = DEFAULT
+    ) -> None:
+        try:
+            import transformers
+        except ModuleNotFoundError:
+            raise LengthwiseError(
+                "the audit of a folder needs the package transformers; run: pip install 'lengthwise[hf]'"
+            ) from None
+        path = Path(source)
+        looks_local = path.is_absolute() or source.startswith((".", "~")) or source.count("/") > 1
+        require(
+            path.is_dir() or not looks_local, f"no folder {source}; check the model, or give the URL of an endpoint"
+        )
+        try:
+            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+            self.model: Any = transformers.AutoModelForCausalLM.from_pretrained(
+                source, use_safetensors=True, trust_remote_code=False
+            ).eval()
+        # The package raises errors without a common type for missing and damaged files.
+        except Exception as error:
+            first = printable((str(error).splitlines() or [""])[0])
+            raise LengthwiseError(f"model {source} can't be loaded ({type(error).__name__}: {first})") from None
+        self.version = transformers.__version__
+        self.scoring = scoring
+        self.facts = facts_of(self.model.config, source, context, encoding)
+        ends = self.model.generation_config.eos_token_id if self.model.generation_config is not None else None
+        ends = [ends] if isinstance(ends, int) else list(ends or ())
+        self.ends = {*ends, self.tokenizer.eos_token_id} - {None}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return self._digests
+
+    @cached_property
+    def _digests(self) -> dict[str, Any]:
+        """Digests of what was loaded, so that other weights in the same folder are another model."""
+        weights = hashlib.sha256()
+        for name, tensor in sorted(self.model.state_dict().items()):
+            weights.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+            weights.update(_bytes_of(tensor))
+        config = {key: value for key, value in self.model.config.to_dict().items() if not key.startswith("_name")}
+        config.pop("transformers_version", None)
+        inner: Any = getattr(self.tokenizer, "backend_tokenizer", None)
+        words = inner.to_str() if hasattr(inner, "to_str") else json.dumps(sorted(self.tokenizer.get_vocab().items()))
+        special = f"{type(self.tokenizer).__name__} {self.tokenizer.special_tokens_map} {sorted(self.ends)}"
+        return {
+            "weights": weights.hexdigest(),
+            "config": hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest(),
+            "tokenizer": hashlib.sha256((words + special).encode()).hexdigest(),
+            "transformers": self.version,
+            "extract": self.scoring.extract,
+            "strip_think": self.scoring.strip_think,
+        }
+
+    def prompt_ids(self, prompt: str) -> list[int]:
+        """The tokens of a prompt, with what the tokenizer puts before it and without what it appends."""
+        ids = list(self.tokenizer(prompt)["input_ids"])
+        bare = list(self.tokenizer(prompt, add_special_tokens=False)["input_ids"])
+        special = {*self.tokenizer.all_special_ids, *self.ends}
+        # A special token that the text itself ends with stays.
+        kept = len(bare) - len(_without_last(bare, special))
+        core = _without_last(ids, special)
+        return core + bare[len(bare) - kept :]
+
+    def tokens(self, prompt: str) -> int:
+        return len(self.prompt_ids(prompt))
+
+    def ask(self, prompt: str, budget: int) -> Reply:
+        import torch
+
+        ids, new = self.prompt_ids(prompt), []
+        rows = self.model.get_input_embeddings().weight.shape[0]
+        require(
+            max(ids) < rows,
+            f"tokenizer and model in {self.facts.name} don't belong together: token {max(ids)} of {rows}",
+        )
+        cache, given, finish = None, ids, "length"
+        with torch.inference_mode():
+            while len(new) < budget:
+                inputs = torch.tensor([given], device=self.model.device)
+                mask = torch.ones(1, len(ids) + len(new), dtype=torch.long, device=self.model.device)
+                out = self.model(input_ids=inputs, attention_mask=mask, past_key_values=cache, use_cache=True)
+                logits = out.logits[0, -1]
+                if not bool(torch.isfinite(logits).all()):
+                    raise RequestFailed(NOT_FINITE, f"logits that are not finite at new token {len(new) + 1}")
+                new.append(int(logits.argmax()))
+                cache = getattr(out, "past_key_values", None)
+                given = new[-1:] if cache is not None else ids + new
+                if new[-1] in self.ends or (len(new) % PER_CHECK == 0 and settled(self._text(new), self.scoring)):
+                    finish = "stop"
+                    break
+        return Reply(self._text(new), finish, len(ids), len(new))
+
+    def _text(self, ids: list[int]) -> str:
+        return self.tokenizer.decode(ids, skip_special_tokens=True)
+
+
+def _bytes_of(tensor: Any) -> memoryview:
+    import torch
+
+    return memoryview(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+
+
+def _without_last(ids: list[int], special: set[int]) -> list[int]:
+    end = len(ids)
+    while end > 1 and ids[end - 1] in special:
+        end -= 1
+    return ids[:end]
+
+
+def facts_of(config: Any, source: str, context: int | None = None, encoding: str | None = None) -> ModelFacts:
+    """What a configuration declares of context, rotary scaling and position encoding."""
+    declared = context or getattr(config, "max_position_embeddings", None)
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    kind = rope.get("rope_type") or rope.get("type")
+    trained = rope.get("original_max_position_embeddings")
+    if kind not in (None, "default") and trained is None and declared:
+        trained = round(declared / rope.get("factor", 1.0)) if kind in ("linear", "yarn") else None
+    if encoding is None:
+        by_type = {**dict.fromkeys(LEARNED, "ape"), **dict.fromkeys(ALIBI, "alibi")}
+        encoding = by_type.get(config.model_type, "rope" if kind else None)
+    shown = kind if kind in (None, "default") else f"{kind} with factor {rope.get('factor')}"
+    return ModelFacts(
+        source, str(source), declared, trained or (declared if kind == "default" else None), shown, encoding
+    )

@@ -1,0 +1,111 @@
+"""Prompts say in words what to do, in natural digits too, and in templates of one's own."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lengthwise.audit.questions import (
+    FORMS,
+    INSTRUCTIONS,
+    NATURAL,
+    AuditPlan,
+    filler,
+    instruction,
+    natural_questions,
+    sweep_questions,
+)
+from lengthwise.cli.main import main
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.tasks import TASKS
+
+EXPORTABLE = sorted({TASKS.describe(TASKS.build(name))["name"] for name in TASKS} - {"language", "planted", "recoupled",
+                    "task-hinting"})  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPORTABLE)
+def test_every_task_is_explained_in_words(name: str):
+    text = instruction(TASKS.build(name))
+    assert name in INSTRUCTIONS
+    assert text[0].isupper()
+    assert text.endswith(".")
+    assert not re.search(r"[{}]", text)
+
+
+def test_addition_is_called_so():
+    assert instruction(TASKS.build("addition")).startswith("Add the two numbers. Digits are separated by blanks, least")
+    assert "most" in instruction(TASKS.build({"name": "addition", "operands": "msd_first"}))
+    assert instruction(TASKS.build("addition"), "natural") == "Add the two numbers."
+    assert instruction(TASKS.build("binary-multiplication"), "natural") == "Multiply the two binary numbers."
+
+
+OPERATIONS: dict[str, Any] = {
+    "addition": lambda a, b: a + b, "subtraction": lambda a, b: a - b, "multiplication": lambda a, b: a * b,
+    "binary-addition": lambda a, b: a + b,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", [
+    *OPERATIONS, {"name": "addition", "operands": "msd_first"}, "binary-multiplication", "multiplication-by-2-digits",
+], ids=str)  # fmt: skip
+def test_natural_numbers_are_right(settings: Any):
+    task = TASKS.build(settings)
+    name = TASKS.describe(task)["name"]
+    base = 2 if name == "binary-addition" or getattr(task, "base", 10) == 2 else 10
+    lengths = (task.lengths(3, 8)[0], task.lengths(3, 8)[-1])
+    plan = AuditPlan(task, lengths, samples=20, shots=1, forms=("lines",), digits="natural")
+    for question in natural_questions(plan):
+        a, b = re.findall(r"\d+", question.prompt.split("Input: ")[-1])[:2]
+        assert int(question.expected, base) == OPERATIONS[name](int(a, base), int(b, base))
+        assert len(a) <= 8
+
+
+def test_natural_sums_of_several_numbers():
+    plan = AuditPlan(TASKS.build("addition-multi"), (2, 4), samples=9, shots=0, forms=("lines",), digits="natural")
+    for question in natural_questions(plan):
+        assert int(question.expected) == sum(map(int, re.findall(r"\d+", question.prompt)))
+    assert set(NATURAL) == {*OPERATIONS, "addition-multi"}
+    with pytest.raises(LengthwiseError, match="no natural digits"):
+        AuditPlan(TASKS.build("copy"), (2, 4), digits="natural")
+
+
+@pytest.mark.parametrize("words", [0, 1, 2, 9, 10, 11, 57])
+@pytest.mark.parametrize("others", [0, 1, 8, 30])
+def test_filler_has_as_many_words_as_asked_for(words: int, others: int):
+    text = filler(words, ["7"] * others)
+    assert len(text.split()) == words
+    assert all(line.startswith("#") for line in text.splitlines())
+    assert text.split().count("7") <= others
+
+
+def test_distractors_replace_filler_and_nothing_else():
+    plan = AuditPlan(TASKS.build("addition"), (3, 6, 12), samples=3, shots=1, forms=("lines",))
+    found = [question for question in sweep_questions(plan, "lines") if question.sweep == "distractors"]
+    assert len({(q.words, q.distance, q.number, q.problem) for q in found}) == 1
+    amounts = sorted({q.distractors for q in found})
+    assert amounts[0] == 0
+    assert len(amounts) == 3
+    lengths = {question.prompt for question in sweep_questions(plan, "lines") if question.sweep == "length"}
+    assert all(q.prompt in lengths for q in found if q.distractors == 0), "begins where the length ended"
+    for q in found:
+        marked = " ".join(line for line in q.prompt.splitlines() if line.startswith("#"))
+        assert sum(word.isdigit() or word in "+=" for word in marked.split()) == q.distractors
+
+
+def test_a_template_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps({"head": "{instruction} {0} %s", "problem": "Q: ", "answer": "A:"}))
+    words = ["audit", "m", "--show-prompt", "--lengths", "2,3", "--forms", f"lines,{file}", "--shots", "1"]
+    assert main([*words, "--digits", "natural"]) == 0
+    shown = capsys.readouterr().out
+    assert "Add the two numbers. {0} %s\n\nQ: " in shown
+    assert "Input: " in shown
+    for wrong in ("{}", "[]", '{"answer": 7}', '{"answer": "A", "other": ""}', "nonsense"):
+        file.write_text(wrong)
+        assert main(words) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert set(FORMS) == {"lines", "arrow", "instruction"}
