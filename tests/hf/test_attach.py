@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +201,20 @@ def test_generation_continues_a_cache():
 def test_vocabulary_of_these_tests():
     assert max(max(prompt) for prompt in PROMPTS) < VOCAB
     assert PAD not in {token for prompt in PROMPTS for token in prompt}
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_threads_do_not_see_each_other_s_ids(kind: str):
+    model = attach(tiny(kind), Restart(SEPARATOR))
+    alone = {tuple(prompt): model(torch.tensor([prompt])).logits for prompt in PROMPTS}
+    right = {tuple(prompt): generated(model, padded([prompt])) for prompt in PROMPTS}
+
+    def one(number: int) -> bool:
+        prompt = PROMPTS[number % len(PROMPTS)]
+        if number % 4 == 0:
+            return generated(model, padded([prompt])) == right[tuple(prompt)]
+        with torch.no_grad():
+            return torch.equal(model(torch.tensor([prompt])).logits, alone[tuple(prompt)])
+
+    with ThreadPoolExecutor(6) as threads:
+        assert all(threads.map(one, range(240)))

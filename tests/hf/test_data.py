@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tiny import tiny
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast, Trainer, TrainingArguments
 
 from lengthwise.core.errors import LengthwiseError
@@ -200,3 +200,41 @@ def test_refusals_are_one_line(call: Any, says: str):
     with pytest.raises(LengthwiseError) as error:
         call()
     assert says in str(error.value)
+
+
+def byte_level(ends: bool = False, prepends: bool = False, merges: tuple[str, ...] = ()) -> Any:
+    """A tokenizer of bytes; it may add <s> in front and </s> behind, put a blank in front, and join some bytes."""
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    words = ["<s>", "</s>", *sorted(alphabet), *(pair.replace(" ", "") for pair in merges)]
+    inner = Tokenizer(
+        models.BPE({word: index for index, word in enumerate(words)}, [tuple(pair.split()) for pair in merges])
+    )
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    inner.decoder = decoders.ByteLevel()
+    if prepends:
+        inner.normalizer = normalizers.Prepend(" ")
+    if ends:
+        inner.post_processor = processors.TemplateProcessing("<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="</s>", bos_token="<s>")
+
+
+@pytest.mark.parametrize("prepends", [True, False])
+@pytest.mark.parametrize("ends", [True, False])
+def test_prompt_and_answer_are_one_string(ends: bool, prepends: bool):
+    """The report: an end token, or a second blank, stood between prompt and answer."""
+    words = byte_level(ends, prepends)
+    for row in text_dataset("addition", [2, 4], words, size=8):
+        whole = words(row["prompt"] + " " + row["answer"])["input_ids"]
+        assert row["input_ids"] == (whole if ends else [*whole, 1])
+        scored = [token for token in row["labels"] if token != -100]
+        assert words.decode(scored) == " " + row["answer"] + "</s>"
+        assert row["input_ids"][len(row["labels"]) - len(scored) :] == scored
+        assert row["input_ids"].count(1) == 1
+        assert row["input_ids"].count(0) == ends
+
+
+def test_a_token_over_the_border_is_refused():
+    rows = text_dataset("addition", [2], byte_level(merges=("= Ġ", "=Ġ 1")), size=4)
+    with pytest.raises(LengthwiseError, match="one token, '= ', holds the end of the prompt") as error:
+        list(rows)
+    assert "\n" not in str(error.value)

@@ -327,3 +327,13 @@ def test_refusals_are_one_line(call: Any, says: str):
         call(model, encode_prompt(model, "b 7 c 2 a b ? a"))
     assert says in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_vocabulary_can_t_be_resized():
+    model = made(experiment())
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    for size in (5, 12, 400, None):
+        with pytest.raises(LengthwiseError, match="can't be resized") as error:
+            model.resize_token_embeddings(size)
+        assert "\n" not in str(error.value)
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())

@@ -8,10 +8,12 @@ import pytest
 import torch
 from test_pretrained_model import experiment, made
 from tiny import slow_greedy, tiny
+from transformers import GenerationConfig
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.hf import CoupledPlaces, attach, right_answers
+from lengthwise.hf.score import _generated
 from lengthwise.models.generate import generate
 from lengthwise.tasks import TASKS, Task
 
@@ -83,3 +85,24 @@ def test_a_model_that_predicts_ids_gets_those_of_the_prompt():
 def test_several_right_answers_are_refused():
     with pytest.raises(LengthwiseError, match="several right answers"):
         right_answers(tiny("llama"), "language", [4])
+
+
+def test_settings_from_the_model_s_file_change_no_answer():
+    """The report: a repetition penalty in generation_config.json changed answers without a word."""
+    task = TASKS.build("copy")
+    model = tiny("llama", vocab=len(task.vocab), seed=5)
+    batch = task.batch(2, 8, stream(0, "test", 2))
+    at, steps = batch.prompt_length, batch.tokens - batch.prompt_length
+    plain = lambda rows: torch.arange(rows.shape[1])[None]  # noqa: E731
+    right = [slow_greedy(model, row[:at], plain, steps) for row in batch.input_ids.tolist()]
+    for setting in (
+        {"repetition_penalty": 5.0}, {"no_repeat_ngram_size": 1}, {"suppress_tokens": list(range(4, 10))},
+        {"bad_words_ids": [[5], [6], [7]]}, {"min_new_tokens": 50}, {"forced_eos_token_id": 4}, {"max_time": 1e-9},
+        {"eos_token_id": [4, 5, 6, 7, 8, 9]}, {"begin_suppress_tokens": list(range(4, 10))},
+        {"do_sample": True, "top_k": 5},
+        {"num_beams": 3, "length_penalty": 2.0}, {"sequence_bias": [[[5], -50.0], [[6], 50.0]]},
+        {"encoder_repetition_penalty": 9.0}, {"exponential_decay_length_penalty": (0, 9.0)},
+    ):  # fmt: skip
+        model.generation_config = GenerationConfig(pad_token_id=0, **setting)
+        assert _generated(model, model, task, batch).tolist() == right, setting
+        assert model.generation_config.to_dict() == GenerationConfig(pad_token_id=0, **setting).to_dict()

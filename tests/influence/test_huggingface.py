@@ -13,7 +13,7 @@ import torch
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.influence.corpus import Windows
-from lengthwise.influence.huggingface import HuggingFaceModel
+from lengthwise.influence.huggingface import HuggingFaceModel, HuggingFaceTokenizer
 from lengthwise.influence.measure import MeasureConfig, measure
 from lengthwise.influence.models import LanguageModel, last_mlp, separable_mlp
 
@@ -362,3 +362,106 @@ def test_an_mlp_that_needs_all_tokens_is_left_alone(odd: torch.nn.Module):
     assert separable_mlp(inner, losses) is None
     inner.transformer.h = torch.nn.ModuleList([*inner.transformer.h, *random_model("gpt2").transformer.h])
     assert last_mlp(inner) is None
+
+
+@pytest.mark.parametrize("local", ["local", "global"])
+def test_local_attention_is_found_by_a_probe(local: str):
+    """The report: GPT-Neo's window of 256 is called window_size, and losses of 300 tokens were wrong by 0.23 nats."""
+    torch.manual_seed(0)
+    inner = transformers.GPTNeoForCausalLM(
+        transformers.GPTNeoConfig(
+            vocab_size=VOCAB, hidden_size=32, num_layers=2, num_heads=4, max_position_embeddings=400, window_size=256,
+            attention_types=[[["global", local], 1]], intermediate_size=48,
+        )
+    )  # fmt: skip
+    with torch.no_grad():
+        for parameter in inner.parameters():
+            if parameter.ndim >= 2:
+                parameter.copy_(0.3 * torch.randn(parameter.shape))
+    model = HuggingFaceModel("neo", inner)
+    for length in (20, 200, 256):
+        assert model.window_ids(np.zeros((1, length), dtype=int)).shape == (1, length)
+    tokens = np.random.default_rng(0).integers(VOCAB, size=(2, 300))
+    if local == "global":
+        model.window_ids(tokens)
+        visible, targets = np.random.default_rng(1).random((2, 300)) < 0.1, np.array([1, 2])
+        visible[:, -1] = True
+        assert model.masked_losses(tokens, visible, targets) == pytest.approx(
+            compact(model, tokens, visible, targets), abs=1e-4
+        )
+        return
+    windows = Windows(np.pad(tokens, ((0, 0), (0, 1))), np.arange(2), ("a", "b"), np.full(2, 300))
+    with pytest.raises(LengthwiseError, match=r"local attention.*use a context of at most 256 tokens") as error:
+        measure(model, windows, MeasureConfig(context=300, recent=12, ks=(1,), targets=2, bootstrap=5))
+    assert "\n" not in str(error.value)
+
+
+def test_a_token_in_front_is_always_visible(architecture: str):
+    """The losses are those of windows that begin with it, whatever is masked behind it."""
+    plain = HuggingFaceModel("plain", random_model(architecture))
+    model = HuggingFaceModel("with bos", random_model(architecture), bos=7)
+    assert plain.max_length is not None
+    assert model.max_length == plain.max_length - 1
+    tokens, visible, targets = some_tokens()
+    longer = np.pad(tokens, ((0, 0), (1, 0)), constant_values=7)
+    seen = np.pad(visible, ((0, 0), (1, 0)), constant_values=True)
+    right = plain.masked_losses(longer, seen, targets)
+    assert model.masked_losses(tokens, visible, targets) == pytest.approx(right, abs=1e-5)
+    assert compact(model, tokens, visible, targets) == pytest.approx(right, abs=1e-5)
+    assert np.abs(plain.masked_losses(tokens, visible, targets) - right).max() > 1e-2
+    positions = np.tile(np.arange(CONTEXT), (5, 1))
+    for found, other in (
+        (model.attention(tokens, positions), plain.attention(longer, np.tile(np.arange(CONTEXT + 1), (5, 1)))),
+        (
+            model.gradient_input(tokens, positions, targets),
+            plain.gradient_input(longer, np.tile(np.arange(CONTEXT + 1), (5, 1)), targets),
+        ),
+    ):
+        assert found == pytest.approx(other[:, 1:], abs=1e-4)
+
+
+def word_pieces(kind: str):
+    """Tokenizers that write blanks in their own ways: bytes, a mark for blanks, continued words."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    if kind == "bytes":
+        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+        inner = Tokenizer(models.BPE({word: index for index, word in enumerate(alphabet)}, []))
+        inner.pre_tokenizer, inner.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    elif kind == "metaspace":
+        words = ["[UNK]", "▁a", "▁tree", "▁is", "s", "▁é", "▁"]
+        inner = Tokenizer(models.Unigram([(word, -1.0) for word in words], unk_id=0))
+        inner.pre_tokenizer, inner.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    else:
+        words = ["[UNK]", "a", "tree", "##s", "is", "é"]
+        inner = Tokenizer(models.WordPiece({word: index for index, word in enumerate(words)}, unk_token="[UNK]"))
+        inner.pre_tokenizer, inner.decoder = pre_tokenizers.Whitespace(), decoders.WordPiece(cleanup=False)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=inner)
+
+
+@pytest.mark.parametrize("kind", ["bytes", "metaspace", "continued"])
+def test_pieces_joined_are_the_text(kind: str):
+    """The report: tokens.html joined words, since a decoder drops the blank before a single token."""
+    tokenizer = HuggingFaceTokenizer(word_pieces(kind))
+    text = "a tree is a trees é is a tree"
+    ids = tokenizer.encode(text)
+    pieces = tokenizer.pieces(ids)
+    assert len(pieces) == len(ids)
+    assert "".join(pieces).strip() == text
+    if kind != "bytes":
+        assert [piece.strip() for piece in pieces] == ["a", "tree", "is", "a", "tree", "s", "é", "is", "a", "tree"]
+        assert tokenizer.pieces(ids[1:2]) == [" tree"]
+
+
+def test_a_tokenizer_that_puts_a_token_in_front(tmp_path: Path):
+    from tokenizers import processors
+
+    inner = word_pieces("continued")
+    inner.add_special_tokens({"bos_token": "<s>"})
+    inner._tokenizer.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 6)])
+    inner.save_pretrained(tmp_path)
+    random_model("llama").save_pretrained(tmp_path)
+    model = HuggingFaceModel.load(tmp_path)
+    assert model.bos == model.tokenizer.bos == 6
+    assert model.max_length == 63
+    assert model.tokenizer.encode("a tree") == [1, 2]

@@ -90,6 +90,8 @@ def test_transformers_computes_the_same(factor: float, base: float, length: int)
     found, sharpening = by_transformers("yarn", length, base, factor=factor)
     assert frequencies("yarn", **known, length=length, by_index=True) == pytest.approx(found, rel=1e-4)
     assert nn.YaRN(D, factor=factor).sharpening == pytest.approx(sharpening)
+    _, sharpening = by_transformers("yarn", length, base, factor=factor, attention_factor=0.7)
+    assert sharpening == build("yarn", ONE_LEVEL, **known, attention_factor=0.7).sharpening
     searched = [1 + c / 3 for c in range(D // 2)]
     found, sharpening = by_transformers(
         "longrope", length, base, tokens=length + 1, factor=factor, long_factor=searched, short_factor=searched

@@ -71,6 +71,7 @@ def test_docstrings_say_what_goes_in_and_out(encoding: type[nn.PositionEncoding]
             "str",
             "int | Sequence[int]",
             "int | None",
+            "float | None",
             "Sequence[int] | None",
             "Sequence[float]",
             "Sequence[float] | None",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lengthwise.hf.data import collate as collate
     from lengthwise.hf.data import dataset as dataset
     from lengthwise.hf.data import text_dataset as text_dataset
+    from lengthwise.hf.extend import extend as extend
     from lengthwise.hf.influence import language_model as language_model
     from lengthwise.hf.influence import task_windows as task_windows
     from lengthwise.hf.own import LengthwiseConfig as LengthwiseConfig
@@ -56,6 +57,7 @@ _HOMES = {
     "task_windows": "lengthwise.hf.influence",
     "right_answers": "lengthwise.hf.score",
     "attach": "lengthwise.hf.attach",
+    "extend": "lengthwise.hf.extend",
     "detach": "lengthwise.hf.attach",
 }
 """The module of each public name."""
@@ -76,6 +78,7 @@ __all__ = [
     "decode",
     "detach",
     "encode_prompt",
+    "extend",
     "from_run",
     "language_model",
     "model_card",

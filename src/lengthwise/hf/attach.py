@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import types
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from transformers import PreTrainedModel
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 
 from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.hf.probe import Places, position_modules
 from lengthwise.hf.rules import IdFunction, IdRule, as_rule, check_prefix
 
 
@@ -98,71 +100,34 @@ def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
         )
 
 
-ROTARY = (
-    "cohere", "gemma", "gemma2", "glm", "gpt_neox", "granite", "helium", "llama", "mistral", "mixtral", "nemotron",
-    "olmo", "olmo2", "phi", "phi3", "qwen2", "qwen3", "smollm3", "stablelm", "starcoder2",
-)  # fmt: skip
-"""Model types whose ``rotary_emb`` takes the position ids of all layers at once."""
-TABLES = ("gpt2", "gpt_bigcode")
-"""Model types with a learned table ``wpe``."""
-READS_LENGTH = ("dynamic", "longrope")
-"""Rotary scalings that read the length of the sequence from the largest position id."""
-
-
-def backbone(model: Any) -> nn.Module:
-    """The decoder below the language-model head, or the model itself if it has no head."""
-    return getattr(model, model.base_model_prefix, model)
-
-
-def position_module(model: Any, name: str | None) -> nn.Module:
-    """The module that encodes positions, by its ``name`` below the model or by the model's type.
-
-    Raises `LengthwiseError` for an unknown type, a name that does not exist, or a scaling that reads the sequence's
-    length from its ids.
-    """
-    kind = model.config.model_type
-    if name is None:
-        attribute = "rotary_emb" if kind in ROTARY else "wpe" if kind in TABLES else None
-        if attribute is None or not hasattr(backbone(model), attribute):
-            raise LengthwiseError(
-                f"model type {kind!r} is not known; name the module that gets position ids, as in "
-                f"attach(model, rule, module='model.rotary_emb'); known: {', '.join(sorted(ROTARY + TABLES))}"
-            )
-        found = getattr(backbone(model), attribute)
-    else:
-        modules = dict(model.named_modules())
-        require(name in modules, f"the model has no module {name!r}; look at model.named_modules()")
-        found = modules[name]
-    scaling = getattr(found, "rope_type", "default")
-    require(
-        not isinstance(scaling, dict) and scaling not in READS_LENGTH,
-        f"rotary scaling {scaling!r} reads the length of the sequence from its position ids, so ids of one's own would "
-        "change its frequencies; use a model with rope_type default, linear, llama3 or yarn",
-    )
-    return found
-
-
 HFModel = TypeVar("HFModel", bound=nn.Module)
 STATE = "_lengthwise_attachment"
 REFUSED = ("generate_batch", "init_continuous_batching", "continuous_batching_context_manager")
 
 
-class Attachment:
-    """What is attached to a model: the rule, the hooks, and the ids of the forward pass that runs."""
+class _Pass(threading.local):
+    """The ids of one thread's forward pass; a copy of a model starts without any."""
 
-    def __init__(self, model: PreTrainedModel, module: nn.Module, rule: IdRule) -> None:
-        self.rule = rule
-        self.is_table = isinstance(module, nn.Embedding)
-        self.prepared: tuple[Tensor, Tensor] | None = None
-        """The tokens of the next forward pass inside `generate`, and their ids."""
-        self.current: Tensor | None = None
-        """The ids of the forward pass that runs."""
-        below = backbone(model)
+    prepared: tuple[Tensor, Tensor] | None = None
+    """The tokens of the next forward pass inside `generate`, and their ids."""
+    current: Tensor | None = None
+    """The ids of the forward pass that runs."""
+
+    def __reduce__(self) -> tuple[type[_Pass], tuple[()]]:
+        return type(self), ()
+
+
+class Attachment:
+    """What is attached to a model: the rule, the hooks, and the ids of the forward passes that run."""
+
+    def __init__(self, places: Places, rule: IdRule) -> None:
+        self.rule, self.places, self.running = rule, places, _Pass()
+        below = places.entry
         self.signature = inspect.signature(below.forward)
         self.handles = [
             below.register_forward_pre_hook(self.before_forward, with_kwargs=True),
             below.register_forward_hook(self.after_forward, always_call=True),
-            module.register_forward_pre_hook(self.replace_ids, with_kwargs=True),
+            *places.watch(self.replace_ids),
         ]
 
     def before_forward(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -170,14 +135,20 @@ class Attachment:
         given = self.signature.bind_partial(*args, **kwargs).arguments
         given.update(given.pop("kwargs", {}))
         _refuse_attention(module)
+        require(
+            not (module.training and len(self.places.modules) > 1)
+            or not any(getattr(part, "gradient_checkpointing", False) for part in module.modules()),
+            "gradient checkpointing repeats layers that read position ids after the rule's are gone; turn it off, or "
+            "detach(model)",
+        )
         tokens, cache = given.get("input_ids"), given.get("past_key_values")
         if tokens is None:
             raise LengthwiseError(
                 "a rule computes position ids from tokens, and inputs_embeds has none; give input_ids, or detach(model)"
             )
-        prepared, self.prepared = self.prepared, None
+        prepared, self.running.prepared = self.running.prepared, None
         if prepared is not None and (prepared[0] is tokens or torch.equal(prepared[0], tokens)):
-            self.current = prepared[1]
+            self.running.current = prepared[1]
             return
         require(
             cache is None or int(cache.get_seq_length()) == 0,
@@ -186,31 +157,27 @@ class Attachment:
         )
         mask = padding_mask(given.get("attention_mask"), tokens)
         refuse_positions(given.get("position_ids"), mask)
-        self.current = rule_ids(self.rule, tokens, mask, training=module.training)
+        self.running.current = rule_ids(self.rule, tokens, mask, training=module.training)
 
     def after_forward(self, module: nn.Module, args: Any, output: Any) -> None:
         """Forget the ids."""
-        self.current = None
+        self.running.current = None
 
-    def replace_ids(
-        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-        """Hand the rule's ids to the module that encodes positions."""
-        if self.current is None:
+    def replace_ids(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Hand the rule's ids to a module that encodes positions."""
+        return self.places.replace(args, kwargs, self.own_ids)
+
+    def own_ids(self, plain: Tensor) -> Tensor | None:
+        """The rule's ids in place of a module's plain ones."""
+        if self.running.current is None:
             return None
-        name, index = ("input", 0) if self.is_table else ("position_ids", 1)
-        plain = kwargs[name] if name in kwargs else args[index]
-        ids = self.current.to(plain.device)
+        ids = self.running.current.to(plain.device)
         require(
-            plain.ndim == 2 and plain.shape[1] == ids.shape[1],
+            plain.shape[-1] == ids.shape[1],
             f"the module got position ids of shape {list(plain.shape)} for tokens of shape {list(ids.shape)}; "
             "models with several levels of ids can't be attached",
         )
-        if isinstance(module, nn.Embedding):
-            ids = _of_table(ids, module.num_embeddings)
-        if name in kwargs:
-            return args, {**kwargs, name: ids}
-        return (*args[:index], ids, *args[index + 1 :]), kwargs
+        return _of_table(ids, self.places.limit) if self.places.whole else ids
 
 
 def attach(model: HFModel, rule: IdRule | IdFunction, *, module: str | None = None) -> HFModel:
@@ -218,19 +185,21 @@ def attach(model: HFModel, rule: IdRule | IdFunction, *, module: str | None = No
 
     ``rule`` is a function of token ids [B, T] to position ids [B, T] (rotary encodings take floats, too), or one of
     the rules of `lengthwise.hf`. Rows come without padding in front. ``module`` names the module that encodes
-    positions, for an architecture that is not known. PEFT models with LoRA can be attached before or after wrapping.
+    positions; by default it is found. Either way a probe of a few short forward passes shows that ids given there reach
+    the logits, as if the model itself had been given them. PEFT models with LoRA can be attached before or after
+    wrapping.
 
-    Raises `LengthwiseError` for a model that can't be attached; see `detach` for the way back.
+    Raises `LengthwiseError` for a model that does not pass the probe; see `detach` for the way back.
     """
     inner = stock(model)
     _refuse_attention(inner)
-    found = position_module(inner, module)
-    hooks = (getattr(hook, "__self__", None) for hook in found._forward_pre_hooks.values())
+    hooks = (hook for part in inner.modules() for hook in part._forward_pre_hooks.values())
     require(
-        not any(isinstance(owner, Attachment) for owner in hooks),
+        not any(isinstance(getattr(hook, "__self__", None), Attachment) for hook in hooks),
         "the model has a rule already; call detach(model) first, on the model that was attached",
     )
-    inner.__dict__[STATE] = Attachment(inner, found, as_rule(rule))
+    found = position_modules(inner, module)
+    inner.__dict__[STATE] = Attachment(found, as_rule(rule))
     if hasattr(inner, "generate"):
         for name, wrapper in (("generate", _generate), ("prepare_inputs_for_generation", _prepare)):
             inner.__dict__[name] = types.MethodType(_in_place_of(getattr(type(inner), name), wrapper), inner)
@@ -284,7 +253,7 @@ def _prepare(self: Any, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[st
     if before == 0:
         refuse_positions(kwargs.get("position_ids"), mask)
     ids = rule_ids(state.rule, input_ids, mask, training=False, check=True)
-    state.prepared = (new, ids[:, before:])
+    state.running.prepared = (new, ids[:, before:])
     return inputs
 
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from lengthwise.audit.questions import text_of
 from lengthwise.core import config as arguments
 from lengthwise.core.batch import NOT_SCORED, Batch
+from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
@@ -73,8 +74,9 @@ def text_dataset(
     """Sequences of a task as text in the tokens of any ``tokenizer``, with ``labels`` on the answer only.
 
     Words of the task are joined by ``separator``; its special tokens are left out, and the tokenizer's end token is
-    appended. Rows also hold ``prompt`` and ``answer`` as text. Raises `LengthwiseError` for a task that scores tokens
-    before its prompt has ended.
+    last. Prompt and answer are tokenized as one string, as the model will see them. Rows also hold ``prompt`` and
+    ``answer`` as text. Raises `LengthwiseError` for a task that scores tokens before its prompt has ended, for a
+    tokenizer without offsets, and for one that joins the end of the prompt and the answer in one token.
     """
     built = TASKS.build(task)
     lengths = _check(built, lengths, size, rows, seed)
@@ -83,18 +85,40 @@ def text_dataset(
         for batch in _batches(built, lengths, size, rows, seed):
             for row in range(batch.size):
                 prompt, answer = text_of(batch, row, separator)
-                before = tokenizer(prompt)["input_ids"]
-                after = tokenizer(separator + answer, add_special_tokens=False)["input_ids"]
-                if tokenizer.eos_token_id is not None:
-                    after = [*after, tokenizer.eos_token_id]
+                tokens, border = split_tokens(tokenizer, prompt, separator + answer)
+                if tokenizer.eos_token_id not in (None, tokens[-1]):
+                    tokens = [*tokens, tokenizer.eos_token_id]
                 yield {
-                    "input_ids": before + after,
-                    "labels": [NOT_SCORED] * len(before) + after,
+                    "input_ids": tokens,
+                    "labels": [NOT_SCORED] * border + tokens[border:],
                     "prompt": prompt,
                     "answer": answer,
                 }
 
     return IterableDataset.from_generator(generate)
+
+
+def split_tokens(tokenizer: Any, prompt: str, answer: str) -> tuple[list[int], int]:
+    """The tokens of ``prompt + answer``, with the special ones that the tokenizer adds, and where the answer begins.
+
+    Raises `LengthwiseError` if the tokenizer gives no offsets, or the border lies inside a token.
+    """
+    require(
+        tokenizer.is_fast,
+        f"{type(tokenizer).__name__} says of no token where it stands in the text; load the fast tokenizer "
+        "(use_fast=True)",
+    )
+    found = tokenizer(prompt + answer, return_offsets_mapping=True)
+    tokens, offsets = found["input_ids"], found["offset_mapping"]
+    border = next((index for index, (_, end) in enumerate(offsets) if end > len(prompt)), len(tokens))
+    require(border < len(tokens), f"the answer {answer!r} has no tokens of its own; choose another separator")
+    start, end = offsets[border]
+    require(
+        start >= len(prompt),
+        f"one token, {(prompt + answer)[start:end]!r}, holds the end of the prompt and the beginning of the answer; "
+        "choose another separator",
+    )
+    return tokens, border
 
 
 def collate(*, left: bool = False, pad: int = 0, multiple: int = 1) -> Callable[[Sequence[dict[str, Any]]], Any]:

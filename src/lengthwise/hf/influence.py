@@ -33,24 +33,31 @@ WindowIdsOf = Callable[[Tensor], Tensor]
 
 
 def language_model(
-    model: Any, *, name: str | None = None, max_length: int | None = None, ids: WindowIdsOf | None = None
+    model: Any,
+    *,
+    name: str | None = None,
+    max_length: int | None = None,
+    ids: WindowIdsOf | None = None,
+    bos: int | None = None,
 ) -> LanguageModel:
     """``model`` for ``lengthwise.influence.measure.measure``: attached, stock, or a `LengthwiseForCausalLM`.
 
     The model is put into float32 and evaluation mode. ``max_length`` is the longest window in tokens, by default what
     the configuration says. ``ids`` are the position ids of an own model's windows; by default they follow from tokens,
-    and where the model predicts ids, the windows must be whole prompts of its task. Raises `LengthwiseError` for a
+    and where the model predicts ids, the windows must be whole prompts of its task. ``bos`` is a token that stands
+    before every window, always visible, for stock models that were trained with one. Raises `LengthwiseError` for a
     model that can't be masked, and later for windows that can't be numbered.
     """
     inner = stock(model)
     shown = name or type(inner).__name__
     if isinstance(inner, LengthwiseForCausalLM):
+        require(bos is None, "windows of a LengthwiseForCausalLM hold their own <bos>; leave out bos")
         return _own(shown, inner, max_length, ids)
     require(ids is None, "ids are for a LengthwiseForCausalLM; give a stock model its ids with attach(model, rule)")
     state = inner.__dict__.get(STATE)
     if state is None:
-        return HuggingFaceModel(shown, inner, max_length)
-    return _Attached(shown, inner, max_length, state)
+        return HuggingFaceModel(shown, inner, max_length, bos=bos)
+    return _Attached(shown, inner, max_length, state, bos)
 
 
 def task_windows(
@@ -67,19 +74,30 @@ def task_windows(
 class _Attached(HuggingFaceModel):
     """A model with a rule; the ids of a window go to the module that encodes positions, as in `generate`."""
 
-    def __init__(self, name: str, inner: Any, max_length: int | None, state: Attachment) -> None:
+    def __init__(self, name: str, inner: Any, max_length: int | None, state: Attachment, bos: int | None) -> None:
         self._state = state
-        super().__init__(name, inner, max_length)
+        super().__init__(name, inner, max_length, bos=bos)
 
     def window_ids(self, tokens: Int[ndarray, "N Lbar"]) -> Num[ndarray, "N Lbar"]:
         """The rule's ids."""
+        self._check_reach(tokens.shape[1])
+        if self.bos is None:
+            return self._ruled(tokens)
+        return self._ruled(np.pad(tokens, ((0, 0), (1, 0)), constant_values=self.bos))[:, 1:]
+
+    def _ruled(self, tokens: Int[ndarray, "N T"]) -> Num[ndarray, "N T"]:
         given = torch.from_numpy(np.array(tokens))
         every = torch.ones_like(given, dtype=torch.bool)
         return rule_ids(self._state.rule, given, every, training=False).detach().cpu().numpy()
 
+    def _behind_bos(self, positions: Num[ndarray, "B T"]) -> Num[ndarray, "B T+1"]:
+        """A rule gives a token its id by those before it, so that of the first stands alone."""
+        first = self._ruled(np.array([[self.bos]]))
+        return np.concatenate([np.repeat(first, len(positions), axis=0), positions], axis=1)
+
     def _call(self, ids: Tensor, position_ids: Tensor, **more: Any) -> Any:
         require(self.inner.__dict__.get(STATE) is self._state, "the rule was detached; call language_model again")
-        self._state.prepared = (ids, position_ids)
+        self._state.running.prepared = (ids, position_ids)
         return self.inner(input_ids=ids, **more)
 
 

@@ -281,6 +281,13 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
         """The token table."""
         return self.transformer.table
 
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises `LengthwiseError`, before anything is changed."""
+        raise LengthwiseError(
+            f"the vocabulary of this model is that of task {self.experiment.task.name!r}, {self.config.vocab_size} "
+            "tokens, and can't be resized; pad rows with its own token 0"
+        )
+
     def forward(
         self,
         input_ids: Int[Tensor, "B Q"],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+from transformers import GenerationConfig
 
 from lengthwise.core import config as arguments
 from lengthwise.core.batch import Batch
@@ -28,7 +30,9 @@ def right_answers(
     """Right answers of ``size`` problems of ``task`` by length: attached, stock and own models, in evaluation mode.
 
     An answer is right if every scored token of it is. The model has the task's vocabulary. Problems of a length have
-    one layout. Raises `LengthwiseError` for a length without instances, and for a task with several right answers.
+    one layout. What the model's generation_config.json says of generation (penalties, forbidden tokens, ends) is left
+    out: an answer is the raw argmax, token by token. Raises `LengthwiseError` for a length without instances, and for a
+    task with several right answers.
     """
     built, inner = TASKS.build(task), stock(model)
     lengths, size = arguments.whole_numbers("lengths", lengths), arguments.whole("size", size, 1)
@@ -59,8 +63,26 @@ def _generated(model: Any, inner: Any, task: Task, batch: Batch) -> Tensor:
         scheme = inner.experiment.scheme.for_evaluation()
         ids = scheme.assign(batch.places, task.levels, stream(0, "prompt", "ids"))
         given["place_ids"] = torch.from_numpy(ids[:, :at]).to(inner.device)
-    tokens = model.generate(input_ids=prompt, **given, max_new_tokens=steps, do_sample=False, num_beams=1)[:, at:]
+    with raw_greedy(inner):
+        tokens = model.generate(input_ids=prompt, **given, max_new_tokens=steps, do_sample=False, num_beams=1)[:, at:]
     return functional.pad(tokens, (0, steps - tokens.shape[1]), value=NO_TOKEN).cpu()
+
+
+@contextmanager
+def raw_greedy(model: Any, ends: int | list[int] | None = None) -> Iterator[None]:
+    """Inside, `generate` gives the argmax of the logits and stops at ``ends`` alone.
+
+    `generate` fills every setting that its caller leaves open from the model's file: repetition penalties, forbidden
+    and forced tokens, least lengths, limits of time, strings that stop it.
+    """
+    before = model.generation_config
+    # Rows that have ended are filled up with some token.
+    pad = before.pad_token_id if before.pad_token_id is not None else 0
+    model.generation_config = GenerationConfig(pad_token_id=pad, bos_token_id=before.bos_token_id, eos_token_id=ends)
+    try:
+        yield
+    finally:
+        model.generation_config = before
 
 
 def _is_right(batch: Batch, generated: Tensor) -> Tensor:

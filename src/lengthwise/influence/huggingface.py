@@ -39,43 +39,76 @@ from lengthwise.models.device import chosen_device
 SUITED = "use a causal model with full attention and position ids, such as GPT-2, Llama or GPT-NeoX"
 TOLERANCE = 1e-3
 """Largest difference of masked and compact losses that rounding explains, relative to a loss of at least 1 nat."""
+NEAR = 4
+"""Tokens that are decoded together with one, for its blanks."""
 LENGTHS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length")
 """Under which names configurations say how many positions a model has."""
+REACHES = 0.001
+"""The largest difference that passes where reach is tested, relative to what the first token changes."""
+DRAWS = 4
+"""Windows of random tokens on which reach is tested."""
 PROBED = 16
-"""Tokens of the windows that loading tests."""
+"""Tokens of the windows that loading tests, and that are visible where the reach of attention is tested."""
 
 
 class HuggingFaceTokenizer:
-    """A `transformers` tokenizer that adds no special tokens."""
+    """A `transformers` tokenizer that adds no special tokens; ``bos`` is the one that it would put in front."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
         self.vocab_size = len(inner)
+        first = inner("a", verbose=False)["input_ids"][:1]
+        self.bos: int | None = first[0] if first and first[0] == inner.bos_token_id else None
+        self._anchor = self.encode("a")[:1]
 
     def encode(self, text: str) -> list[int]:
         """Token ids of ``text``, without a limit on its length."""
         return self.inner(text, add_special_tokens=False, verbose=False)["input_ids"]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The text of each token, decoded separately."""
-        return [self.inner.decode([int(token)]) for token in ids]
+        """What each token adds to the text before it, blanks included; joined they are the text.
+
+        A character of several tokens is the text of the last of them. A token stands before the first one, since many
+        decoders drop a blank at the beginning.
+        """
+        found, behind, start = [], list(self._anchor), 0
+        before = self._decoded(behind)
+        for index, token in enumerate(ids):
+            behind.append(int(token))
+            after = self._decoded(behind[start:])
+            if after.endswith("\ufffd") and index + 1 < len(ids):
+                found.append("")
+                continue
+            found.append(after[len(before) :])
+            # What is decoded next begins a few tokens back.
+            start = max(0, len(behind) - NEAR)
+            before = self._decoded(behind[start:])
+        return found
+
+    def _decoded(self, ids: list[int]) -> str:
+        return self.inner.decode(ids, clean_up_tokenization_spaces=False)
 
 
 class HuggingFaceModel:
     """A causal model of `transformers` in float32, on the device that LENGTHWISE_DEVICE names.
 
     ``max_length``, in tokens, overrides the model's configuration; a sliding window limits it, since attention is full
-    within the window. Raises `LengthwiseError` if no maximum is known, or the model can't be masked.
+    within the window. ``bos`` is a token that stands before every window, always visible, for models that were trained
+    with one; a loaded model has the one that its tokenizer adds. Raises `LengthwiseError` if no maximum is known, or
+    the model can't be masked, and later for windows that are longer than its attention reaches.
     """
 
-    def __init__(self, name: str, inner: Any, max_length: int | None = None, *, source: str | None = None) -> None:
+    def __init__(
+        self, name: str, inner: Any, max_length: int | None = None, *, source: str | None = None, bos: int | None = None
+    ) -> None:
         require(
             "position_ids" in inspect.signature(inner.forward).parameters,
             f"model {name} ({type(inner).__name__}) takes no position ids, so its tokens can't be masked; {SUITED}",
         )
-        self.name, self._source = name, source
+        self.name, self._source, self.bos = name, source, bos
         self.inner = inner.float().eval()
-        self.max_length: int | None = _max_length(name, inner.config, max_length)
+        self.max_length: int | None = _max_length(name, inner.config, max_length) - (bos is not None)
+        self._reached = 0
         self.vocab_size = inner.get_input_embeddings().num_embeddings
         self.parameters = sum(parameter.numel() for parameter in inner.parameters())
         self.batch_tokens = batch_tokens(self._device)
@@ -99,17 +132,20 @@ class HuggingFaceModel:
                 f"model {source} can't be loaded",
             )
         inner = inner.to(chosen_device())
-        return cls(Path(source).name if Path(source).is_dir() else source, inner, max_length, source=source)
+        name = Path(source).name if Path(source).is_dir() else source
+        try:
+            bos = _tokenizer(name, source).bos
+        except LengthwiseError:
+            bos = None  # A model without a tokenizer is measured on tokens.
+        return cls(name, inner, max_length, source=source, bos=bos)
 
     @cached_property
     def tokenizer(self) -> HuggingFaceTokenizer:
         """The tokenizer in the model's folder; raises `LengthwiseError` if it is missing."""
         require(self._source is not None, f"model {self.name} was not loaded from a folder and has no tokenizer")
-        auto = of_transformers("AutoTokenizer")
-        what = f"no tokenizer beside model {self.name}; save one into the same folder"
-        found = HuggingFaceTokenizer(opened(lambda: auto.from_pretrained(self._source, trust_remote_code=False), what))
+        found = _tokenizer(self.name, self._source)
         # Some classes load without their files and encode every text as nothing.
-        require(bool(found.encode("a text")), what)
+        require(bool(found.encode("a text")), _no_tokenizer(self.name))
         return found
 
     @torch.inference_mode()
@@ -128,7 +164,11 @@ class HuggingFaceModel:
         return self._masked(tokens, visible, targets, self.window_ids(tokens))
 
     def window_ids(self, tokens: Int[ndarray, "N Lbar"]) -> Num[ndarray, "N Lbar"]:
-        """The position ids of whole windows: the positions."""
+        """The position ids of whole windows: the positions.
+
+        Raises `LengthwiseError` if some layer's attention does not reach from one end of a window to the other.
+        """
+        self._check_reach(tokens.shape[1])
         return np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape)
 
     def _masked(
@@ -139,7 +179,8 @@ class HuggingFaceModel:
         ids: Num[ndarray, "B Lbar"],
     ) -> Float[ndarray, " B"]:
         """`masked_losses` under given position ids."""
-        length = tokens.shape[1]
+        length = tokens.shape[1] + (self.bos is not None)
+        visible = np.pad(visible, ((0, 0), (length - visible.shape[1], 0)), constant_values=True)
         causal = torch.ones(length, length, dtype=torch.bool, device=self._device).tril()
         own = torch.eye(length, dtype=torch.bool, device=self._device)
         seen = causal & (tensor(visible, self._device)[:, None, None, :] | own)
@@ -153,14 +194,16 @@ class HuggingFaceModel:
             found = self._forward(tokens, positions, output_attentions=True).attentions
         layers = [layer for layer in found or () if layer is not None]
         require(bool(layers), f"model {self.name} does not return its attention; leave out rule attention")
-        return torch.stack([layer[:, :, -1].double().mean(1) for layer in layers]).mean(0).cpu().numpy()
+        mean = torch.stack([layer[:, :, -1].double().mean(1) for layer in layers]).mean(0).cpu().numpy()
+        return mean[:, mean.shape[1] - tokens.shape[1] :]
 
     def gradient_input(
         self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"], targets: Int[ndarray, " B"]
     ) -> Float[ndarray, "B T"]:
         """−gradient · input of each token's embedding."""
         with captured_vectors(self.inner.get_input_embeddings()) as vectors:
-            return gradient_times_input(self._last_logits(tokens, positions), targets, vectors)
+            found = gradient_times_input(self._last_logits(tokens, positions), targets, vectors)
+        return found[:, found.shape[1] - tokens.shape[1] :]
 
     @property
     def _device(self) -> torch.device:
@@ -173,6 +216,9 @@ class HuggingFaceModel:
     def _forward(
         self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"], mask: Tensor | None = None, **more: Any
     ) -> Any:
+        if self.bos is not None:
+            tokens = np.pad(tokens, ((0, 0), (1, 0)), constant_values=self.bos)
+            positions = self._behind_bos(positions)
         # Without a mask, `transformers` treats gaps between positions as borders of packed sequences.
         mask = torch.ones(tokens.shape, dtype=torch.long, device=self._device) if mask is None else mask
         ids, position_ids = tensor(tokens, self._device), tensor(positions, self._device)
@@ -181,6 +227,52 @@ class HuggingFaceModel:
     def _call(self, ids: Tensor, position_ids: Tensor, **more: Any) -> Any:
         """The model on tokens with position ids."""
         return self.inner(input_ids=ids, position_ids=position_ids, **more)
+
+    def _behind_bos(self, positions: Num[ndarray, "B T"]) -> Num[ndarray, "B T+1"]:
+        """The position ids with that of the token in front."""
+        return np.pad(positions + 1, ((0, 0), (1, 0)))
+
+    @torch.inference_mode()
+    def _check_reach(self, length: int) -> None:
+        """Tests that the last of ``length`` tokens sees the first one in every layer, once for each length.
+
+        All but the first token and the last few are hidden by a mask over the whole window, from which the model
+        derives its local windows, whatever its configuration calls them; the same tokens alone, at their positions,
+        must give the same logits. Raises `LengthwiseError` with the longest window that passes.
+        """
+        if length <= max(self._reached, PROBED):
+            return
+        if self._reaches(length):
+            self._reached = length
+            return
+        low, high = PROBED, length
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._reaches(middle) else (low, middle)
+        raise LengthwiseError(
+            f"some layers of model {self.name} see the last tokens only (local attention): windows of {length} "
+            f"tokens are longer than their reach; use a context of at most {low} tokens"
+        )
+
+    def _reaches(self, length: int) -> bool:
+        device, keep = self._device, {"logits_to_keep": 1} if self._one_logit else {}
+        seen = torch.zeros(1, length, dtype=torch.long, device=device)
+        seen[:, :1] = seen[:, -PROBED // 2 :] = 1
+        ids = torch.arange(length, device=device)[None]
+        parts = torch.ones_like(seen[0]).bool(), seen[0].bool(), seen[0].bool() & (ids[0] > 0)
+        for number in range(DRAWS):
+            rng = stream(0, "reach", number)
+            tokens = tensor(rng.integers(self.vocab_size, size=(1, length)), device)
+            whole, alone, without = (
+                self._call(tokens[:, part], ids[:, part], attention_mask=seen[:, part], use_cache=False, **keep).logits[
+                    0, -1
+                ]
+                for part in parts
+            )
+            noise = 1e-5 * alone.abs().max()
+            if (whole - alone).abs().max() > REACHES * (without - alone).abs().max() + noise:
+                return False
+        return True
 
     @contextmanager
     def _eager(self) -> Iterator[None]:
@@ -227,6 +319,16 @@ class HuggingFaceModel:
         rng, length = stream(0, "probe"), min(PROBED, self.max_length or PROBED)
         tokens, targets = rng.integers(self.vocab_size, size=(2, length)), rng.integers(self.vocab_size, size=2)
         return self.target_losses(tokens, np.tile(np.arange(length), (2, 1)), targets)
+
+
+def _tokenizer(name: str, source: str | None) -> HuggingFaceTokenizer:
+    auto = of_transformers("AutoTokenizer")
+    found = opened(lambda: auto.from_pretrained(source, trust_remote_code=False), _no_tokenizer(name))
+    return HuggingFaceTokenizer(found)
+
+
+def _no_tokenizer(name: str) -> str:
+    return f"no tokenizer beside model {name}; save one into the same folder"
 
 
 def _max_length(name: str, settings: Any, given: int | None) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -174,6 +174,18 @@ class PositionEncoding(nn.Module):
     def __init__(self, slots: Slots | None = None) -> None:
         super().__init__()
         self.slots = slots
+        self.dtype = torch.get_default_dtype()
+        """The type of what `embed` and `bias` return: that of the model around."""
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        before = dict(self._buffers)
+        super()._apply(fn, recurse)
+        self.dtype = fn(torch.empty(0, dtype=self.dtype)).dtype
+        for name, old in before.items():
+            new = self._buffers[name]
+            if old is not None and new is not None and new.is_floating_point() and new.dtype.itemsize < 4:
+                self._buffers[name] = old.to(new.device)
+        return self
 
     def embed(self, ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B T D"] | None:
         """A vector to add to each token's embedding, or None where there is nothing to add."""
@@ -239,4 +251,4 @@ class AddedVectors(PositionEncoding):
         total = super().embed(ids)
         for index, level in enumerate(self.levels):
             total = add(total, self.vectors(on_level(ids, level), index))
-        return total
+        return None if total is None else total.to(self.dtype)

@@ -54,7 +54,7 @@ class RelativeBias(PositionEncoding):
         total = None
         for index, level in enumerate(self.levels):
             total = add(total, self.pair_bias(on_level(queries, level), on_level(keys, level), index))
-        return total
+        return None if total is None else total.to(self.dtype)
 
 
 def distances(queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"]) -> Int[Tensor, "B Q T"]:
@@ -94,7 +94,7 @@ class ALiBi(RelativeBias):
     def __init__(self, heads: int, levels: int | Sequence[int] = 1, *, slots: Slots | None = None) -> None:
         require(heads >= 1, f"heads must be at least 1, got {heads}")
         super().__init__(levels, slots)
-        self.register_buffer("slopes", torch.tensor(alibi_slopes(heads)), persistent=False)
+        self.register_buffer("slopes", torch.tensor(alibi_slopes(heads), dtype=torch.float32), persistent=False)
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
         """The penalties, the same for every level."""
@@ -161,7 +161,7 @@ class HardALiBi(RelativeBias):
         require(1 <= local_heads <= heads, f"local_heads must be 1 to {heads}, the number of heads, got {local_heads}")
         super().__init__(levels, slots)
         reach = [head + 1.0 if head < local_heads else math.inf for head in range(heads)]
-        self.register_buffer("reach", torch.tensor(reach), persistent=False)
+        self.register_buffer("reach", torch.tensor(reach, dtype=torch.float32), persistent=False)
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
         """0 within each head's reach and −∞ beyond, the same for every level."""
@@ -309,7 +309,7 @@ class FIRE(RelativeBias):
         return by_rows(self._mlp, queries, keys)
 
     def _mlp(self, queries: Tensor, keys: Tensor) -> Tensor:
-        hidden = functional.relu(self.hidden(self.argument(queries, keys)[..., None]))
+        hidden = functional.relu(self.hidden(self.argument(queries, keys)[..., None].to(self.dtype)))
         return self.out(hidden).movedim(-1, 1)
 
 
@@ -511,6 +511,7 @@ class DynamicBias(RelativeBias):
     def _mlp(self, queries: Tensor, keys: Tensor) -> Tensor:
         distance = distances(queries, keys).float()
         x = (distance.sign() * distance.abs().log1p() if self.log else distance)[..., None]
+        x = x.to(self.dtype)
         for layer in self.hidden:
             x = functional.silu(layer(x))
         return self.out(x).movedim(-1, 1)

@@ -130,7 +130,7 @@ class DynamicNTK(RotaryScores):
     ) -> Float[Tensor, "B H Q T"]:
         width = q.shape[3]
         growth = (self.factor * (largest + 1) / self.length - self.factor + 1).clamp(min=1.0)
-        exponents = torch.arange(width // 2, device=q.device) / (width // 2)
+        exponents = torch.arange(width // 2, device=q.device, dtype=torch.float32) / (width // 2)
         base = self.rotary.base * growth ** (width / (width - 2))
         theta = base[..., None] ** -exponents  # [B, Q, f]
         angles = (q_ids[:, :, None] - k_ids[:, None, :])[..., None] * theta[:, :, None]  # [B, Q, T, f]
@@ -144,6 +144,8 @@ class DynamicNTK(RotaryScores):
 
 class YaRN(Rotary):
     """As `Rotary` with frequencies (1 − γ) · θ / factor + γ · θ, and queries and keys times 0.1 · ln(factor) + 1.
+
+    ``attention_factor`` replaces 0.1 · ln(factor) + 1, as the configurations of some models do.
 
     γ = clip((r − α) / (β − α), 0, 1), where r = length · θ / 2π is how often a pair rotates in the trained context of
     ``length`` tokens, and ``bounds`` are α and β. With ``by_index`` γ is linear in the number of the pair instead,
@@ -168,6 +170,7 @@ class YaRN(Rotary):
         length: int = 2048,
         bounds: Sequence[float] = (1.0, 32.0),
         by_index: bool = False,
+        attention_factor: float | None = None,
         base: float = 10_000.0,
         slots: Slots | None = None,
     ) -> None:
@@ -176,7 +179,10 @@ class YaRN(Rotary):
         alpha, beta = bounds
         require(0 < alpha < beta, f"yarn needs 0 < alpha < beta, got {alpha} and {beta}")
         super().__init__(head_width, levels, base=base, slots=slots)
-        self.sharpening = 0.1 * math.log(factor) + 1
+        if attention_factor is None:
+            attention_factor = 0.1 * math.log(factor) + 1
+        require(0 < attention_factor < math.inf, f"attention_factor must be positive, got {attention_factor}")
+        self.sharpening = attention_factor
         plain = self.frequencies.double()
         if by_index:
             kept = 1 - _ramp(head_width, length, base, alpha, beta)

@@ -164,6 +164,10 @@ class PartialRotary(PositionEncoding):
         return torch.cat([self.rotary.rotate(x[..., : self.rotated], ids), x[..., self.rotated :]], dim=-1)
 
 
+ROOM = 7.0
+"""Logarithm of the largest coordinate of a key that still fits."""
+
+
 class XPos(Rotary):
     """As `Rotary`; then pair c of a query is multiplied by ζ_c^(p / scale), that of a key by ζ_c^(−p / scale).
 
@@ -171,8 +175,9 @@ class XPos(Rotary):
     pairs that rotate fast shrink with it. Keys with larger ids than the query's (coupled ids fall) are magnified.
 
     Input: queries ``[B, H, T, head_width]`` and their tokens' ids, ``[B, T]`` or ``[B, T, L]``; for keys, call
-    `rotate_keys`. Output: the same shape. Has no parameters. Raises `LengthwiseError` as `Rotary` does, and unless
-    ``scale`` is positive and finite.
+    `rotate_keys`. Output: the same shape. Has no parameters. Raises `LengthwiseError` as `Rotary` does, unless
+    ``scale`` is positive and finite, and for ids whose factors leave the range of the numbers (33,000 in float32 and
+    bfloat16 and 1,600 in float16 at the default scale).
 
     >>> import torch
     >>> from lengthwise.nn import XPos
@@ -196,16 +201,24 @@ class XPos(Rotary):
         require(0 < scale < math.inf, f"scale must be finite and above 0, got {scale}")
         super().__init__(head_width, levels, base=base, slots=slots)
         half = head_width // 2
-        decay = (torch.arange(half) / half + 0.4) / 1.4
+        self.scale, self.reach = scale, scale / -math.log(0.4 / 1.4)
+        decay = (torch.arange(half, dtype=torch.float32) / half + 0.4) / 1.4
         self.register_buffer("log_decay", decay.log() / scale, persistent=False)
 
     def rotate(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
         """The rotated and scaled queries."""
-        return super().rotate(x, ids) * self._factors(ids).to(x.dtype)
+        return super().rotate(x, ids) * self._factors(ids, x.dtype)
 
     def rotate_keys(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
         """The rotated keys, scaled by the inverse factors."""
-        return super().rotate(x, ids) * self._factors(-ids).to(x.dtype)
+        return super().rotate(x, ids) * self._factors(-ids, x.dtype)
 
-    def _factors(self, ids: Tensor) -> Float[Tensor, "B 1 T d"]:
-        return torch.exp(all_levels(ids)[..., self.level_of] * self.log_decay).repeat(1, 1, 2)[:, None]
+    def _factors(self, ids: Tensor, dtype: torch.dtype) -> Float[Tensor, "B 1 T d"]:
+        most = int(ids.abs().max()) if ids.numel() else 0
+        limit = (math.log(torch.finfo(dtype).max) - ROOM) * self.reach
+        require(
+            most <= limit,
+            f"xpos with scale {self.scale:g} multiplies keys by numbers beyond {dtype} at id {most}; ids may be at "
+            f"most {int(limit)}: raise scale, or use another encoding",
+        )
+        return torch.exp(all_levels(ids)[..., self.level_of] * self.log_decay).repeat(1, 1, 2)[:, None].to(dtype)

@@ -253,6 +253,7 @@ class YaRNSpec(EncodingSpec):
     """RoPE with fast pairs kept and slow pairs interpolated, and sharper attention (Peng et al. 2023).
 
     ``length`` is the trained context in tokens. ``by_index`` is the variant of most public code.
+    ``attention_factor`` multiplies queries and keys, None: 0.1 · ln(factor) + 1.
     """
 
     summary = "RoPE with slow pairs interpolated and sharper attention: extends the context of a trained model"
@@ -263,6 +264,7 @@ class YaRNSpec(EncodingSpec):
     alpha: float = 1.0
     beta: float = 32.0
     by_index: bool = False
+    attention_factor: float | None = None
     base: AboveZero = 10_000.0
 
     def __post_init__(self) -> None:
@@ -280,6 +282,7 @@ class YaRNSpec(EncodingSpec):
             length=self.length,
             bounds=(self.alpha, self.beta),
             by_index=self.by_index,
+            attention_factor=self.attention_factor,
             base=self.base,
             slots=self.slots(shape),
         )
