@@ -6,6 +6,7 @@ only, never on long lengths.
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
@@ -174,23 +175,53 @@ def _steps(results: Sequence[Mapping[str, Any]]) -> int:
 
 SEARCHED = (
     "Compatible after a search on these 25 tasks: the settings were changed while results of these cells were seen, "
-    "and the verdict chooses among them. This table is no test of theory; the page says what it can show."
+    "and the verdict chooses among them. This table is no test of theory; README.md says what it can show."
 )
 
 
-def rebuild(folder: Path) -> tuple[list[Agreement], dict[str, int]]:
-    """Write ``table.json`` of a results folder from its result files; the rows and the confusion counts.
+def rebuild(folders: Sequence[Path], out: Path) -> tuple[list[Agreement], dict[str, int]]:
+    """Write ``out/table.json`` from the results in and under ``folders``; the rows and the confusion counts.
 
-    Raises `LengthwiseError` where a result is damaged, and where there is none.
+    Raises `LengthwiseError` where a folder is missing or a result damaged, and where there is none.
     """
     from huang_table import build_table, summary
 
-    rows = build_table([folder])
+    for folder in folders:
+        if not folder.is_dir():
+            raise lw.LengthwiseError(f"no folder {folder}; make results with studies/huang/huang.py:huang")
+    rows = build_table(folders)
     if all(row["status"] == "not run" for row in rows):
-        raise lw.LengthwiseError(f"no results of recipe huang in {folder}; run studies/huang/huang.py:huang")
-    lw.core.files.write_json(folder / "table.json", rows)
+        named = ", ".join(map(str, folders))
+        raise lw.LengthwiseError(f"no results of recipe huang in {named}; run studies/huang/huang.py:huang")
+    lw.core.files.write_json(out / "table.json", rows)
     return rows, summary(rows)
 
 
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the script; returns its exit code."""
+    from huang_review import review
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, help="searched for results of recipe huang")
+    parser.add_argument("--out", type=Path, default=Path("results/huang"), help="where the table goes")
+    parser.add_argument("--review", action="store_true", help="print the tables of README.md instead")
+    given = parser.parse_args(words)
+    try:
+        if given.review:
+            for table in (table for folder in given.folders for table in review(folder)):
+                print(f"## {table.title}\n\n{table.markdown()}\n")
+            return 0
+        rows, counts = rebuild(given.folders, given.out)
+    except lw.LengthwiseError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for row in rows:
+        outcome = {True: "compatible", False: "not compatible", None: "undecided"}[row["right"]]
+        print(f"{row['task']}, {row['encoding']}: theory {row['predicted']}, {row['status']}, {outcome}")
+    print(", ".join(f"{name}: {count}" for name, count in counts.items()))
+    print(SEARCHED)
+    return 0
+
+
 if __name__ == "__main__":
-    print(rebuild(Path(sys.argv[1]))[1], SEARCHED, sep="\n")
+    sys.exit(main())

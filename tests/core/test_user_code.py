@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from lengthwise.core import code_digest as code
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.user import code
 from lengthwise.core.user_code import FILES, code_of
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.tasks import TASKS

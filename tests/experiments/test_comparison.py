@@ -28,7 +28,8 @@ from lengthwise.experiments.compare import (
 )
 from lengthwise.experiments.run import check_ids
 from lengthwise.experiments.run_directory import run_directory
-from lengthwise.experiments.systems import System, chosen_systems, coupled_system, sensible_systems, standard_systems
+from lengthwise.experiments.systems import chosen_systems, coupled_system, sensible_systems, standard_systems
+from lengthwise.positions.system import PositionSystem
 from lengthwise.report.pages import comparison_table
 from lengthwise.tasks import TASKS
 from tiny_comparison import make_comparisons_tiny
@@ -85,12 +86,12 @@ def test_every_sensible_system_can_give_ids_up_to_the_longest_test(task: str):
 
 
 def test_ids_of_the_answer_are_given_only_where_they_give_nothing_away():
-    assert coupled_system(TASKS.build("addition")) == System("coupled", "learned")
+    assert coupled_system(TASKS.build("addition")) == PositionSystem("coupled", "learned")
     assert standard_systems(TASKS.build("addition"))[:2] == (
-        System("coupled", "local-bias-sink"),
-        System("coupled", "learned"),
+        PositionSystem("coupled", "local-bias-sink"),
+        PositionSystem("coupled", "learned"),
     )
-    assert coupled_system(TASKS.build("sort")) == System("predictive-coupling", "learned")
+    assert coupled_system(TASKS.build("sort")) == PositionSystem("predictive-coupling", "learned")
     assert all(system.scheme != "coupled" for system in sensible_systems(TASKS.build("sort")))
     with pytest.raises(LengthwiseError, match="would give the answer of task 'sort' away"):
         chosen_systems(TASKS.build("sort"), ["coupled+rope"])
@@ -136,7 +137,7 @@ def test_a_task_file_from_nothing_to_a_table(tmp_path: Path):
     assert "<svg" in (out / "comparison.svg").read_text(encoding="utf-8")
     assert len(comparison_table(written).rows) == 2
     # A point of the grid that fits ends the search, so one or two of them were tried, never with long lengths in view.
-    tried = json.loads(tuning_file(out, System("sequential", "nope")).read_text(encoding="utf-8"))
+    tried = json.loads(tuning_file(out, PositionSystem("sequential", "nope")).read_text(encoding="utf-8"))
     assert set(tried) == {"system", "in_distribution", "chosen", "digest"}
     assert tried["in_distribution"][tried["chosen"]] == max(tried["in_distribution"])
 

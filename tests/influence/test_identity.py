@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lengthwise.workflows.influence import _content
+
+from lengthwise.api.influence import content_of as _content
 
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 

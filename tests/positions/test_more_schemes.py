@@ -13,6 +13,7 @@ from lengthwise.positions.schemes import (
     SCHEMES,
     AbacusScheme,
     IdMultiplier,
+    Modulo,
     OwnRule,
     PositionScheme,
     RandomizedFloat,
@@ -20,7 +21,6 @@ from lengthwise.positions.schemes import (
     Reset,
     Sequential,
 )
-from lengthwise.positions.schemes.modulo import Modulo
 from lengthwise.positions.structure import structure
 from lengthwise.prediction.predict import predict
 from lengthwise.tasks import TASKS

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from lengthwise.core.code_digest import check_unedited, code_digest, load_module
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.core.user.code import check_unedited, code_digest, load_module
 
 MODULES = "lengthwise_outside_"
 """How the names of modules begin that are loaded from a user's file."""

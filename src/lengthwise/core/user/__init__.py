@@ -1,1 +1,0 @@
-"""Code of the user's own: loaded from files, and described where it fails."""
