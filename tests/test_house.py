@@ -1,99 +1,22 @@
-"""House rules over the whole source: sizes of functions and packages, no import cycle, and retired names stay retired.
-
-Each allow-list names what may still break a rule. A list may only shrink.
-"""
+"""House rules over the whole source: no import cycle, studies on public names alone, one name for a test file."""
 
 from __future__ import annotations
 
 import ast
-import re
 from collections import defaultdict
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from lengthwise.languages.automaton import strongly_connected
 
 ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "lengthwise"
-
-MOST_LINES, MOST_PARAMETERS, MOST_FILES = 60, 8, 16
-
-LONG_FUNCTIONS: set[str] = {"cli/decide.py decide"}
-FIRST_FILE = {
-    "loss": "training/trainer.py",
-    "run hash": "experiments/run_directory.py",
-    "stable local test": "crasp/decide.py",
-    "certificate checker": "crasp/checker.py",
-    "compile local head": "models/compile.py",
-    "planted correlations": "sparsity/planted.py",
-    "coupling search": "sparsity/coupling.py",
-    "greedy selection": "influence/measure.py",
-}
-"""Concepts and the file that a reader who knows file names and first docstring lines alone has to open first."""
-LISTS = {"tasks", "experiments/recipes", "cli", "positions/encodings", "nn"}
-"""Packages with one file per entry; they may hold any number of files."""
-CROWDED_PACKAGES: set[str] = set()
-CYCLES: set[str] = set()
-"""Modules that still import each other, deferred imports included."""
-
-RETIRED = (
-    r"\bhears?\b", r"\bsight\b", r"near the processor", r"\bat hand\b", r"\bwhatever\b", r"\ba person\b",
-    r"better by", r"comes out the other way",
-)  # fmt: skip
-"""Phrases that the field's terms have replaced, in source, pages and templates."""
-RETIRED_NAMES = {
-    "hears", "turns", "turned", "sight", "Sight", "narrowed", "asked", "mix", "hide", "serves", "lowered", "_of_inputs",
-    "few", "patient", "brief", "placed", "no_for_all", "excludes_all", "excludes_windows", "excludes_periods",
-    "Given", "Took", "Elsewhere", "WITHIN", "FIGURES", "PlantedSample", "Segment",
-}  # fmt: skip
-"""Names that nothing may have: no class, function, parameter, field or variable."""
-RETIRED_FUNCTIONS, RETIRED_FILES = {"claim", "held"}, {"plain.py", "outside.py", "batching.py", "sight.py"}
-PREREGISTERED = {"experiments/blind/study.py", "experiments/blind/ladder.py"}
-"""Files of the blind study, which keep the words that they were registered with."""
+SOURCE, STUDIES = ROOT / "src" / "lengthwise", ROOT / "studies"
 
 
 @cache
 def trees() -> dict[str, ast.Module]:
     """The syntax tree of every source file, by its path below the package."""
     return {str(path.relative_to(SOURCE)): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
-
-
-@cache
-def nodes() -> dict[str, list[ast.AST]]:
-    """Every node of each tree, the outer ones first."""
-    return {path: list(ast.walk(tree)) for path, tree in trees().items()}
-
-
-@cache
-def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Every function and method of the source with the path of its file."""
-    return [
-        (path, node)
-        for path, inside in nodes().items()
-        for node in inside
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-
-
-def test_functions_are_short_and_have_few_parameters():
-    found = set()
-    for path, node in functions():
-        arguments = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-        parameters = len(arguments) - (arguments[:1] in (["self"], ["cls"]))
-        lines = (node.end_lineno or 0) - node.lineno + 1
-        # Functions of the face have every setting in their signature, and a line on each.
-        if (lines > MOST_LINES or parameters > MOST_PARAMETERS) and not path.startswith("api/"):
-            found.add(f"{path} {node.name}")
-    assert found - LONG_FUNCTIONS == set()
-
-
-def test_packages_have_rooms():
-    files = defaultdict(int)
-    for path in trees():
-        files[str(Path(path).parent)] += 1
-    crowded = {package for package, number in files.items() if number > MOST_FILES and package not in LISTS}
-    assert crowded - CROWDED_PACKAGES == set()
 
 
 def _module(path: str) -> str:
@@ -114,7 +37,7 @@ def import_graph() -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for path, tree in trees().items():
         wanted = set()
-        for node in ast.walk(_without_lazy_names(tree)) if path == "__init__.py" else nodes()[path]:
+        for node in ast.walk(_without_lazy_names(tree) if path == "__init__.py" else tree):
             if isinstance(node, ast.Import):
                 wanted |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -135,110 +58,40 @@ def test_no_import_cycle_deferred_imports_included():
     ):
         components[component].add(name)
     cycles = [sorted(members) for members in components.values() if len(members) > 1]
-    assert [members for members in cycles if not set(members) <= CYCLES] == []
+    assert cycles == []
 
 
 def test_the_cycle_test_sees_deferred_imports():
     assert "lengthwise.crasp.syntax" in import_graph()["lengthwise.crasp.library"]
 
 
-def test_retired_phrases_are_gone():
-    pages = [*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md"), *ROOT.glob("examples/*.py"), *SOURCE.rglob("*.html")]
-    history = {"LOG.md", "CHANGELOG.md"}
-    texts = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
-    texts |= {path.name: path.read_text(encoding="utf-8") for path in pages if path.name not in history}
-    found = {path for path, text in texts.items() if any(re.search(pattern, text) for pattern in RETIRED)}
-    assert found == PREREGISTERED
-
-
-def names_in(inside: Iterable[ast.AST]) -> set[str]:
-    """Every name that a file with these nodes gives to something."""
-    found = set()
-    for node in inside:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
-        elif isinstance(node, ast.arg):
-            found.add(node.arg)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            found.add(node.attr)
+def _private_or_deep(tree: ast.Module) -> list[str]:
+    """What a study takes of the library other than by ``import lengthwise as lw`` and public names."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lengthwise":
+            found.append(f"line {node.lineno}: from {node.module} import …")
+        if isinstance(node, ast.Import):
+            found += [f"line {node.lineno}: {a.name}" for a in node.names if a.name.startswith("lengthwise.")]
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            whole = ast.unparse(node)
+            if whole.startswith("lw."):
+                found.append(f"line {node.lineno}: {whole}")
     return found
 
 
-def test_retired_names_are_gone():
-    found = {(path, name) for path, inside in nodes().items() for name in names_in(inside) & RETIRED_NAMES}
-    found |= {(path, node.name) for path, node in functions() if node.name in RETIRED_FUNCTIONS}
-    found |= {(path, "") for path in trees() if Path(path).name in RETIRED_FILES}
-    assert found == set()
+def test_studies_use_public_names_alone():
+    found = {
+        str(path.relative_to(ROOT)): wrong
+        for path in STUDIES.rglob("*.py")
+        if (wrong := _private_or_deep(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert found == {}
 
 
-def test_a_retired_name_is_found_as_field_parameter_and_variable():
-    source = "class Sight:\n    few: int\n    def turns(self, asked):\n        self.mix = [brief for brief in asked]\n"
-    assert names_in(ast.walk(ast.parse(source))) & RETIRED_NAMES == {"Sight", "few", "turns", "asked", "mix", "brief"}
-
-
-def test_a_class_or_type_has_a_name_of_its_own():
-    defined = defaultdict(list)
-    for path, tree in trees().items():
-        # Results of the face have the plain noun, also where a package below has one of its own.
-        for node in tree.body if not path.startswith("api/") else ():
-            if isinstance(node, ast.ClassDef):
-                defined[node.name].append(path)
-            elif isinstance(node, ast.Assign) and re.match("_?[A-Z].*[a-z]", name := ast.unparse(node.targets[0])):
-                defined[name].append(path)
-    assert {name: paths for name, paths in defined.items() if len(paths) > 1} == {}
-
-
-def test_public_methods_have_docstrings_unless_they_override():
-    """A method may go without a docstring where a base class, of ours or of a library, documents the same name."""
-    classes = defaultdict(list)
-    for inside in nodes().values():
-        for node in inside:
-            if isinstance(node, ast.ClassDef):
-                classes[node.name].append(node)
-
-    def bases(node: ast.ClassDef) -> set[str]:
-        names, queue = set(), [node]
-        for current in queue:
-            new = {ast.unparse(base).split("[")[0].split(".")[-1] for base in current.bases} - names
-            names |= new
-            queue += [other for name in sorted(new) for other in classes.get(name, ())]
-        return names
-
-    missing = []
-    for path, inside in nodes().items():
-        for node in inside:
-            if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
-                continue
-            inherited = bases(node)
-            documented = {
-                method.name
-                for name in inherited
-                for base in classes.get(name, ())
-                for method in base.body
-                if isinstance(method, ast.FunctionDef) and ast.get_docstring(method)
-            }
-            for method in node.body:
-                if not isinstance(method, ast.FunctionDef) or method.name.startswith("_") or ast.get_docstring(method):
-                    continue
-                known = method.name in documented or (method.name == "forward" and "Module" in inherited)
-                if not known:
-                    missing.append(f"{path} {node.name}.{method.name}")
-    assert missing == []
-
-
-def test_a_concept_leads_to_its_file_first():
-    def matches(path: str, concept: str) -> int:
-        """Words of the concept (their first six letters) in the file name, the path and the first docstring line."""
-        line = (ast.get_docstring(trees()[path]) or "").partition("\n")[0].lower()
-        stems = [word[:6] for word in concept.split()]
-        return sum(2 * (stem in Path(path).name) + (stem in path) + (stem in line) for stem in stems)
-
-    for concept, file in FIRST_FILE.items():
-        ranked = sorted(trees(), key=lambda path: -matches(path, concept))
-        assert ranked[0] == file, concept
-        assert matches(ranked[1], concept) < matches(file, concept), f"{concept}: {ranked[1]} fits as well"
+def test_the_rule_for_studies_sees_each_way_around_it():
+    source = "from lengthwise.tasks import TASKS\nimport lengthwise.tasks\nimport lengthwise as lw\nlw.tasks._x\nlw.task('copy')"
+    assert len(_private_or_deep(ast.parse(source))) == 3
 
 
 def test_no_two_test_files_share_a_name():

@@ -23,8 +23,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.modeling_outputs import CausalLMOutput
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from lengthwise.core.errors import LengthwiseError
-from lengthwise.hf import Restart, attach
+import lengthwise as lw
 
 HERE = Path(__file__).parent
 VOCAB, SEPARATOR, PAD, STEPS, MOST = 23, 3, 0, 6, 3_000_000
@@ -179,8 +178,8 @@ def row(kind: str) -> dict[str, Any]:
         return {"type": kind, "built": False, "why": model}
     found: dict[str, Any] = {"type": kind, "built": True, "class": type(model).__name__}
     try:
-        attached = attach(tiny(kind), Restart(SEPARATOR))
-    except LengthwiseError as error:
+        attached = lw.hf.attach(tiny(kind), lw.hf.Restart(SEPARATOR))
+    except lw.LengthwiseError as error:
         return {**found, "attached": False, "why": str(error), "one line": "\n" not in str(error)}
     names = {module: name for name, module in attached.named_modules()}
     found |= {"attached": True, "at": names[attached._lengthwise_attachment.places.modules[0]], "modes": {}}
