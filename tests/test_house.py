@@ -90,7 +90,10 @@ def test_studies_use_public_names_alone():
 
 
 def test_the_rule_for_studies_sees_each_way_around_it():
-    source = "from lengthwise.tasks import TASKS\nimport lengthwise.tasks\nimport lengthwise as lw\nlw.tasks._x\nlw.task('copy')"
+    source = (
+        "from lengthwise.tasks import TASKS\nimport lengthwise.tasks\n"
+        "import lengthwise as lw\nlw.tasks._x\nlw.task('copy')"
+    )
     assert len(_private_or_deep(ast.parse(source))) == 3
 
 
