@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from lengthwise.experiments.recipe import RECIPES as RECIPES
     from lengthwise.experiments.recipe import Candidates as Candidates
     from lengthwise.experiments.recipe import Job as Job
-    from lengthwise.experiments.recipe import Preset as Preset
     from lengthwise.experiments.recipe import Recipe as Recipe
     from lengthwise.experiments.recipe import Study as Study
     from lengthwise.experiments.recipe import study as study
@@ -109,7 +108,7 @@ _NAMES = {
     "core.rng": ("stream",),
     "core.user_code": ("load_code",),
     "evaluation.config": ("EvaluationConfig",),
-    "experiments.recipe": ("RECIPES", "Candidates", "Job", "Preset", "Recipe", "Study", "study"),
+    "experiments.recipe": ("RECIPES", "Candidates", "Job", "Recipe", "Study", "study"),
     "experiments.run_config": ("RunConfig",),
     "measured.cells": ("evidence",),
     "models.config": ("ModelConfig",),

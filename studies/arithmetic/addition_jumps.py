@@ -10,7 +10,7 @@ SHARES = {"no jumps": 0.0, "jumps in 30 %": 0.3, "jumps in all": 1.0}
 
 
 @lw.RECIPES.register("addition-jumps", SUMMARY)
-def addition_jumps(preset: lw.Preset) -> lw.Recipe:
+def addition_jumps(preset: str) -> lw.Recipe:
     """Train on up to 10 digits, test on up to 100; the presets differ in seeds."""
     seeds = tuple(range({"quick": 2, "standard": 3, "full": 8}[preset]))
     model = lw.ModelConfig(layers=1, heads=4, width=128, log_length=4 * LONGEST)

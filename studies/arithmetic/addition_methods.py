@@ -14,7 +14,7 @@ LAYERS = {"coupled ids, local bias": 1}
 
 
 @lw.RECIPES.register("addition-methods", SUMMARY)
-def addition_methods(preset: lw.Preset) -> lw.Recipe:
+def addition_methods(preset: str) -> lw.Recipe:
     """Train on up to 10 digits, test on up to 40; quick has one seed. No setting was chosen on these systems.
 
     The last system came after Abacus had not reached its largest offset: trained on longer numbers and for longer. A

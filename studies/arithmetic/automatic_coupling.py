@@ -27,7 +27,7 @@ OTHER_SEEDS = (15, 16, 17, 18, 19)
 
 
 @lw.RECIPES.register("automatic-coupling", SUMMARY)
-def automatic_coupling(preset: lw.Preset) -> lw.Recipe:
+def automatic_coupling(preset: str) -> lw.Recipe:
     """A system per rule of a task, trained on up to 10 (20) symbols, tested on up to 10 times as many.
 
     Making the recipe searches the four couplings, which takes some seconds the first time. Seeds start at 10: the

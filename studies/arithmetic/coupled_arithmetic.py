@@ -13,7 +13,7 @@ TWO = "local-bias+nope"
 
 
 @lw.RECIPES.register("coupled-arithmetic", SUMMARY)
-def coupled_arithmetic(preset: lw.Preset) -> lw.Recipe:
+def coupled_arithmetic(preset: str) -> lw.Recipe:
     """Quick has one seed. Of the first five systems only the running sums were tried before, with seed 100.
 
     The last three came after the first ones were not fitted. They were chosen by the fit of seed 100 alone; the trial

@@ -10,7 +10,7 @@ SEEDS = (300, 301, 302)
 
 
 @lw.RECIPES.register("looped-parity", SUMMARY)
-def looped_parity(preset: lw.Preset) -> lw.Recipe:
+def looped_parity(preset: str) -> lw.Recipe:
     """Train on up to 20 bits; quick has one seed. Settings of the looped layer were chosen on seed 100."""
     systems: dict[str, tuple[lw.encodings.EncodingSpec, lw.ModelConfig]] = {
         "one layer, looped by tokens": (lw.encodings.LocalBiasSpec(window=1), lw.ModelConfig(width=64, loops="tokens")),

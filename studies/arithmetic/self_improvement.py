@@ -12,7 +12,7 @@ import lengthwise as lw
 
 SUMMARY = "copied digits from 8 to 16 in rounds: models label longer strings themselves; with a control"
 
-SEEDS: dict[lw.Preset, tuple[int, ...]] = {"quick": (300,), "standard": (300, 301, 302), "full": (300, 301, 302)}
+SEEDS: dict[str, tuple[int, ...]] = {"quick": (300,), "standard": (300, 301, 302), "full": (300, 301, 302)}
 FIRST, LAST = 8, 16
 VOTERS = 3
 """Models that vote on each label; those of seed s are trained with seeds 3s to 3s + 2."""
@@ -22,9 +22,7 @@ SAMPLES = 200
 
 
 @lw.study("self-improvement", SUMMARY, keeps=True)
-def self_improvement(
-    preset: lw.Preset, seed: int, report: lw.experiments.events.Report, folder: Path
-) -> dict[str, Any]:
+def self_improvement(preset: str, seed: int, report: lw.experiments.events.Report, folder: Path) -> dict[str, Any]:
     """One row per seed and round, and one per seed for the control: as many steps, labels up to the first length only.
 
     ``labels`` says how many passed the filters, and how many of these are right; it is counted afterwards, for the

@@ -16,7 +16,7 @@ If none has as many, the one with most fits speaks. Long strings choose nothing.
 """
 
 
-def seeds(preset: lw.Preset) -> tuple[int, ...]:
+def seeds(preset: str) -> tuple[int, ...]:
     """One seed for ``quick``, which only shows that the recipe runs."""
     return SEEDS[:1] if preset == "quick" else SEEDS
 

@@ -20,7 +20,7 @@ SHIFT_WIDTH, ROPE_WIDTH = 152, 176
 
 
 @lw.RECIPES.register("golowich-assignment", SUMMARY)
-def golowich_assignment(preset: lw.Preset) -> lw.Recipe:
+def golowich_assignment(preset: str) -> lw.Recipe:
     """PPC as in ``variable-assignment``; every other system is trained longer until four of five seeds fit.
 
     Whole traces count; the answer behind a wrong one is not generated.
@@ -41,7 +41,7 @@ def golowich_assignment(preset: lw.Preset) -> lw.Recipe:
     return lw.Recipe("golowich-assignment", SUMMARY, jobs[:1] if preset == "quick" else jobs)
 
 
-def _shift(preset: lw.Preset) -> lw.Job:
+def _shift(preset: str) -> lw.Job:
     """Learned positions with a random start; ids for one chain of 400 lines."""
     first = lw.RunConfig(
         lw.tasks.variable_assignment.VariableAssignment(names=NAMES),
@@ -68,7 +68,7 @@ def _shift(preset: lw.Preset) -> lw.Job:
     )
 
 
-def _rope(preset: lw.Preset) -> lw.Job:
+def _rope(preset: str) -> lw.Job:
     """RoPE + PoSE, with a separator behind every line; ids for one chain of 400 lines."""
     first = lw.RunConfig(
         lw.tasks.variable_assignment.VariableAssignment(names=NAMES, slots=False, separators=True),
@@ -95,7 +95,7 @@ def _rope(preset: lw.Preset) -> lw.Job:
     )
 
 
-def _without_slots(ppc: lw.RunConfig, preset: lw.Preset) -> lw.Job:
+def _without_slots(ppc: lw.RunConfig, preset: str) -> lw.Job:
     """PPC whose ids do not say which token of a line is the child; one layer cannot see it, so two and three."""
     plain = dataclasses.replace(
         ppc,
@@ -118,7 +118,7 @@ def _without_slots(ppc: lw.RunConfig, preset: lw.Preset) -> lw.Job:
     )
 
 
-def _answers_only(preset: lw.Preset) -> lw.Job:
+def _answers_only(preset: str) -> lw.Job:
     """RoPE + PoSE that says the value at once; measured though it may not fit, as chance is one in four."""
     first = lw.RunConfig(
         lw.tasks.variable_assignment.VariableAssignment(names=NAMES, scratchpad=False, slots=False, separators=True),
@@ -143,7 +143,7 @@ ABLATIONS = "ablations of predictive position coupling with five new seeds, sett
 
 
 @lw.RECIPES.register("golowich-ablations", ABLATIONS)
-def golowich_ablations(preset: lw.Preset) -> lw.Recipe:
+def golowich_ablations(preset: str) -> lw.Recipe:
     """The variants of ``ppc-ablations`` as they are, with new seeds."""
     jobs = tuple(
         dataclasses.replace(job, work=exact_only(job.experiment), seeds=seeds(preset))

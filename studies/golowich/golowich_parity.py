@@ -19,7 +19,7 @@ _LAST = 2 * LENGTHS[-1] + 4
 
 
 @lw.RECIPES.register("golowich-parity", SUMMARY)
-def golowich_parity(preset: lw.Preset) -> lw.Recipe:
+def golowich_parity(preset: str) -> lw.Recipe:
     """PPC and given ids as in ``parity-scratchpad``; a replacement grows until four of five seeds fit.
 
     Whole traces count; the answer behind a wrong one is not generated.
@@ -63,7 +63,7 @@ def golowich_parity(preset: lw.Preset) -> lw.Recipe:
     return lw.Recipe("golowich-parity", SUMMARY, systems[:1] if quick else systems)
 
 
-def _replacement(name: str, small: lw.RunConfig, claim: str, preset: lw.Preset) -> lw.Job:
+def _replacement(name: str, small: lw.RunConfig, claim: str, preset: str) -> lw.Job:
     """Two layers of width 128, then three for twice as long; stopped when fitted."""
     larger = changed(small, model={"layers": 3}, training={"steps": 20_000, "lr": 1e-3})
     return lw.Job(name, lw.Candidates((small, larger), NEEDED), seeds(preset), claim)

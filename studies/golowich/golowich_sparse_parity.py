@@ -26,7 +26,7 @@ SYSTEMS: dict[str, tuple[str, lw.schemes.PositionScheme, lw.encodings.EncodingSp
 
 
 @lw.RECIPES.register("golowich-sparse-parity", SUMMARY)
-def golowich_sparse_parity(preset: lw.Preset) -> lw.Recipe:
+def golowich_sparse_parity(preset: str) -> lw.Recipe:
     """Train on up to 50 bits with 1 to K_train marked; 2,000 strings a cell, and the attention on marked bits."""
     if preset == "quick":
         (job,) = (_job("nope", 4, None, preset),)
@@ -37,7 +37,7 @@ def golowich_sparse_parity(preset: lw.Preset) -> lw.Recipe:
     return lw.Recipe("golowich-sparse-parity", SUMMARY, tuple(jobs))
 
 
-def _job(system: str, k_train: int, span: int | None, preset: lw.Preset) -> lw.Job:
+def _job(system: str, k_train: int, span: int | None, preset: str) -> lw.Job:
     """One layer for 3,000 steps; two layers for 6,000 where fewer than four seeds fit."""
     name, scheme, encoding = SYSTEMS[system]
     quick = preset == "quick"

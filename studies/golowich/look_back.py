@@ -14,7 +14,7 @@ SUMMARY = "every t-th symbol, t = 1, 2, 3: learned positions at random offsets a
 
 
 @lw.RECIPES.register("look-back", SUMMARY)
-def look_back(preset: lw.Preset) -> lw.Recipe:
+def look_back(preset: str) -> lw.Recipe:
     """Train up to 10 (quick), 25 or 50 symbols, test up to three times as many; settings are fixed beforehand.
 
     Where fewer than four seeds fit, the same model is trained four times as long.

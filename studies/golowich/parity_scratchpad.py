@@ -12,7 +12,7 @@ LONGEST = 20
 
 
 @lw.RECIPES.register("parity-scratchpad", SUMMARY)
-def parity_scratchpad(preset: lw.Preset) -> lw.Recipe:
+def parity_scratchpad(preset: str) -> lw.Recipe:
     """Train on up to 20 bits, test on up to 10 times as many."""
     quick = preset == "quick"
     lengths = (20, 40, 100, 200) if quick else (20, 30, 40, 60, 80, 100, 150, 200)

@@ -11,7 +11,7 @@ SUMMARY = "predictive position coupling with one part changed at a time: drawing
 
 
 @lw.RECIPES.register("ppc-ablations", SUMMARY)
-def ppc_ablations(preset: lw.Preset) -> lw.Recipe:
+def ppc_ablations(preset: str) -> lw.Recipe:
     """The quick PPC system of ``variable-assignment`` and its variants, tested to 20 times the training length."""
     base = lw.experiments.recipes.variable_assignment.variable_assignment("quick").jobs[0].experiment
 

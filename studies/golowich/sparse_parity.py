@@ -12,7 +12,7 @@ WINDOW = 16
 
 
 @lw.RECIPES.register("sparse-parity", SUMMARY)
-def sparse_parity(preset: lw.Preset) -> lw.Recipe:
+def sparse_parity(preset: str) -> lw.Recipe:
     """Train on up to 50 bits with 1 to K_train marked; test to 500 bits, for every k_test.
 
     ``quick`` has one K_train. The others have five, each with marked bits anywhere and close together, all trained

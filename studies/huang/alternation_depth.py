@@ -16,7 +16,7 @@ NEEDED = 4
 BINS = ((51, 100), (101, 150), (151, 200), (201, 300))
 
 
-def seeds(preset: lw.Preset) -> tuple[int, ...]:
+def seeds(preset: str) -> tuple[int, ...]:
     """One seed for ``quick``, and five that no earlier training of this study has used."""
     return (100,) if preset == "quick" else (100, 101, 102, 103, 104)
 
@@ -31,7 +31,7 @@ def alternation(k: int) -> str:
 
 
 @lw.RECIPES.register("alternation-depth", SUMMARY)
-def alternation_depth(preset: lw.Preset) -> lw.Recipe:
+def alternation_depth(preset: str) -> lw.Recipe:
     """The frozen ladder of the blind study with its number of layers set to d, for k = d + 2 and d + 3.
 
     A word of L_k with n symbols is uniform: its k − 1 switches are. After every prefix the model says what may follow,
@@ -44,7 +44,7 @@ def alternation_depth(preset: lw.Preset) -> lw.Recipe:
     return lw.Recipe("alternation-depth", SUMMARY, tuple(jobs[:1] if quick else jobs))
 
 
-def _job(depth: int, k: int, preset: lw.Preset) -> lw.Job:
+def _job(depth: int, k: int, preset: str) -> lw.Job:
     quick = preset == "quick"
     rungs = [dataclasses.replace(rung, layers=depth) for rung in lw.experiments.blind.ladder.LADDER]
     if quick:

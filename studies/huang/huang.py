@@ -28,7 +28,7 @@ QUICK_SIZE = Size(2, 2, 32, 2e-3, 1000)
 
 
 @lw.RECIPES.register("huang", SUMMARY)
-def huang(preset: lw.Preset) -> lw.Recipe:
+def huang(preset: str) -> lw.Recipe:
     """Train on lengths to 50, test on 51–100 and 101–150; ``quick`` is four tasks to 20, with one seed."""
     quick = preset == "quick"
     span = Range(20, 200) if quick else Range()

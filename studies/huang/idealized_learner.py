@@ -11,7 +11,7 @@ import lengthwise as lw
 
 SUMMARY = "the idealized learner: program chosen at each n, and the regularizer over n (no training)"
 
-_LENGTHS: dict[lw.Preset, dict[int, int]] = {
+_LENGTHS: dict[str, dict[int, int]] = {
     "quick": {1: 16, 2: 8, 3: 6},
     "standard": {1: 24, 2: 10, 3: 7},
     "full": {1: 40, 2: 12, 3: 8},
@@ -23,7 +23,7 @@ _SIZES = {1: 3, 2: 3, 3: 2}
 
 
 @lw.study("idealized-learner", SUMMARY)
-def idealized_learner(preset: lw.Preset, seed: int, report: lw.experiments.events.Report) -> dict[str, Any]:
+def idealized_learner(preset: str, seed: int, report: lw.experiments.events.Report) -> dict[str, Any]:
     """One row per target, with its trajectory."""
 
     classes: dict[int, idealized.HypothesisClass] = {}

@@ -16,7 +16,7 @@ UNIONS = ((1, 3), (10, 3), (1, 5), (12, 5))
 """Distance c and period m of "j = i − c or m divides i − j"."""
 
 
-def seeds(preset: lw.Preset) -> tuple[int, ...]:
+def seeds(preset: str) -> tuple[int, ...]:
     """One seed for ``quick``, and five that no earlier training of this study has used."""
     return (100,) if preset == "quick" else (100, 101, 102, 103, 104)
 
@@ -34,12 +34,12 @@ def unions() -> tuple[PairRelation, ...]:
     )
 
 
-def positional_unions(preset: lw.Preset, seed: int, report: lw.experiments.events.Report) -> dict[str, Any]:
+def positional_unions(preset: str, seed: int, report: lw.experiments.events.Report) -> dict[str, Any]:
     """One row per relation and width, as in the study ``positional-products``."""
     return fitted_relations(unions(), preset, seed, report)
 
 
 @lw.RECIPES.register("positional-unions", SUMMARY)
-def _recipe(preset: lw.Preset) -> lw.Recipe:
+def _recipe(preset: str) -> lw.Recipe:
     work = lw.Study("positional-unions", positional_unions, preset)
     return lw.Recipe("positional-unions", SUMMARY, (lw.Job("positional-unions", work, seeds(preset)),))

@@ -14,7 +14,7 @@ SUMMARY = "the regularizer R over the context N: five compiled programs against 
 
 PROGRAMS = ("bin_majority", "D-2", "contains_ab", "(abab)*", "Tomita-4")
 
-_CONTEXTS: dict[lw.Preset, tuple[int, ...]] = {
+_CONTEXTS: dict[str, tuple[int, ...]] = {
     "quick": (16, 32, 64, 128, 256, 512),
     "standard": (16, 32, 64, 128, 256, 512),
     "full": (16, 32, 64, 128, 256, 512, 1024),
@@ -25,7 +25,7 @@ _LONGEST_WINDOW = 128
 
 
 @lw.study("regularizer-growth", SUMMARY)
-def regularizer_growth(preset: lw.Preset, seed: int, report: lw.experiments.events.Report) -> dict[str, Any]:
+def regularizer_growth(preset: str, seed: int, report: lw.experiments.events.Report) -> dict[str, Any]:
     """One row per network, with R by context and its last term by context."""
 
     contexts = _CONTEXTS[preset]

@@ -22,8 +22,8 @@ NEEDED = 0.1
 CONTEXT, RECENT = 128, 64
 PROBED = 256
 """Held-out windows of each probe."""
-TARGETS: dict[lw.Preset, int] = {"quick": 40, "standard": 400, "full": 2000}
-FIELDS: dict[lw.Preset, dict[str, Any]] = {
+TARGETS: dict[str, int] = {"quick": 40, "standard": 400, "full": 2000}
+FIELDS: dict[str, dict[str, Any]] = {
     "quick": {"vocabulary": 512, "layers": 2, "width": 64, "steps": 200, "probe_every": 100},
     "standard": {"vocabulary": 2048, "layers": 4, "width": 128, "steps": 8000, "warmup": 200, "probe_every": 500},
     "full": {"vocabulary": 2048, "layers": 4, "width": 128, "steps": 8000, "warmup": 200, "probe_every": 500},
@@ -32,7 +32,7 @@ TRAINED = {"context": 256, "batch_tokens": 2048}
 
 
 @lw.study("influence-far", SUMMARY, keeps=True)
-def influence_far(preset: lw.Preset, seed: int, report: lw.experiments.events.Report, folder: Path) -> dict[str, Any]:
+def influence_far(preset: str, seed: int, report: lw.experiments.events.Report, folder: Path) -> dict[str, Any]:
     """One row per model and text; ``training`` holds the curve of each model while it trained."""
 
     plain = lw.influence.corpus.standard_library()
@@ -62,7 +62,7 @@ def influence_far(preset: lw.Preset, seed: int, report: lw.experiments.events.Re
 
 
 def _trained(
-    preset: lw.Preset, seed: int, corpus: Any, folder: Path, report: lw.experiments.events.Report
+    preset: str, seed: int, corpus: Any, folder: Path, report: lw.experiments.events.Report
 ) -> tuple[Any, Any, dict[str, Any]]:
     """A model in ``folder/seed-N``, trained there if it is not; its tokenizer; what is known of its training."""
 
@@ -96,7 +96,7 @@ def _kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _measured(
-    model: Any, other: Any, tokenizer: Any, documents: Any, preset: lw.Preset, report: lw.experiments.events.Report
+    model: Any, other: Any, tokenizer: Any, documents: Any, preset: str, report: lw.experiments.events.Report
 ) -> dict[str, Any]:
     """Losses with and without the block, whether it is worth enough, and all summaries of the measurement."""
 

@@ -32,7 +32,7 @@ LOCAL = lw.PositionSystem("coupled", "local-bias")
 
 
 @lw.RECIPES.register("method-matrix", SUMMARY)
-def method_matrix(preset: lw.Preset) -> lw.Recipe:
+def method_matrix(preset: str) -> lw.Recipe:
     """Quick has one seed and the first two tasks. No setting was chosen on these cells; coupled ids need places.
 
     One method, the sink, was added after the first two tasks had been seen.
