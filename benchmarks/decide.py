@@ -6,6 +6,7 @@ Run: python benchmarks/decide.py [--count 300]. All figures come from one run; m
 from __future__ import annotations
 
 import argparse
+import itertools
 import statistics
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from lengthwise.core.rng import stream
 from lengthwise.crasp.decide import decide
 from lengthwise.crasp.extraction import program_of
 from lengthwise.languages.automaton import language
-from lengthwise.languages.named import LANGUAGES, random_languages
+from lengthwise.languages.named import LANGUAGES, random_expression
+from lengthwise.languages.regex import render
 from lengthwise.languages.sampling import UniformSampler
 
 
@@ -44,10 +46,13 @@ def main() -> None:
         f"17 published languages, decided: {sum(milliseconds(decide, *source) for source in sources):8.1f} ms in total"
     )
 
-    entries = random_languages(arguments.count, stream(7, "random languages"))
-    times = [milliseconds(decide, regex, alphabet) for regex, alphabet, _ in entries]
+    rng = stream(7, "random languages")
+    drawn = (random_expression(int(rng.integers(5, 16)), "abc", rng) for _ in range(50 * arguments.count))
+    several = (expression for expression in drawn if language(expression, "abc").size > 2)
+    entries = [(render(expression), "abc") for expression in itertools.islice(several, arguments.count)]
+    times = [milliseconds(decide, regex, alphabet) for regex, alphabet in entries]
     print(f"{len(entries)} random expressions: {statistics.median(times):8.2f} ms median, {max(times):.1f} ms slowest")
-    decisions = [decide(regex, alphabet) for regex, alphabet, _ in entries]
+    decisions = [decide(regex, alphabet) for regex, alphabet in entries]
     yes = [decision for decision in decisions if decision.verdict("ape", "eos").verdict == "yes"]
     programs = [milliseconds(program_of, decision, "ape", "eos") for decision in yes]
     print(f"program of a yes:             {statistics.median(programs):8.2f} ms median, {max(programs):.1f} ms slowest")
@@ -58,8 +63,8 @@ def main() -> None:
     def with_library(regex: str, alphabet: str) -> None:
         DFA.from_nfa(NFA.from_regex(regex, input_symbols=set(alphabet)), minify=True)
 
-    ours = [milliseconds(language, regex, alphabet) for regex, alphabet, _ in entries]
-    theirs = [milliseconds(with_library, regex, alphabet) for regex, alphabet, _ in entries]
+    ours = [milliseconds(language, regex, alphabet) for regex, alphabet in entries]
+    theirs = [milliseconds(with_library, regex, alphabet) for regex, alphabet in entries]
     print(f"automaton, own construction:  {statistics.median(ours):8.2f} ms median")
     print(f"automaton, automata-lib:      {statistics.median(theirs):8.2f} ms median")
     own = import_time("lengthwise.languages.automaton")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from coupled_ids import pose_ids, super_tokens
 from heads import ExpHead, Setting, TupleTypes, VersionSpace, heuristic_error, measure_margins, theorem_b, train
 from jaxtyping import Int
 from numpy import ndarray
@@ -157,7 +158,7 @@ class _Posed(_Reader):
 
     def counts(self, sample: lw.sparsity.planted.PlantedStrings) -> Int[ndarray, "B N"]:
         size, length = sample.tokens.shape
-        ids = lw.sparsity.coupling.pose_ids(size, length, self.target, min(2, length), self.rng)
+        ids = pose_ids(size, length, self.target, min(2, length), self.rng)
         first, second = np.triu_indices(length, 1)
         pattern = ids[:, second] - ids[:, first] - 1
         code = (pattern * 4 + sample.tokens[:, first]) * 4 + sample.tokens[:, second]
@@ -174,7 +175,7 @@ class _Coupled(_Reader):
 
     def counts(self, sample: lw.sparsity.planted.PlantedStrings) -> Int[ndarray, "B N"]:
         places = self.strided.places(sample.tokens.shape[1])
-        return self.types.counts(lw.sparsity.coupling.super_tokens(sample.tokens, places, 4))
+        return self.types.counts(super_tokens(sample.tokens, places, 4))
 
 
 def _samples(

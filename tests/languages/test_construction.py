@@ -6,9 +6,8 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.languages.automaton import Dfa, access_words, distinguishing_word, language, minimize
-from lengthwise.languages.named import random_languages
 
-from .oracles import random_dfa, words_of
+from .oracles import random_dfa, random_languages, words_of
 
 
 def to_automata_lib(dfa: Dfa) -> Any:

@@ -2,6 +2,7 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import pytest
+from coupled_ids import check_local_coupling, dependency_spans, pose_coverage, pose_covers, pose_ids, super_tokens
 from heads import TupleTypes, VersionSpace
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,14 +12,6 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import Vocab
 from lengthwise.positions.structure import reach
-from lengthwise.sparsity.coupling import (
-    check_local_coupling,
-    dependency_spans,
-    pose_coverage,
-    pose_covers,
-    pose_ids,
-    super_tokens,
-)
 from lengthwise.sparsity.planted import Planted, Strided, offset_patterns
 
 

@@ -1,10 +1,10 @@
 import doctest
 from pathlib import Path
 
+from coupled_ids import pose_coverage
 from heads import counterexamples
 
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.coupling import pose_coverage
 
 PAGE = Path(__file__).parents[2] / "docs" / "sparsity.md"
 

@@ -8,9 +8,10 @@ from itertools import permutations, product
 import pytest
 from blind_draw import CLASSES, DEVELOPMENT, canonical, draw, eligible
 
+from languages.oracles import random_languages
 from lengthwise.core.rng import stream
 from lengthwise.languages.automaton import Dfa, language
-from lengthwise.languages.named import LANGUAGES, random_languages
+from lengthwise.languages.named import LANGUAGES
 from lengthwise.tasks.language import Language
 
 

@@ -43,6 +43,7 @@ def predict(
     program and a coupling are searched for a few seconds.
     """
     from lengthwise.forecast.predict import predict as forecast
+    from lengthwise.testing.own_tasks import refuse_broken
 
     refuse_broken(target)
     notes = err()

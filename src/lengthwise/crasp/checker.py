@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 
@@ -122,27 +122,12 @@ def reach(targets: list[set[int]], start: int) -> set[int]:
     return seen
 
 
-class Automaton(Protocol):
-    """The fields of an automaton (start state 0) that the checker reads."""
+def check(certificate: dict[str, Any], language: Any) -> None:
+    """Raise `CertificateError` unless the certificate proves its answer for the language.
 
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The symbols."""
-        ...
-
-    @property
-    def delta(self) -> tuple[tuple[int, ...], ...]:
-        """Successor per state and symbol."""
-        ...
-
-    @property
-    def accepting(self) -> tuple[bool, ...]:
-        """Acceptance per state."""
-        ...
-
-
-def check(certificate: dict[str, Any], language: Automaton) -> None:
-    """Raise `CertificateError` unless the certificate proves its answer for the language."""
+    Of the language's automaton, whose start state is 0, it reads ``alphabet``, ``delta`` (successor per state and
+    symbol) and ``accepting`` (per state).
+    """
     accepting = [state for state, flag in enumerate(language.accepting) if flag]
     whole = CheckedAutomaton(language.alphabet, language.delta, accepting)
     try:
@@ -180,9 +165,7 @@ def _check_scope(certificate: dict[str, Any]) -> None:
 
 def _part(part: dict[str, Any], whole: CheckedAutomaton) -> CheckedAutomaton:
     """The automaton of a part, after checking that it accepts the language or its quotient by the letter."""
-    machine = CheckedAutomaton(
-        part["automaton"]["alphabet"], part["automaton"]["delta"], part["automaton"]["accepting"]
-    )
+    machine = CheckedAutomaton(*(part["automaton"][key] for key in ("alphabet", "delta", "accepting")))
     prove(machine.alphabet == whole.alphabet, "the automaton has another alphabet")
     letter = part["letter"]
     seen = {(0, 0)}

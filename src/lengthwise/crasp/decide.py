@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +52,7 @@ UNBOUNDED = Work(2**62)
 """For certificates of what has been decided within a bound."""
 
 
-@dataclass(frozen=True)
-class Potential:
+class Potential(NamedTuple):
     """``values`` is V per node; ``steps`` is E per (label, class of its source)."""
 
     values: tuple[int, ...]
@@ -87,11 +86,6 @@ class Refinement:
             found.append(Potential(tuple(values), steps))
         return tuple(found)
 
-    @property
-    def rounds(self) -> int:
-        """Number of refinements that increased the number of classes."""
-        return len(self.partitions) - 1
-
 
 def refine(
     count: int, edges: Sequence[Edge], initial: Sequence[int] | None = None, work: Work = UNBOUNDED
@@ -115,6 +109,14 @@ def numbered(keys: Iterable[Hashable]) -> tuple[int, ...]:
     """Equal keys get equal numbers, in order of first occurrence."""
     numbers: dict[Hashable, int] = {}
     return tuple([numbers.setdefault(key, len(numbers)) for key in keys])
+
+
+def grouped(items: Iterable[int], keys: Sequence[int]) -> list[list[int]]:
+    """The items of each key, in order of first occurrence."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for item, key in zip(items, keys, strict=True):
+        groups[key].append(item)
+    return list(groups.values())
 
 
 def rows_of(edges: Iterable[Edge], classes: Sequence[int]) -> list[tuple[int, int, int, int]]:
@@ -269,8 +271,7 @@ class ProductTooLargeError(LengthwiseError):
     """The product graph has more nodes than the given bound."""
 
 
-@dataclass(frozen=True)
-class ProductNode:
+class ProductNode(NamedTuple):
     """Automaton state, the last k−1 symbols, and the number of symbols read modulo m."""
 
     state: int
@@ -303,21 +304,12 @@ class Component:
         return len(set(self.contexts)) < len(self.nodes)
 
 
-def separated(dfa: Dfa, window: int, period: int, *, max_nodes: int) -> bool:
-    """Whether, for the given (k, m), different states of every component end in different classes.
+def components(dfa: Dfa, window: int, period: int, *, max_nodes: int) -> Iterator[Component]:
+    """The components of the product graph that have at least two automaton states.
 
     Raises `ProductTooLargeError` beyond ``max_nodes`` nodes.
     """
-    return all(component.separates() for component in components(dfa, window, period, max_nodes=max_nodes))
-
-
-def components(dfa: Dfa, window: int, period: int, *, max_nodes: int) -> Iterator[Component]:
-    """The components of the product graph that have at least two automaton states."""
-    numbers = strongly_connected(dfa.delta)
-    members: dict[int, list[int]] = defaultdict(list)
-    for state, number in enumerate(numbers):
-        members[number].append(state)
-    crowded = [states for states in members.values() if len(states) > 1]
+    crowded = [states for states in grouped(range(dfa.size), strongly_connected(dfa.delta)) if len(states) > 1]
     if not crowded:
         return
     phases = set(
@@ -345,35 +337,26 @@ def _inside(
             )
     nodes = sorted(layer)
     number = {node: index for index, node in enumerate(nodes)}
-    successors: list[list[tuple[int, int]]] = []
-    for state, word, phase in nodes:
-        following = (phase + 1) % period
-        row = [
-            (symbol, number[target, (*word, symbol)[1:] if window > 1 else (), following])
+    successors = [
+        [
+            (symbol, number[target, (*word, symbol)[1:] if window > 1 else (), (phase + 1) % period])
             for symbol, target in inner[state]
         ]
-        successors.append(row)
-    assigned = strongly_connected([[target for _, target in row] for row in successors])
-    groups: dict[int, list[int]] = defaultdict(list)
-    for node, group in enumerate(assigned):
-        groups[group].append(node)
-    for group in groups.values():
-        if len({nodes[node][0] for node in group}) > 1:
-            yield _component(nodes, group, successors, len(dfa.alphabet))
-
-
-def _component(
-    nodes: list[tuple[int, Word, int]], group: list[int], successors: list[list[tuple[int, int]]], symbols: int
-) -> Component:
-    number = {node: index for index, node in enumerate(group)}
-    contexts = numbered([nodes[node][1:] for node in group])
-    edges = [
-        (number[node], contexts[number[node]] * symbols + symbol, number[target])
-        for node in group
-        for symbol, target in successors[node]
-        if target in number
+        for state, word, phase in nodes
     ]
-    return Component(tuple(ProductNode(*nodes[node]) for node in group), contexts, tuple(edges))
+    assigned = strongly_connected([[target for _, target in row] for row in successors])
+    for group in grouped(range(len(nodes)), assigned):
+        if len({nodes[node][0] for node in group}) == 1:
+            continue
+        place = {node: index for index, node in enumerate(group)}
+        contexts = numbered([nodes[node][1:] for node in group])
+        edges = [
+            (place[node], contexts[place[node]] * len(dfa.alphabet) + symbol, place[target])
+            for node in group
+            for symbol, target in successors[node]
+            if target in place
+        ]
+        yield Component(tuple(ProductNode(*nodes[node]) for node in group), contexts, tuple(edges))
 
 
 @dataclass(frozen=True)
@@ -460,10 +443,7 @@ def _merged(
     number = {state: index for index, state in enumerate(states)}
     targets = [[number[target] for target in letter] for letter in letters]
     numbers = strongly_connected([list({row[index] for row in targets}) for index in range(len(states))])
-    groups: dict[int, list[int]] = defaultdict(list)
-    for index, component in enumerate(numbers):
-        groups[component].append(index)
-    for group in groups.values():
+    for group in grouped(range(len(states)), numbers):
         if len(group) < 2:
             continue
         inside = {index: position for position, index in enumerate(group)}
@@ -478,36 +458,17 @@ def _merged(
             yield LocalSystem(idempotent, tuple(states[index] for index in group), tuple(letters.values()), refinement)
 
 
-@dataclass(frozen=True)
-class Conflict:
-    """Two states that look alike, and a symbol that both may read and that leads them to different states."""
-
-    states: tuple[int, int]
-    symbol: int
-
-
-def conflict(dfa: Dfa, merged: Iterable[Sequence[int]]) -> Conflict | None:
-    """The first conflict within one of the groups of merged states, or None."""
+def conflict(dfa: Dfa, merged: Iterable[Sequence[int]]) -> tuple[int, int, int] | None:
+    """The first two states of one group of merged states, and a symbol that both may read and that leads them to
+    different states; None if there are none.
+    """
     for group in merged:
         for symbol in range(len(dfa.alphabet)):
-            first: int | None = None
-            for state in group:
-                target = dfa.delta[state][symbol]
-                if not dfa.live[target]:
-                    continue
-                if first is None:
-                    first = state
-                elif dfa.delta[first][symbol] != target:
-                    return Conflict((first, state), symbol)
+            readers = [state for state in group if dfa.live[dfa.delta[state][symbol]]]
+            for state in readers:
+                if dfa.delta[readers[0]][symbol] != dfa.delta[state][symbol]:
+                    return readers[0], state, symbol
     return None
-
-
-def merged_states(states: Iterable[int], classes: Sequence[int]) -> list[list[int]]:
-    """The states of each class: those that counting can't tell apart."""
-    groups: dict[int, list[int]] = defaultdict(list)
-    for state, number in zip(states, classes, strict=True):
-        groups[number].append(state)
-    return list(groups.values())
 
 
 def allowed_after(dfa: Dfa, state: int) -> frozenset[int]:
@@ -550,10 +511,8 @@ class Bounds:
     max_work: int = MAX_WORK
 
     def __post_init__(self) -> None:
-        for name, bound, least in (
-            ("max_window", self.max_window, "locality"),
-            ("max_period", self.max_period, "periodicity"),
-        ):
+        for name, least in (("max_window", "locality"), ("max_period", "periodicity")):
+            bound = getattr(self, name)
             require(bound >= 1, f"{name} must be at least 1, got {bound}; 1 means no {least}")
             require(
                 bound <= LARGEST_BOUND, f"{name} must be at most {LARGEST_BOUND}, got {bound}; choose a smaller one"
@@ -581,19 +540,19 @@ class Analysis:
         """Whether potentials separate all states for (k, m); None beyond the bounds on nodes."""
         key = (window, period)
         if key not in self._separated:
-            self._separated[key] = self._compute(window, period)
+            try:
+                self._separated[key] = self._compute(window, period)
+            except (ProductTooLargeError, TooMuchWorkError):
+                self._separated[key] = None
         return self._separated[key]
 
     def _compute(self, window: int, period: int) -> bool | None:
         if self._nodes > self.bounds.max_total_nodes:
             return None
-        try:
-            for component in components(self.dfa, window, period, max_nodes=self.bounds.max_nodes):
-                self._nodes += len(component.nodes)
-                if not self._settles(component):
-                    return False
-        except (ProductTooLargeError, TooMuchWorkError):
-            return None
+        for component in components(self.dfa, window, period, max_nodes=self.bounds.max_nodes):
+            self._nodes += len(component.nodes)
+            if not self._settles(component):
+                return False
         return True
 
     def _settles(self, component: Component) -> bool:
@@ -663,14 +622,14 @@ class NextSymbolAnalysis(Analysis):
             return True
         # The classes refine the contexts, so nodes of one class share window and phase.
         classes = component.refinement(self._work).classes
-        return conflict(self.dfa, merged_states((node.state for node in component.nodes), classes)) is None
+        return conflict(self.dfa, grouped((node.state for node in component.nodes), classes)) is None
 
     @cached_property
     def refuted_for_periods(self) -> LocalSystem | None:
         """The result of `period_test`, whose merged states have to be in conflict."""
 
         def harmful(system: LocalSystem) -> bool:
-            return conflict(self.dfa, merged_states(system.states, system.refinement.classes)) is not None
+            return conflict(self.dfa, grouped(system.states, system.refinement.classes)) is not None
 
         return self._tested(lambda found, work: period_test(found, work, harmful=harmful))
 

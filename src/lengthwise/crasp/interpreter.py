@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -64,8 +64,8 @@ def run(program: Program, words: Int[ndarray, "B n"]) -> Bool[ndarray, " B"]:
     if program.accept is None:
         raise LengthwiseError("this is a next-token program: it accepts nothing; ask for its next tokens instead")
     accepted = np.empty(len(words), dtype=np.bool_)
-    for rows, values, positions in _pieces(program, words, (program.accept,)):
-        accepted[rows] = np.broadcast_to(values[program.accept], (len(accepted[rows]), positions))[:, -1]
+    for rows, values in _pieces(program, words, (program.accept,)):
+        accepted[rows] = values[program.accept][:, -1]
     return accepted
 
 
@@ -77,21 +77,17 @@ def next_tokens(program: Program, words: Int[ndarray, "B n"]) -> Bool[ndarray, "
     require(program.is_next_token, "this program accepts or rejects; only a program with NEXT lines has next tokens")
     columns = {symbol: column for column, symbol in enumerate((*program.alphabet, EOS))}
     allowed = np.zeros((len(words), _positions(program, words), len(columns)), dtype=np.bool_)
-    for rows, values, positions in _pieces(program, words, program.outputs):
+    for rows, values in _pieces(program, words, program.outputs):
         for symbol, index in program.next_token:
-            allowed[rows, :, columns[symbol]] = np.broadcast_to(values[index], (len(allowed[rows]), positions))
+            allowed[rows, :, columns[symbol]] = values[index]
     return allowed
 
 
 def evaluate_all(program: Program, words: Int[ndarray, "B n"]) -> list[ndarray]:
     """The values of every operation at all P positions, one array ``[B, P]`` (bool or integer) per operation."""
     every = tuple(range(len(program.operations)))
-    pieces: list[list[ndarray]] = [[] for _ in every]
-    for rows, values, positions in _pieces(program, words, every):
-        height = len(range(*rows.indices(len(words))))
-        for index in every:
-            pieces[index].append(np.broadcast_to(values[index], (height, positions)))
-    return [np.concatenate(piece) for piece in pieces]
+    pieces = [values for _, values in _pieces(program, words, every)]
+    return [np.concatenate([values[index] for values in pieces]) for index in every]
 
 
 def bounds(program: Program, positions: int) -> list[int]:
@@ -114,8 +110,8 @@ def bounds(program: Program, positions: int) -> list[int]:
 
 def _pieces(
     program: Program, words: Int[ndarray, "B n"], wanted: tuple[int, ...]
-) -> Iterator[tuple[slice, dict[int, ndarray], int]]:
-    """Run the program piece by piece; yield the rows, the values of the wanted operations and the positions."""
+) -> Iterator[tuple[slice, dict[int, ndarray]]]:
+    """Run the program piece by piece; yield the rows and the values ``[R, P]`` of the wanted operations."""
     positions = _positions(program, words)
     order = program.needed(wanted)
     last_use = {operand: index for index in order for operand in program.operations[index].operands}
@@ -131,7 +127,7 @@ def _pieces(
             for operand in set(operation.operands):
                 if last_use[operand] == index and operand not in wanted:
                     del values[operand]  # free it early, so that live values stay in the cache
-        yield rows, values, positions
+        yield rows, {index: np.broadcast_to(values[index], marked.shape) for index in wanted}
 
 
 def _value(
@@ -226,8 +222,7 @@ def _with_marks(program: Program, words: Int[ndarray, "R n"]) -> Int[ndarray, "R
     return marked
 
 
-@dataclass(frozen=True)
-class TraceRow:
+class TraceRow(NamedTuple):
     """One operation: its name, ``accept`` or ``NEXT a`` (or None), its expression, its value per position."""
 
     head: str | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -21,19 +21,39 @@ RELATIONS: tuple[Relation, ...] = ("<=", "<", "=", ">=", ">")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Base of all operations; ``boolean`` says which of the two types its values have."""
+    """Base of all operations. Their values are truth values, or integers where ``boolean`` is False."""
 
-    boolean: ClassVar[bool]
+    boolean: ClassVar[bool] = True
 
     @property
     def operands(self) -> tuple[Index, ...]:
         """The operations that this one reads, in the order in which they are written."""
-        return ()
+        match self:
+            case Not(operand) | Count(operand):
+                return (operand,)
+            case And(operands) | Or(operands):
+                return operands
+            case Compare(left, _, right) | Min(left, right) | Max(left, right):
+                return (left, right)
+            case Linear(terms):
+                return tuple([index for _, index in terms])
+            case Conditional(condition, then, otherwise):
+                return (condition, then, otherwise)
+            case _:
+                return ()
 
     @property
     def boolean_operands(self) -> tuple[bool, ...]:
         """Whether each operand has to be a Boolean (else: a count)."""
-        return (self.boolean,) * len(self.operands)
+        match self:
+            case Count():
+                return (True,)
+            case Compare():
+                return (False, False)
+            case Conditional():
+                return (True, False, False)
+            case _:
+                return (self.boolean,) * len(self.operands)
 
     def renumbered(self, new: Mapping[Index, Index]) -> Operation:
         """The same operation on the operands ``new[index]``."""
@@ -42,16 +62,12 @@ class Operation:
                 return Not(new[operand])
             case Count(operand, differences):
                 return Count(new[operand], differences)
-            case And(operands):
-                return And(tuple(new[index] for index in operands))
-            case Or(operands):
-                return Or(tuple(new[index] for index in operands))
+            case And(operands) | Or(operands):
+                return type(self)(tuple(new[index] for index in operands))
             case Compare(left, relation, right):
                 return Compare(new[left], relation, new[right])
-            case Min(left, right):
-                return Min(new[left], new[right])
-            case Max(left, right):
-                return Max(new[left], new[right])
+            case Min(left, right) | Max(left, right):
+                return type(self)(new[left], new[right])
             case Linear(terms, constant):
                 return Linear(tuple((factor, new[index]) for factor, index in terms), constant)
             case Conditional(condition, then, otherwise):
@@ -61,33 +77,19 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class BooleanOperation(Operation):
-    """An operation whose values are truth values."""
-
-    boolean: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, slots=True)
-class CountOperation(Operation):
-    """An operation whose values are integers."""
-
-    boolean: ClassVar[bool] = False
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol(BooleanOperation):
+class Symbol(Operation):
     """Q_σ(i): the symbol at i is σ; ``<bos>`` and ``<eos>`` stand for the declared end marks."""
 
     symbol: str
 
 
 @dataclass(frozen=True, slots=True)
-class Top(BooleanOperation):
+class Top(Operation):
     """⊤: true at every position."""
 
 
 @dataclass(frozen=True, slots=True)
-class Periodic(BooleanOperation):
+class Periodic(Operation):
     """φ(i): i ≡ residue mod modulus, with 0 <= residue < modulus and positions from 1 (counting BOS if declared)."""
 
     residue: int
@@ -95,197 +97,100 @@ class Periodic(BooleanOperation):
 
 
 @dataclass(frozen=True, slots=True)
-class Not(BooleanOperation):
+class Not(Operation):
     """¬P."""
 
     operand: Index
 
-    @property
-    def operands(self) -> tuple[Index, ...]:
-        return (self.operand,)
-
 
 @dataclass(frozen=True, slots=True)
-class And(BooleanOperation):
+class And(Operation):
     """P₁ ∧ … ∧ P_r of at least two operands."""
 
     conjuncts: tuple[Index, ...]
 
-    @property
-    def operands(self) -> tuple[Index, ...]:
-        return self.conjuncts
-
 
 @dataclass(frozen=True, slots=True)
-class Or(BooleanOperation):
+class Or(Operation):
     """P₁ ∨ … ∨ P_r of at least two operands."""
 
     disjuncts: tuple[Index, ...]
 
-    @property
-    def operands(self) -> tuple[Index, ...]:
-        return self.disjuncts
-
 
 @dataclass(frozen=True, slots=True)
-class Compare(BooleanOperation):
+class Compare(Operation):
     """C₁ ~ C₂ for a relation ~ among `RELATIONS`."""
 
     left: Index
     relation: Relation
     right: Index
 
-    @property
-    def operands(self) -> tuple[Index, ...]:
-        return (self.left, self.right)
-
-    @property
-    def boolean_operands(self) -> tuple[bool, ...]:
-        return (False, False)
-
 
 @dataclass(frozen=True, slots=True)
-class Count(CountOperation):
+class Count(Operation):
     """#[j <= i, i - j ∈ differences] P(j): the number of such positions j at which P holds.
 
     ``differences`` is a sorted tuple of distinct numbers >= 0 (a window or another local predicate ψ), or None for all
     j <= i.
     """
 
+    boolean = False
     operand: Index
     differences: tuple[int, ...] | None = None
 
-    @property
-    def operands(self) -> tuple[Index, ...]:
-        return (self.operand,)
-
-    @property
-    def boolean_operands(self) -> tuple[bool, ...]:
-        return (True,)
-
 
 @dataclass(frozen=True, slots=True)
-class Constant(CountOperation):
+class Constant(Operation):
     """The same integer at every position."""
 
+    boolean = False
     value: int
 
 
 @dataclass(frozen=True, slots=True)
-class Linear(CountOperation):
+class Linear(Operation):
     """Σ coefficient · C + constant, with non-zero coefficients on distinct counts: sums, differences and multiples.
 
     A form without terms is a `Constant`, and 1 · C + 0 is C itself; neither is a `Linear`.
     """
 
+    boolean = False
     terms: tuple[tuple[int, Index], ...]
     constant: int = 0
 
-    @property
-    def operands(self) -> tuple[Index, ...]:
-        return tuple([index for _, index in self.terms])
-
 
 @dataclass(frozen=True, slots=True)
-class Conditional(CountOperation):
+class Conditional(Operation):
     """P ? C₁ : C₂."""
 
+    boolean = False
     condition: Index
     then: Index
     otherwise: Index
 
-    @property
-    def operands(self) -> tuple[Index, ...]:
-        return (self.condition, self.then, self.otherwise)
-
-    @property
-    def boolean_operands(self) -> tuple[bool, ...]:
-        return (True, False, False)
-
 
 @dataclass(frozen=True, slots=True)
-class Min(CountOperation):
+class Min(Operation):
     """min(C₁, C₂)."""
 
+    boolean = False
     left: Index
     right: Index
-
-    @property
-    def operands(self) -> tuple[Index, ...]:
-        return (self.left, self.right)
 
 
 @dataclass(frozen=True, slots=True)
-class Max(CountOperation):
+class Max(Operation):
     """max(C₁, C₂)."""
 
+    boolean = False
     left: Index
     right: Index
-
-    @property
-    def operands(self) -> tuple[Index, ...]:
-        return (self.left, self.right)
 
 
 Fragment = Literal["none", "local", "periodic", "ape"]
 """``none`` is C-RASP[∅], ``ape`` is C-RASP[periodic, local]."""
 
 FRAGMENTS: tuple[Fragment, ...] = ("none", "local", "periodic", "ape")
-
-
-def size_of(operations: Sequence[Operation]) -> int:
-    """The number of atoms, connectives, comparisons, countings, conditionals, min and max.
-
-    A connective of r operands counts r - 1; constants and linear forms count 0.
-    """
-    return sum(_weight(operation) for operation in operations)
-
-
-def _weight(operation: Operation) -> int:
-    match operation:
-        case Constant() | Linear():
-            return 0
-        case And(operands) | Or(operands):
-            return len(operands) - 1
-        case _:
-            return 1
-
-
-def depth_of(operations: Sequence[Operation]) -> int:
-    """The largest number of nested `Count` operations, local ones included.
-
-    For C-RASP[∅] this many transformer layers are needed in general (Yang et al. 2025).
-    """
-    depths: list[int] = []
-    for operation in operations:
-        inner = max((depths[index] for index in operation.operands), default=0)
-        depths.append(inner + isinstance(operation, Count))
-    return max(depths, default=0)
-
-
-def window_of(operations: Sequence[Operation]) -> int:
-    """k: how many of the last symbols, the current one included, the local predicates read.
-
-    Nested windows add up: a local count at distance d of an operand that reads r symbols back reads r + d back.
-    """
-    reach: list[int] = []
-    for operation in operations:
-        inner = max((reach[index] for index in operation.operands), default=0)
-        local = isinstance(operation, Count) and operation.differences is not None
-        reach.append(inner + (operation.differences[-1] if local else 0))  # type: ignore[union-attr,index]
-    return 1 + max(reach, default=0)
-
-
-def period_of(operations: Sequence[Operation]) -> int:
-    """m: the least common multiple of all moduli; 1 without any."""
-    return math.lcm(*(operation.modulus for operation in operations if isinstance(operation, Periodic)))
-
-
-def fragment_of(window: int, period: int) -> Fragment:
-    """The smallest fragment that contains programs with this window and period."""
-    if window > 1:
-        return "ape" if period > 1 else "local"
-    return "periodic" if period > 1 else "none"
 
 
 KEYWORDS = frozenset(
@@ -445,28 +350,48 @@ class Program:
 
     @cached_property
     def size(self) -> int:
-        """Number of atoms, connectives, comparisons and countings (`size_of`)."""
-        return size_of(self.operations)
+        """The number of atoms, connectives, comparisons, countings, conditionals, min and max.
+
+        A connective of r operands counts r - 1; constants and linear forms count 0.
+        """
+        connectives = [operation for operation in self.operations if isinstance(operation, And | Or)]
+        others = [operation for operation in self.operations if not isinstance(operation, And | Or | Constant | Linear)]
+        return len(others) + sum(len(operation.operands) - 1 for operation in connectives)
 
     @cached_property
     def depth(self) -> int:
-        """Counting depth: the largest number of nested countings."""
-        return depth_of(self.operations)
+        """The largest number of nested `Count` operations, local ones included.
+
+        For C-RASP[∅] this many transformer layers are needed in general (Yang et al. 2025).
+        """
+        return self._deepest(lambda operation: int(isinstance(operation, Count)))
 
     @cached_property
     def window(self) -> int:
-        """k: how many of the last symbols, the current one included, the local predicates read; 1 without any."""
-        return window_of(self.operations)
+        """k: how many of the last symbols, the current one included, the local predicates read; 1 without any.
+
+        Nested windows add up: a local count at distance d of an operand that reads r symbols back reads r + d back.
+        """
+        return 1 + self._deepest(lambda o: o.differences[-1] if isinstance(o, Count) and o.differences else 0)
+
+    def _deepest(self, weight: Callable[[Operation], int]) -> int:
+        """The largest sum of weights on a path of operations that read each other."""
+        sums: list[int] = []
+        for operation in self.operations:
+            sums.append(weight(operation) + max((sums[index] for index in operation.operands), default=0))
+        return max(sums, default=0)
 
     @cached_property
     def period(self) -> int:
-        """m: the common period of the periodic predicates; 1 without any."""
-        return period_of(self.operations)
+        """m: the least common multiple of all moduli; 1 without any."""
+        return math.lcm(*(operation.modulus for operation in self.operations if isinstance(operation, Periodic)))
 
     @cached_property
     def fragment(self) -> Fragment:
         """The smallest fragment that contains the program as written."""
-        return fragment_of(self.window, self.period)
+        if self.window > 1:
+            return "ape" if self.period > 1 else "local"
+        return "periodic" if self.period > 1 else "none"
 
 
 def _problem(operation: Operation, symbols: tuple[str, ...]) -> str | None:
@@ -591,10 +516,6 @@ class ProgramBuilder:
         if len(kept) == 1 and kept[0][0] == 1 and constant == 0:
             return kept[0][1]
         return self.add(Linear(kept, constant))
-
-    def plus(self, left: Index, right: Index) -> Index:
-        """C₁ + C₂."""
-        return self.linear([(1, left), (1, right)])
 
     def sub(self, left: Index, right: Index) -> Index:
         """C₁ - C₂."""

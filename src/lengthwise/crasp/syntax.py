@@ -14,6 +14,7 @@ from lengthwise.core.files import read_text
 from lengthwise.core.vocab import BOS, EOS
 from lengthwise.crasp import program as op
 from lengthwise.crasp.program import (
+    RELATIONS,
     Constant,
     Program,
     ProgramBuilder,
@@ -111,59 +112,9 @@ def _end_of(text: str) -> tuple[int, int]:
 
 
 _PIECE = re.compile(r'\s+|,|(?P<comment>//.*)|(?P<symbol>\w+|"(?:[^"\\]|\\["\\])*")')
-
-
-@dataclass(frozen=True)
-class Header:
-    """The declarations of a program, with the defaults ``bos: true`` and ``eos: false``."""
-
-    alphabet: tuple[str, ...]
-    bos: bool = True
-    eos: bool = False
-
-
-def read_header(tree: Tree, text: str) -> Header:
-    """The header of a program; raises `CraspSyntaxError` for a missing, repeated or malformed line."""
-    values: dict[str, object] = {}
-    lines: list[Any] = tree.children
-    for line in lines:
-        if line.data not in ("alphabet", "bos", "eos"):
-            continue
-        token: Token = line.children[0]
-        if line.data in values:
-            raise CraspSyntaxError(f"'{line.data}:' is declared twice", text, token.line or 1, token.column or 1)
-        values[line.data] = _alphabet(token, text) if line.data == "alphabet" else line.children[1].data == "true"
-    if "alphabet" not in values:
-        raise CraspSyntaxError("a program starts with its symbols, as in 'alphabet: a b'", text, 1, 1)
-    return Header(**values)  # type: ignore[arg-type]
-
-
-def _alphabet(token: Token, text: str) -> tuple[str, ...]:
-    symbols: list[str] = []
-    line, first = token.line or 1, token.column or 1
-    position = token.index(":") + 1
-
-    def fail(message: str) -> CraspSyntaxError:
-        return CraspSyntaxError(message, text, line, first + position)
-
-    while position < len(token):
-        piece = _PIECE.match(token, position)
-        if piece is None:
-            raise fail(f'{token[position]!r} in an alphabet has to be in quotes, as in "<sep>"')
-        if piece["symbol"] is not None:
-            symbol = unquote(piece["symbol"])
-            problem = problem_with_symbol(symbol)
-            if symbol in symbols:
-                problem = f"the symbol {symbol!r} is twice in the alphabet"
-            if symbol in (BOS, EOS):
-                problem = f"{symbol} is not a symbol of the alphabet; declare 'bos: true' or 'eos: true' instead"
-            if problem is not None:
-                raise fail(problem)
-            symbols.append(symbol)
-        position = piece.end()
-    if not symbols:
-        raise fail("the alphabet is empty; write its symbols after the colon, as in 'alphabet: a b'")
-    return tuple(symbols)
+_DEEPEST = 100
+_MOST_DIGITS = 1000
+_RELATIONS: dict[str, Relation] = {"≤": "<=", "==": "=", "≥": ">=", **{relation: relation for relation in RELATIONS}}
 
 
 def in_reading_order(program: Program) -> Program:
@@ -185,130 +136,283 @@ def in_reading_order(program: Program) -> Program:
     return program.reordered(list(order))
 
 
-_DEEPEST = 100
-_MOST_DIGITS = 1000
-_RELATIONS: dict[str, Relation] = {
-    "<=": "<=",
-    "≤": "<=",
-    "<": "<",
-    "=": "=",
-    "==": "=",
-    ">=": ">=",
-    "≥": ">=",
-    ">": ">",
-}
+def parse(text: str) -> Program:
+    """The program that ``text`` describes; raises `CraspSyntaxError` with line, column and a caret.
+
+    >>> parse("alphabet: 0 1\\naccept := #0 + 1 <= #1").depth
+    1
+    """
+    tree = syntax_tree(text)
+    try:
+        return _Lowering(text, tree).program
+    except RecursionError:
+        raise CraspSyntaxError("the program is nested too deeply; name its parts", text, 1, 1) from None
+
+
+def load_program(path: str | Path) -> Program:
+    """Parse a program file; raises `LengthwiseError` when it cannot be read or is not a program."""
+    try:
+        return parse(read_text(Path(path), what="program"))
+    except CraspSyntaxError as error:
+        raise LengthwiseError(f"{path}, {error}") from None
 
 
 @dataclass(frozen=True)
-class Sum:
+class _Sum:
     """A linear form under construction: nested sums are collected before one operation is written."""
 
     terms: tuple[tuple[int, int], ...] = ()
     constant: int = 0
 
+    def scaled(self, factor: int) -> _Sum:
+        return _Sum(tuple((factor * old, index) for old, index in self.terms), factor * self.constant)
 
-Lowered = int | Sum
+
+_Lowered = int | _Sum
 """A Boolean operation by its index, or a count."""
 
 
-class Expressions:
-    """Lowers expressions with one method per node of the grammar; ``defined`` maps names to operations."""
+class _Lowering:
+    """Lowers a tree to a program: the header, the statements, and expressions with one method per node of the grammar.
 
-    def __init__(self, text: str, header: Header) -> None:
+    ``defined`` maps names to operations.
+    """
+
+    def __init__(self, text: str, tree: Tree) -> None:
         self.text = text
-        self.build = ProgramBuilder(header.alphabet, bos=header.bos, eos=header.eos)
+        self.build = self._header(tree)
         self.defined: dict[str, int] = {}
         self.depth = 0
         self.here = "i"
+        self.accept: int | None = None
+        self.next_token: dict[str, int] = {}
+        self.program = self._program(tree)
+
+    def _header(self, tree: Tree) -> ProgramBuilder:
+        """The declarations, with the defaults ``bos: true`` and ``eos: false``."""
+        alphabet: tuple[str, ...] | None = None
+        marks: dict[str, bool] = {}
+        lines: list[Any] = tree.children
+        for line in lines:
+            if line.data not in ("alphabet", "bos", "eos"):
+                continue
+            if line.data in marks or (line.data == "alphabet" and alphabet is not None):
+                raise self.error(f"'{line.data}:' is declared twice", line.children[0])
+            if line.data == "alphabet":
+                alphabet = self._alphabet(line.children[0])
+            else:
+                marks[line.data] = line.children[1].data == "true"
+        if alphabet is None:
+            raise CraspSyntaxError("a program starts with its symbols, as in 'alphabet: a b'", self.text, 1, 1)
+        return ProgramBuilder(alphabet, bos=marks.get("bos", True), eos=marks.get("eos", False))
+
+    def _alphabet(self, token: Token) -> tuple[str, ...]:
+        symbols: list[str] = []
+        position = token.index(":") + 1
+
+        def fail(message: str) -> CraspSyntaxError:
+            return CraspSyntaxError(message, self.text, token.line or 1, (token.column or 1) + position)
+
+        while position < len(token):
+            piece = _PIECE.match(token, position)
+            if piece is None:
+                raise fail(f'{token[position]!r} in an alphabet has to be in quotes, as in "<sep>"')
+            if piece["symbol"] is not None:
+                symbol = unquote(piece["symbol"])
+                problem = problem_with_symbol(symbol)
+                if symbol in symbols:
+                    problem = f"the symbol {symbol!r} is twice in the alphabet"
+                if symbol in (BOS, EOS):
+                    problem = f"{symbol} is not a symbol of the alphabet; declare 'bos: true' or 'eos: true' instead"
+                if problem is not None:
+                    raise fail(problem)
+                symbols.append(symbol)
+            position = piece.end()
+        if not symbols:
+            raise fail("the alphabet is empty; write its symbols after the colon, as in 'alphabet: a b'")
+        return tuple(symbols)
+
+    # Statements
+
+    def _program(self, tree: Tree) -> Program:
+        last: tuple[str, int] | None = None
+        statements: list[Any] = tree.children
+        for statement in statements:
+            if statement.data == "definition":
+                last = self._define(*statement.children)
+            elif statement.data == "accept":
+                if self.accept is not None:
+                    raise self.error("a program has one 'accept'", statement)
+                if self.next_token:
+                    raise self.error("a program has either 'accept' or NEXT lines, not both", statement)
+                self.accept = self.boolean(statement.children[1])
+            elif statement.data == "next":
+                self._next(*statement.children)
+        if self.accept is None and not self.next_token:
+            if last is None:
+                raise self.error("an empty program; end it with 'accept := …'", tree)
+            name, self.accept = last
+            if not self.build.operations[self.accept].boolean:
+                raise self.error(f"the last definition {name!r} is a count; end the program with 'accept := …'", tree)
+        try:
+            return self.build.accept(self.accept) if self.accept is not None else self.build.next_token(self.next_token)
+        except LengthwiseError as error:  # what only the whole program shows
+            raise CraspSyntaxError(str(error), self.text, 1, 1) from None
+
+    def _define(self, name: Token, expression: Tree) -> tuple[str, int]:
+        problem = None if is_temporary(name) else problem_with_name(str(name), self.build.alphabet)
+        if name in self.defined:
+            problem = f"{str(name)!r} is defined twice"
+        if problem is not None:
+            raise self.error(problem, name)
+        index = self.index(self.expression(expression))
+        self.defined[str(name)] = index
+        if not is_temporary(name):
+            self.build.name(str(name), index)
+        return str(name), index
+
+    def _next(self, output: Token, expression: Tree) -> None:
+        symbol = output[len("NEXT") :].lstrip(" \t") if output[4] != "_" else output[5:]
+        symbol = EOS if symbol == "EOS" else self._known(unquote(symbol), output)
+        if self.accept is not None:
+            raise self.error("a program has either 'accept' or NEXT lines, not both", output)
+        if symbol in self.next_token:
+            raise self.error(f"NEXT {symbol!r} is defined twice", output)
+        if self.build.eos_declared:
+            raise self.error("a next-token program is read at every position; remove 'eos: true'", output)
+        self.next_token[symbol] = self.boolean(expression)
+
+    # Expressions
+
+    def expression(self, node: Tree) -> _Lowered:
+        """Lower one expression; raises `CraspSyntaxError` for errors that the grammar cannot express."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.error(f"nested more than {_DEEPEST} deep; name the inner parts", node)
+        try:
+            return self._lowered(node, *node.children)
+        finally:
+            self.depth -= 1
 
     def boolean(self, node: Tree) -> int:
         """The operation of a Boolean expression; raises `CraspSyntaxError` for a count."""
         value = self.expression(node)
-        if isinstance(value, Sum):
+        if isinstance(value, _Sum):
             raise self.error("this is a count, but a Boolean is needed here; compare it, as in … >= 1", node)
         return value
 
-    def _sum(self, node: Tree) -> Sum:
+    def _sum(self, node: Tree) -> _Sum:
         value = self.expression(node)
-        if not isinstance(value, Sum):
+        if not isinstance(value, _Sum):
             raise self.error("this is a Boolean, but a count is needed here; count it, as in #[…]", node)
         return value
 
     def _count(self, node: Tree) -> int:
         return self.index(self._sum(node))
 
-    def index(self, value: Lowered) -> int:
+    def index(self, value: _Lowered) -> int:
         """The operation of any value."""
-        return self.build.linear(value.terms, value.constant) if isinstance(value, Sum) else value
+        return self.build.linear(value.terms, value.constant) if isinstance(value, _Sum) else value
 
-    def _value_of(self, index: int) -> Lowered:
+    def _value_of(self, index: int) -> _Lowered:
         operation = self.build.operations[index]
         if isinstance(operation, Constant):
-            return Sum((), operation.value)
-        return index if operation.boolean else Sum(((1, index),))
+            return _Sum((), operation.value)
+        return index if operation.boolean else _Sum(((1, index),))
 
-    def expression(self, node: Tree) -> Lowered:
-        """Lower one expression; raises `CraspSyntaxError` for errors that the grammar cannot express."""
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self.error(f"nested more than {_DEEPEST} deep; name the inner parts", node)
-        try:
-            return getattr(self, f"_on_{node.data}")(node, *node.children)
-        finally:
-            self.depth -= 1
+    def _lowered(self, node: Tree, *parts: Any) -> _Lowered:
+        build = self.build
+        match (node.data, *parts):
+            case ("true",):
+                return build.top()
+            case ("false",):
+                return build.bottom()
+            case ("begin" | "end", mark):
+                return self._mark(mark, node)
+            case ("symbol", atom, *variable):
+                self._check_variable(*variable)
+                return build.symbol(self._known(unquote(atom[2:]), node))
+            case ("name", name, *variable):
+                self._check_variable(*variable)
+                return self._value_of(self._named(node, name))
+            case ("periodic", _, modulus, relation, residue):
+                if _RELATIONS.get(str(relation)) != "=":
+                    raise self.error("a periodic predicate is written i mod 3 = 1", node)
+                m, r = self._number(modulus), self._number(residue)
+                if r >= m:
+                    raise self.error(f"i mod {m} is never {r}; a residue is less than its modulus", node)
+                return build.periodic(r, m)
+            case ("congruent", _, residue, modulus):
+                if self._number(modulus) < 1:
+                    raise self.error("a modulus is at least 1", node)
+                return build.periodic(self._number(residue), self._number(modulus))
+            case ("not", inner):
+                return build.negation(self.boolean(inner))
+            case ("and", *_):
+                return build.all_of([self.boolean(part) for part in parts])
+            case ("or", *_):
+                return build.any_of([self.boolean(part) for part in parts])
+            case ("exists", body):
+                one = build.constant(1)
+                return build.compare(one, "<=", build.count(*self._body(body)))
+            case ("compare", *_):
+                return self._compared(*parts)
+            case ("parenthesis", inner):
+                value = self.expression(inner)
+                # A sum in parentheses stays an operation of its own.
+                return self._value_of(self.index(value)) if isinstance(value, _Sum) and value.terms else value
+            case ("number", number):
+                return _Sum((), self._number(number))
+            case ("negative", _, inner):
+                return self._sum(inner).scaled(-1)
+            case ("sum", first, *others):
+                total = self._sum(first)
+                for sign, part in zip(others[::2], others[1::2], strict=True):
+                    more = self._sum(part).scaled(1 if sign.type == "PLUS" else -1)
+                    total = _Sum(total.terms + more.terms, total.constant + more.constant)
+                return total
+            case ("product", *_):
+                return self._product(*parts)
+            case ("counted", token):
+                index = build.count(self._counted(node, token))
+            case ("count", body):
+                index = build.count(*self._body(body))
+            case ("conditional", condition, then, otherwise):
+                index = build.conditional(self.boolean(condition), self._count(then), self._count(otherwise))
+            case ("min", _, left, right):
+                index = build.minimum(self._count(left), self._count(right))
+            case ("max", _, left, right):
+                index = build.maximum(self._count(left), self._count(right))
+            case _:
+                raise TypeError(f"unknown expression {node.data}")
+        return _Sum(((1, index),))
 
-    def _on_true(self, node: Tree) -> int:
-        return self.build.top()
+    def _mark(self, mark: str, node: Tree) -> int:
+        if not (self.build.bos_declared if mark == "BOS" else self.build.eos_declared):
+            raise self.error(f"{mark} needs the header '{mark.lower()}: true'", node)
+        return self.build.bos() if mark == "BOS" else self.build.eos()
 
-    def _on_false(self, node: Tree) -> int:
-        return self.build.bottom()
-
-    def _on_begin(self, node: Tree, mark: Token) -> int:
-        if not self.build.bos_declared:
-            raise self.error("BOS needs the header 'bos: true'", node)
-        return self.build.bos()
-
-    def _on_end(self, node: Tree, mark: Token) -> int:
-        if not self.build.eos_declared:
-            raise self.error("EOS needs the header 'eos: true'", node)
-        return self.build.eos()
-
-    def _on_symbol(self, node: Tree, atom: Token, variable: Tree | None = None) -> int:
-        self._check_variable(variable)
-        return self.build.symbol(self.known(unquote(atom[2:]), node))
-
-    def _on_name(self, node: Tree, name: Token, variable: Tree | None = None) -> Lowered:
-        self._check_variable(variable)
+    def _named(self, node: Tree, name: Token) -> int:
         if name not in self.defined:
             if name in self.build.alphabet:
                 raise self.error(f"write Q_{name} for 'the symbol here is {name}', or #{name} to count it", node)
             known = suggestion(name, (known for known in self.defined if not is_temporary(known)))
             raise self.error(f"{str(name)!r} is not defined above. {known}", node)
-        return self._value_of(self.defined[name])
+        return self.defined[name]
 
-    def _on_counted(self, node: Tree, token: Token) -> Sum:
+    def _counted(self, node: Tree, token: Token) -> int:
         word = unquote(token[1:])
         if word in self.build.alphabet:
-            counted = self.build.symbol(word)
-        elif token[1:] in self.defined:
+            return self.build.symbol(word)
+        if token[1:] in self.defined:
             counted = self.defined[token[1:]]
             if not self.build.operations[counted].boolean:
                 raise self.error(f"{token[1:]!r} is a count already; # counts a Boolean", node)
-        elif word in ("BOS", "EOS"):
-            counted = self._on_begin(node, token) if word == "BOS" else self._on_end(node, token)
-        else:
-            known = suggestion(word, [*self.build.alphabet, *self.defined])
-            raise self.error(f"{word!r} is neither a symbol nor defined above. {known}", node)
-        return Sum(((1, self.build.count(counted)),))
-
-    def _on_count(self, node: Tree, body: Tree) -> Sum:
-        operand, differences = self._body(body)
-        return Sum(((1, self.build.count(operand, differences)),))
-
-    def _on_exists(self, node: Tree, body: Tree) -> int:
-        one = self.build.constant(1)
-        operand, differences = self._body(body)
-        return self.build.compare(one, "<=", self.build.count(operand, differences))
+            return counted
+        if word in ("BOS", "EOS"):
+            return self._mark(word, node)
+        known = suggestion(word, [*self.build.alphabet, *self.defined])
+        raise self.error(f"{word!r} is neither a symbol nor defined above. {known}", node)
 
     def _body(self, body: Tree) -> tuple[int, tuple[int, ...] | None]:
         parts: list[Any] = body.children
@@ -320,109 +424,51 @@ class Expressions:
 
     def _window(self, window: Tree) -> tuple[int, ...] | None:
         children: list[Any] = window.children
-        relation = next((str(child) for child in children if getattr(child, "type", "") == "RELATION"), None)
+        written = next((str(child) for child in children if getattr(child, "type", "") == "RELATION"), "")
+        relation = _RELATIONS.get(written)
         if window.data in ("unlimited", "restricted"):
-            if _RELATIONS.get(relation or "") != "<=":
+            if relation != "<=":
                 raise self.error("a count looks back: write j <= i", window)
             return self._window(children[3]) if window.data == "restricted" else None
         if window.data == "distances":
             return tuple(sorted({self._number(child) for child in children if child.type == "INT"}))
         distance = self._number(children[4])
-        if _RELATIONS.get(relation or "") == "=":
+        if relation == "=":
             return (distance,)
-        if window.data == "distance" and _RELATIONS.get(relation or "") == "<=":
+        if window.data == "distance" and relation == "<=":
             if distance > 10_000:
                 raise self.error(f"a window of {distance} positions is too wide; 10000 is the limit", window)
             return tuple(range(distance + 1))
         raise self.error("a window is j = i-1, i-j = 1, i-j <= 2 or i-j in {1, 2}", window)
 
-    def _on_parenthesis(self, node: Tree, inner: Tree) -> Lowered:
-        value = self.expression(inner)
-        if isinstance(value, Sum) and value.terms:
-            return self._value_of(self.index(value))  # a sum in parentheses stays an operation of its own
-        return value
-
-    def _on_number(self, node: Tree, number: Token) -> Sum:
-        return Sum((), self._number(number))
-
-    def _on_negative(self, node: Tree, sign: Token, inner: Tree) -> Sum:
-        return self._scaled(-1, self._sum(inner))
-
-    def _on_sum(self, node: Tree, *parts: Any) -> Sum:
-        first = self._sum(parts[0])
-        terms, constant = list(first.terms), first.constant
-        for sign, part in zip(parts[1::2], parts[2::2], strict=True):
-            more = self._scaled(1 if sign.type == "PLUS" else -1, self._sum(part))
-            terms += more.terms
-            constant += more.constant
-        return Sum(tuple(terms), constant)
-
-    def _on_product(self, node: Tree, *factors: Tree) -> Sum:
-        product = Sum((), 1)
+    def _product(self, *factors: Tree) -> _Sum:
+        product = _Sum((), 1)
         for factor in factors:
             value = self._sum(factor)
             if value.terms and product.terms:
                 raise self.error("a count can only be multiplied by a number", factor)
-            product = self._scaled(product.constant, value) if value.terms else self._scaled(value.constant, product)
+            product = value.scaled(product.constant) if value.terms else product.scaled(value.constant)
             if max(map(abs, (product.constant, *(weight for weight, _ in product.terms)))) >= 10**_MOST_DIGITS:
                 raise self.error(f"a product of more than {_MOST_DIGITS} digits", factor)
         return product
 
-    @staticmethod
-    def _scaled(factor: int, value: Sum) -> Sum:
-        return Sum(tuple((factor * old, index) for old, index in value.terms), factor * value.constant)
-
-    def _on_compare(self, node: Tree, *parts: Any) -> int:
+    def _compared(self, *parts: Any) -> int:
         left = self._count(parts[0])
         comparisons: list[int] = []
         for relation, part in zip(parts[1::2], parts[2::2], strict=True):
             right = self._count(part)
-            if str(relation) in ("!=", "≠"):
-                comparisons.append(self.build.negation(self.build.compare(left, "=", right)))
-            else:
-                comparisons.append(self.build.compare(left, _RELATIONS[str(relation)], right))
+            differ = str(relation) in ("!=", "≠")
+            compared = self.build.compare(left, "=" if differ else _RELATIONS[str(relation)], right)
+            comparisons.append(self.build.negation(compared) if differ else compared)
             left = right
         return self.build.all_of(comparisons)
 
-    def _on_not(self, node: Tree, inner: Tree) -> int:
-        return self.build.negation(self.boolean(inner))
-
-    def _on_and(self, node: Tree, *parts: Tree) -> int:
-        return self.build.all_of([self.boolean(part) for part in parts])
-
-    def _on_or(self, node: Tree, *parts: Tree) -> int:
-        return self.build.any_of([self.boolean(part) for part in parts])
-
-    def _on_conditional(self, node: Tree, condition: Tree, then: Tree, otherwise: Tree) -> Lowered:
-        index = self.build.conditional(self.boolean(condition), self._count(then), self._count(otherwise))
-        return Sum(((1, index),))
-
-    def _on_min(self, node: Tree, word: Token, left: Tree, right: Tree) -> Lowered:
-        return Sum(((1, self.build.minimum(self._count(left), self._count(right))),))
-
-    def _on_max(self, node: Tree, word: Token, left: Tree, right: Tree) -> Lowered:
-        return Sum(((1, self.build.maximum(self._count(left), self._count(right))),))
-
-    def _on_periodic(self, node: Tree, variable: Token, modulus: Token, relation: Token, residue: Token) -> int:
-        if _RELATIONS.get(str(relation)) != "=":
-            raise self.error("a periodic predicate is written i mod 3 = 1", node)
-        m, r = self._number(modulus), self._number(residue)
-        if r >= m:
-            raise self.error(f"i mod {m} is never {r}; a residue is less than its modulus", node)
-        return self.build.periodic(r, m)
-
-    def _on_congruent(self, node: Tree, variable: Token, residue: Token, modulus: Token) -> int:
-        if self._number(modulus) < 1:
-            raise self.error("a modulus is at least 1", node)
-        return self.build.periodic(self._number(residue), self._number(modulus))
-
-    def _check_variable(self, variable: Tree | None) -> None:
+    def _check_variable(self, variable: Tree | None = None) -> None:
         if variable is not None and variable.children[0] != self.here:
             rule = "inside of a count the position is called j" if self.here == "j" else "outside of counts it is i"
             raise self.error(f"the position here is {self.here}: {rule}", variable)
 
-    def known(self, symbol: str, where: Tree | Token) -> str:
-        """Return the symbol; raises `CraspSyntaxError` if it is not in the alphabet."""
+    def _known(self, symbol: str, where: Tree | Token) -> str:
         if symbol not in self.build.alphabet:
             raise self.error(f"{symbol!r} is not in the alphabet. {suggestion(symbol, self.build.alphabet)}", where)
         return symbol
@@ -436,90 +482,6 @@ class Expressions:
         """A `CraspSyntaxError` with the line and column of ``where``."""
         meta = getattr(where, "meta", where)
         return CraspSyntaxError(message, self.text, getattr(meta, "line", 1) or 1, getattr(meta, "column", 1) or 1)
-
-
-def parse(text: str) -> Program:
-    """The program that ``text`` describes; raises `CraspSyntaxError` with line, column and a caret.
-
-    >>> parse("alphabet: 0 1\\naccept := #0 + 1 <= #1").depth
-    1
-    """
-    tree = syntax_tree(text)
-    header = read_header(tree, text)
-    try:
-        return _Statements(text, header).program(tree)
-    except RecursionError:
-        raise CraspSyntaxError("the program is nested too deeply; name its parts", text, 1, 1) from None
-
-
-def load_program(path: str | Path) -> Program:
-    """Parse a program file; raises `LengthwiseError` when it cannot be read or is not a program."""
-    try:
-        return parse(read_text(Path(path), what="program"))
-    except CraspSyntaxError as error:
-        raise LengthwiseError(f"{path}, {error}") from None
-
-
-class _Statements(Expressions):
-    """Reads the definitions, ``accept`` and NEXT lines of a program."""
-
-    def __init__(self, text: str, header: Header) -> None:
-        super().__init__(text, header)
-        self.accept: int | None = None
-        self.next_token: dict[str, int] = {}
-        self.last: tuple[str, int] | None = None
-
-    def program(self, tree: Tree) -> Program:
-        statements: list[Any] = tree.children
-        for statement in statements:
-            if statement.data == "definition":
-                self._define(*statement.children)
-            elif statement.data == "accept":
-                if self.accept is not None:
-                    raise self.error("a program has one 'accept'", statement)
-                if self.next_token:
-                    raise self.error("a program has either 'accept' or NEXT lines, not both", statement)
-                self.accept = self.boolean(statement.children[1])
-            elif statement.data == "next":
-                self._next(*statement.children)
-        if self.accept is None and not self.next_token:
-            self.accept = self._last_definition(tree)
-        try:
-            return self.build.accept(self.accept) if self.accept is not None else self.build.next_token(self.next_token)
-        except LengthwiseError as error:  # what only the whole program shows
-            raise CraspSyntaxError(str(error), self.text, 1, 1) from None
-
-    def _define(self, name: Token, expression: Tree) -> None:
-        problem = None if is_temporary(name) else problem_with_name(str(name), self.build.alphabet)
-        if name in self.defined:
-            problem = f"{str(name)!r} is defined twice"
-        if problem is not None:
-            raise self.error(problem, name)
-        value = self.expression(expression)
-        index = self.index(value)
-        self.defined[str(name)] = index
-        if not is_temporary(name):
-            self.build.name(str(name), index)
-        self.last = (str(name), index)
-
-    def _next(self, output: Token, expression: Tree) -> None:
-        symbol = output[len("NEXT") :].lstrip(" \t") if output[4] != "_" else output[5:]
-        symbol = EOS if symbol == "EOS" else self.known(unquote(symbol), output)
-        if self.accept is not None:
-            raise self.error("a program has either 'accept' or NEXT lines, not both", output)
-        if symbol in self.next_token:
-            raise self.error(f"NEXT {symbol!r} is defined twice", output)
-        if self.build.eos_declared:
-            raise self.error("a next-token program is read at every position; remove 'eos: true'", output)
-        self.next_token[symbol] = self.boolean(expression)
-
-    def _last_definition(self, tree: Tree) -> int:
-        if self.last is None:
-            raise self.error("an empty program; end it with 'accept := …'", tree)
-        name, index = self.last
-        if not self.build.operations[index].boolean:
-            raise self.error(f"the last definition {name!r} is a count; end the program with 'accept := …'", tree)
-        return index
 
 
 _MOST_NESTED = 12
@@ -636,11 +598,8 @@ class _Printer:
         """A line, or several where it is long and a conjunction or disjunction."""
         line = f"{statement.head} := {statement.text}"
         operation = self.operations[statement.index]
-        if (
-            len(line) <= _WIDTH
-            or not isinstance(operation, op.And | op.Or)
-            or statement.text != self.body(statement.index)[0]
-        ):
+        whole = isinstance(operation, op.And | op.Or) and statement.text == self.body(statement.index)[0]
+        if len(line) <= _WIDTH or not whole:
             return line
         word, level = ("and", _NOT) if isinstance(operation, op.And) else ("or", _AND)
         parts = [self._operand(operand, level) for operand in operation.operands]
@@ -672,12 +631,20 @@ class _Printer:
                 return " and ".join(self._operand(operand, _NOT) for operand in operands), _AND
             case op.Or(operands):
                 return " or ".join(self._operand(operand, _AND) for operand in operands), _OR
-            case op.Compare(left, "<=", right) if self._is_one(left) and self._is_inlined_count(right):
-                return f"exists{self._counted(right)}", _PRIMARY
+            case op.Compare(left, "<=", right) if (
+                self.operations[left] == op.Constant(1)
+                and left not in self.names
+                and isinstance(count := self.operations[right], op.Count)
+                and right not in self.own_line
+            ):
+                return f"exists{self._counted(count)}", _PRIMARY
             case op.Compare(left, relation, right):
                 return f"{self._operand(left, _SUM)} {relation} {self._operand(right, _SUM)}", _COMPARISON
-            case op.Count():
-                return self._count(index), _PRIMARY
+            case op.Count(operand, differences) as count:
+                counted = self.operations[operand]
+                if differences is None and isinstance(counted, op.Symbol) and counted.symbol not in (BOS, EOS):
+                    return f"#{quote(counted.symbol)}", _PRIMARY
+                return f"#{self._counted(count)}", _PRIMARY
             case op.Constant(value):
                 return str(value), _PRIMARY if value >= 0 else _SUM
             case op.Linear(terms, constant):
@@ -685,34 +652,17 @@ class _Printer:
             case op.Conditional(condition, then, otherwise):
                 parts = (self._operand(condition, _OR), self._operand(then, _OR), self._operand(otherwise, _OR))
                 return f"{parts[0]} ? {parts[1]} : {parts[2]}", _CHOICE
-            case op.Min(left, right):
-                return f"min({self._operand(left, _CHOICE)}, {self._operand(right, _CHOICE)})", _PRIMARY
-            case op.Max(left, right):
-                return f"max({self._operand(left, _CHOICE)}, {self._operand(right, _CHOICE)})", _PRIMARY
+            case op.Min(left, right) | op.Max(left, right):
+                word = "min" if isinstance(self.operations[index], op.Min) else "max"
+                return f"{word}({self._operand(left, _CHOICE)}, {self._operand(right, _CHOICE)})", _PRIMARY
             case operation:
                 raise TypeError(f"unknown operation {operation!r}")
 
-    def _is_one(self, index: int) -> bool:
-        return self.operations[index] == op.Constant(1) and index not in self.names
-
-    def _is_inlined_count(self, index: int) -> bool:
-        return isinstance(self.operations[index], op.Count) and index not in self.own_line
-
-    def _count(self, index: int) -> str:
-        operation = self.operations[index]
-        assert isinstance(operation, op.Count)
-        operand = self.operations[operation.operand]
-        if operation.differences is None and isinstance(operand, op.Symbol) and operand.symbol not in (BOS, EOS):
-            return f"#{quote(operand.symbol)}"
-        return f"#{self._counted(index)}"
-
-    def _counted(self, index: int) -> str:
+    def _counted(self, count: op.Count) -> str:
         """The text after ``#`` or ``exists``: the window and the counted operand."""
-        operation = self.operations[index]
-        assert isinstance(operation, op.Count)
-        if operation.differences is None:
-            return f"[{self._operand(operation.operand, _CHOICE)}]"
-        return f"[{_window(operation.differences)}] {self._operand(operation.operand, _PRIMARY)}"
+        if count.differences is None:
+            return f"[{self._operand(count.operand, _CHOICE)}]"
+        return f"[{_window(count.differences)}] {self._operand(count.operand, _PRIMARY)}"
 
     def _linear(self, terms: tuple[tuple[int, int], ...], constant: int) -> str:
         signed = [(factor < 0, self._term(abs(factor), index)) for factor, index in terms]

@@ -258,10 +258,9 @@ class Enumeration:
                 return build.periodic(one, other)
             case _Kind.NOT:
                 return build.negation(self.write(build, self.origin(one)))
-            case _Kind.AND:
-                return build.all_of([self.write(build, self.origin(one)), self.write(build, self.origin(other))])
-            case _Kind.OR:
-                return build.any_of([self.write(build, self.origin(one)), self.write(build, self.origin(other))])
+            case _Kind.AND | _Kind.OR:
+                parts = [self.write(build, self.origin(number)) for number in (one, other)]
+                return build.all_of(parts) if kind == _Kind.AND else build.any_of(parts)
             case _Kind.BEFORE:
                 return build.exists(self.write(build, self.origin(one)), [other])
             case _Kind.SYMBOL_FORM:
@@ -282,20 +281,16 @@ class Enumeration:
         raise IndexError(number)
 
     def _atoms(self) -> tuple[UInt64[ndarray, "N W"], ndarray]:
-        tree, values, made = self.tree, [], []
-        for number in range(len(self.alphabet)):
-            values.append(tree.symbol == number)
-            made.append(_origins(1, _Kind.SYMBOL, number))
+        tree = self.tree
+        atoms = [(tree.symbol == number, _Kind.SYMBOL, number, 0) for number in range(len(self.alphabet))]
         if tree.bos:
-            values.append(tree.depth == 0)
-            made.append(_origins(1, _Kind.BEGIN, 0))
-        values.append(np.ones(len(tree), dtype=np.bool_))
-        made.append(_origins(1, _Kind.TOP, 0))
+            atoms.append((tree.depth == 0, _Kind.BEGIN, 0, 0))
+        atoms.append((np.ones(len(tree), dtype=np.bool_), _Kind.TOP, 0, 0))
         for period in self.periods:
             for residue in range(period):
-                values.append(tree.position % period == residue)
-                made.append(_origins(1, _Kind.PERIODIC, residue, period))
-        return tree.pack(np.stack(values)), np.concatenate(made)
+                atoms.append((tree.position % period == residue, _Kind.PERIODIC, residue, period))
+        made = [_origins(1, kind, one, other) for _, kind, one, other in atoms]
+        return tree.pack(np.stack([values for values, *_ in atoms])), np.concatenate(made)
 
     def _symbol_comparisons(self) -> Iterator[tuple[UInt64[ndarray, "N W"], ndarray]]:
         for number in range(len(self.alphabet)):
@@ -410,13 +405,11 @@ class _Pool:
     def merge(self, size: int) -> None:
         """Join the parts of one size into two large ones, which are faster to compare."""
         parts = self._parts.get(size, [])
-        merged = []
+        self._parts[size] = []
         for negated in (False, True):
-            same = [part for part in parts if part.negated == negated]
-            if same:
-                rows = np.concatenate([part.rows for part in same])
-                merged.append(_Part(rows, np.concatenate([part.origins for part in same]), negated))
-        self._parts[size] = merged
+            if same := [part for part in parts if part.negated == negated]:
+                rows, origins = (np.concatenate([part[column] for part in same]) for column in (0, 1))
+                self._parts[size].append(_Part(rows, origins, negated))
 
 
 class FormulaSearch:
@@ -453,11 +446,9 @@ class FormulaSearch:
             return self._write([self._negated[size]], conjunction=True)
         for left in range(1, (size - 1) // 2 + 1):
             right = size - 1 - left
-            pair = self._above.pair(left, right, lambda one, many: (one & many == 0).all(axis=1))
-            if pair is not None:
+            if pair := self._above.pair(left, right, lambda one, many: (one & many == 0).all(axis=1)):
                 return self._write(pair, conjunction=True)
-            pair = self._below.pair(left, right, lambda one, many: ((one | many) == self.accept).all(axis=1))
-            if pair is not None:
+            if pair := self._below.pair(left, right, lambda one, many: ((one | many) == self.accept).all(axis=1)):
                 return self._write(pair, conjunction=False)
         return None
 
@@ -520,33 +511,24 @@ def first_wrong_word(
     """
     checked = 0
     members: list[Word] = []
-    for words in _all_words(symbols, bos):
-        wrong = _wrong_among(program, words, ask, members)
+
+    def batches() -> Iterator[list[Word]]:
+        yield from _all_words(symbols, bos)
+        by_length: dict[int, list[Word]] = {}
+        for word in [*given, *_long_words(symbols, [*members, *given], seed)]:
+            by_length.setdefault(len(word), []).append(word)
+        yield from (words for _, words in sorted(by_length.items()))
+
+    for words in batches():
+        accepted = run(program, np.array(words, dtype=np.int64).reshape(len(words), -1))
         checked += len(words)
-        if wrong is not None:
-            return wrong, checked
-    by_length: dict[int, list[Word]] = {}
-    for word in given:
-        by_length.setdefault(len(word), []).append(word)
-    for word in _long_words(symbols, [*members, *given], seed):
-        by_length.setdefault(len(word), []).append(word)
-    for _, words in sorted(by_length.items()):
-        wrong = _wrong_among(program, words, ask, [])
-        checked += len(words)
-        if wrong is not None:
-            return wrong, checked
+        for word, got in zip(words, accepted, strict=True):
+            wanted = ask(word)
+            if wanted:
+                members.append(word)
+            if wanted != got:
+                return word, checked
     return None, checked
-
-
-def _wrong_among(program: Program, words: list[Word], ask: Callable[[Word], bool], members: list[Word]) -> Word | None:
-    accepted = run(program, np.array(words, dtype=np.int64).reshape(len(words), -1))
-    for word, got in zip(words, accepted, strict=True):
-        wanted = ask(word)
-        if wanted:
-            members.append(word)
-        if wanted != got:
-            return word
-    return None
 
 
 def _all_words(symbols: int, bos: bool) -> Iterator[list[Word]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
+from operator import or_
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -262,6 +263,7 @@ def _partition(delta: Sequence[Sequence[int]], accepting: Sequence[bool], states
 
 
 MAX_STATES = 2_000
+"""The most states of an automaton, of an expression or in a file."""
 
 
 def language(
@@ -341,11 +343,10 @@ class _Positions:
 
 
 def _subsets(positions: _Positions, alphabet: tuple[str, ...], max_states: int) -> Dfa:
-    carrying = dict.fromkeys(alphabet, 0)
+    masks = dict.fromkeys(alphabet, 0)
     for position, symbols in enumerate(positions.symbols):
         for symbol in symbols:
-            carrying[symbol] |= 1 << position
-    masks = [carrying[symbol] for symbol in alphabet]
+            masks[symbol] |= 1 << position
     # A subset state is (positions that may come next, may the word end here).
     start = (positions.first, positions.nullable)
     numbers = {start: 0}
@@ -353,11 +354,9 @@ def _subsets(positions: _Positions, alphabet: tuple[str, ...], max_states: int) 
     delta: list[tuple[int, ...]] = []
     for upcoming, _ in queue:
         row: list[int] = []
-        for mask in masks:
+        for mask in masks.values():
             current = upcoming & mask
-            after = 0
-            for position in _bits(current):
-                after |= positions.follow[position]
+            after = reduce(or_, [positions.follow[position] for position in _bits(current)], 0)
             target = (after, bool(current & positions.last))
             if target not in numbers:
                 if len(numbers) >= max_states:
@@ -380,8 +379,6 @@ def _bits(mask: int) -> list[int]:
     return found
 
 
-MOST_STATES = 2_000
-"""The most states of an automaton in a file, as many as of an expression."""
 KEYS = ("alphabet", "states", "start", "accepting", "transitions")
 
 
@@ -408,7 +405,7 @@ def dfa_from_json(value: Any, *, where: str = "automaton") -> Dfa:
         require(key in value, f"{where}: the key {key!r} is missing")
     alphabet = _names(value["alphabet"], where, "alphabet")
     states = [str(state) for state in _names(value["states"], where, "states", numbers=True)]
-    require(len(states) <= MOST_STATES, f"{where}: has {len(states)} states; at most {MOST_STATES} are read")
+    require(len(states) <= MAX_STATES, f"{where}: has {len(states)} states; at most {MAX_STATES} are read")
     number = {state: index for index, state in enumerate(states)}
     start = _known(value["start"], number, where, "start")
     accepting = {_known(state, number, where, "accepting") for state in _list(value["accepting"], where, "accepting")}
@@ -451,32 +448,27 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _list(value: Any, where: str, key: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise LengthwiseError(f"{where}: {key} must be a list, got {value!r}")
+    require(isinstance(value, list), f"{where}: {key} must be a list, got {value!r}")
     return value
+
+
+def _is_name(value: Any, numbers: bool = True) -> bool:
+    return isinstance(value, str) or (numbers and isinstance(value, int) and not isinstance(value, bool))
 
 
 def _names(value: Any, where: str, key: str, *, numbers: bool = False) -> list[Any]:
     names = _list(value, where, key)
     require(len(names) > 0, f"{where}: {key} is empty")
+    kind = "strings or integers" if numbers else "non-empty strings"
     for name in names:
-        is_name = (isinstance(name, str) and name != "") or (
-            numbers and isinstance(name, int) and not isinstance(name, bool)
-        )
-        require(
-            not isinstance(name, str) or name.isprintable(),
-            f"{where}: {key} has {name!r}, which can't be printed; choose another name",
-        )
-        require(
-            is_name, f"{where}: {key} needs {'strings or integers' if numbers else 'non-empty strings'}, got {name!r}"
-        )
-    texts = [str(name) for name in names]
-    require(len(set(texts)) == len(texts), f"{where}: {key} repeats a name; name each once")
+        printable = not isinstance(name, str) or name.isprintable()
+        require(printable, f"{where}: {key} has {name!r}, which can't be printed; choose another name")
+        require(_is_name(name, numbers) and name != "", f"{where}: {key} needs {kind}, got {name!r}")
+    require(len(set(map(str, names))) == len(names), f"{where}: {key} repeats a name; name each once")
     return names
 
 
 def _known(state: Any, number: dict[str, int], where: str, key: str) -> int:
-    usable = isinstance(state, str) or (isinstance(state, int) and not isinstance(state, bool))
-    if not usable or str(state) not in number:
+    if not _is_name(state) or str(state) not in number:
         raise UnknownNameError(f"state in {key} of the {where}", state, number)
     return number[str(state)]

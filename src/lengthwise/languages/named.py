@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng
 from lengthwise.languages.automaton import Dfa, language
-from lengthwise.languages.monoid import is_r_trivial
-from lengthwise.languages.regex import Concat, Literal, Regex, Repeat, Union, render
+from lengthwise.languages.regex import Concat, Literal, Regex, Repeat, Union
 
 
 def bounded_dyck(depth: int) -> str:
@@ -75,34 +73,3 @@ def random_expression(size: int, alphabet: Sequence[str], rng: Rng) -> Regex:
     left = int(rng.integers(1, size - 1))
     parts = (random_expression(left, alphabet, rng), random_expression(size - 1 - left, alphabet, rng))
     return Concat(parts) if rng.random() < 0.6 else Union(parts)
-
-
-def random_languages(
-    count: int,
-    rng: Rng,
-    *,
-    alphabets: Sequence[str] = ("ab", "abc"),
-    sizes: tuple[int, int] = (5, 15),
-    min_states: int = 3,
-    r_trivial_share: float = 0.5,
-) -> list[tuple[str, str, Dfa]]:
-    """``count`` triples (expression, alphabet, minimal automaton) with distinct automata, at most a share R-trivial.
-
-    Raises `LengthwiseError` if too few distinct languages are drawn.
-    """
-    found: dict[Dfa, tuple[str, str, Dfa]] = {}
-    trivial = 0
-    for _ in range(1_000 * count):
-        if len(found) == count:
-            return list(found.values())
-        alphabet = alphabets[int(rng.integers(len(alphabets)))]
-        expression = random_expression(int(rng.integers(sizes[0], sizes[1] + 1)), alphabet, rng)
-        dfa = language(expression, alphabet)
-        if dfa.size < min_states or dfa in found:
-            continue
-        if is_r_trivial(dfa):
-            if trivial + 1 > r_trivial_share * count:
-                continue
-            trivial += 1
-        found[dfa] = (render(expression), alphabet, dfa)
-    raise LengthwiseError(f"only {len(found)} of {count} distinct languages found; allow larger expressions")

@@ -238,7 +238,7 @@ class _Parser:
             self.fail(f"{{{inside}}} is more than {COUNTED} times; write an automaton to a file")
         for _ in range(len(inside) + 2):
             self.take()
-        if self.peek() is not None and self.peek() in "*+?{":
+        if (self.peek() or " ") in "*+?{":
             self.fail(
                 f"{self.peek()!r} behind the count {{{inside}}}; write (…{{{inside}}}){self.peek()}, or [01] for a set"
             )

@@ -96,12 +96,9 @@ def allowed_next(dfa: Dfa, words: npt.NDArray[np.integer]) -> npt.NDArray[np.boo
     Entry [b, t, s] says whether the first t symbols of word b followed by symbol s begin a word of the language; the
     last column says whether the first t symbols are a word.
     """
-    return _state_labels(dfa)[dfa.states_along(words)]
-
-
-def _state_labels(dfa: Dfa) -> npt.NDArray[np.bool_]:
     live = np.array(dfa.live, dtype=bool)
-    return np.concatenate([live[dfa.delta_array], dfa.accepting_array[:, None]], axis=1)
+    labels = np.concatenate([live[dfa.delta_array], dfa.accepting_array[:, None]], axis=1)
+    return labels[dfa.states_along(words)]
 
 
 BITS = 62

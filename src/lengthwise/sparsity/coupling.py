@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, product
-from math import comb
+from itertools import groupby, pairwise, product
 from typing import Any
 
 import numpy as np
 import pydantic
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.deadline import check_time
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.rng import Rng
 from lengthwise.sparsity.dependence import Dependencies
-from lengthwise.sparsity.planted import Offsets, Uniform, offset_patterns
 
 
 class _SizeFormula:
@@ -116,10 +113,10 @@ class CouplingRule:
 
     def describe(self) -> str:
         """The rule as text, one line per segment."""
-        lines = []
-        for segment, formula in zip(self.segments, self.formulas, strict=True):
-            lines.append(f"{segment.describe():<34} {'no place' if formula is None else formula.describe()}")
-        return "\n".join(lines)
+        return "\n".join(
+            f"{segment.describe():<34} {'no place' if formula is None else formula.describe()}"
+            for segment, formula in zip(self.segments, self.formulas, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -257,35 +254,31 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
                 f"{d.unresolved[0] + 1}; give more examples or query the task"
             )
     sparsity = [d.sparsity for d in known]
+    at = f"at lengths {_list(lengths)}"
     grows = NoCouplingError(
-        f"the number of parents grows with length: {_list(sparsity)} at lengths {_list(lengths)}; "
+        f"the number of parents grows with length: {_list(sparsity)} {at}; "
         "a coupling fixed in advance needs a constant number (a scratchpad may give one; where the content chooses "
         "what matters, predict the places)"
     )
     if len(known) > 2 and all(b > a for a, b in pairwise(sparsity)):
         raise grows
+    segments = find_segments(known)
+    formulas = None if segments is None else search_formulas(segments, known)
+    if segments is not None and formulas is not None:
+        return CouplingRule(segments, formulas, lengths)
     # Where the number of parents grows in steps (a majority of 2m bits has as many as one of 2m - 1 bits), the given
     # lengths may still have a rule; the growth is the reason only if they have none.
-    in_steps = len(known) > 2 and sparsity[-1] > sparsity[0] and all(b >= a for a, b in pairwise(sparsity))
-    segments = find_segments(known)
-    if segments is None and in_steps:
+    if len(known) > 2 and sparsity[-1] > sparsity[0] and all(b >= a for a, b in pairwise(sparsity)):
         raise grows
     if segments is None:
         raise MoreLengthsError(
-            f"the layout is not affine in the length: {_list([d.tokens for d in known])} tokens at lengths "
-            f"{_list(lengths)}; write operands of one length each, padded if need be, and an answer of n, n/2 or n/3 "
-            "symbols"
+            f"the layout is not affine in the length: {_list([d.tokens for d in known])} tokens {at}; write operands "
+            "of one length each, padded if need be, and an answer of n, n/2 or n/3 symbols"
         )
-    formulas = search_formulas(segments, known)
-    if formulas is None and in_steps:
-        raise grows
-    if formulas is None:
-        raise MoreLengthsError(
-            f"no rule that is affine in the index keeps every parent within one place "
-            f"({_list(sparsity)} parents at lengths {_list(lengths)}); a scratchpad that writes down what is far away, "
-            "or another order of the answer, may have one"
-        )
-    return CouplingRule(segments, formulas, lengths)
+    raise MoreLengthsError(
+        f"no rule that is affine in the index keeps every parent within one place ({_list(sparsity)} parents {at}); "
+        "a scratchpad that writes down what is far away, or another order of the answer, may have one"
+    )
 
 
 def _list(numbers: Sequence[int]) -> str:
@@ -330,27 +323,12 @@ def _size(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, int, int] 
 
 def _column_groups(d: Dependencies) -> list[tuple[tuple[bool, bool], int]]:
     """((in the prompt, varies), size) of every range of equal columns."""
-    result: list[tuple[tuple[bool, bool], int]] = []
-    for i, varies in enumerate(d.varies):
-        kind = (i < d.prompt_length, varies)
-        if result and result[-1][0] == kind:
-            result[-1] = (kind, result[-1][1] + 1)
-        else:
-            result.append((kind, 1))
-    return result
+    kinds = ((i < d.prompt_length, varies) for i, varies in enumerate(d.varies))
+    return [(kind, sum(1 for _ in group)) for kind, group in groupby(kinds)]
 
 
-@dataclass(frozen=True)
-class _Link:
-    """Pairs of tokens that should be close: their indices in two segments, and the lengths of their sequences."""
-
-    left: Int[ndarray, " E"]
-    right: Int[ndarray, " E"]
-    length: Int[ndarray, " E"]
-
-
-_Links = dict[tuple[int, int], _Link]
-"""Links by (segment of the left token, segment of the right token)."""
+_Links = dict[tuple[int, int], Int[ndarray, "3 E"]]
+"""Pairs of tokens that should be close, by their segments: left index, right index, and length of the sequence."""
 
 
 def search_formulas(
@@ -386,21 +364,17 @@ def _links(segments: tuple[ColumnRange, ...], known: Sequence[Dependencies]) -> 
     """Three kinds of links: ``near`` (predicting token, parent; at most 1 apart), ``close`` (predicted token, parent;
     preferably equal) and ``step`` (predicting token, predicted token; preferably consecutive).
     """
-    near: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
-    close: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
-    step: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
+    near, close, step = (defaultdict[tuple[int, int], list[tuple[int, int, int]]](list) for _ in range(3))
     for d in known:
-        owner = np.repeat(np.arange(len(segments)), [s.size(d.length) for s in segments])
-        start = np.concatenate([[0], np.cumsum([s.size(d.length) for s in segments])])
+        sizes = [s.size(d.length) for s in segments]
+        owner = np.repeat(np.arange(len(segments)), sizes)
+        start = np.concatenate([[0], np.cumsum(sizes)])
         for child, parent in d.edges().tolist():
             for links, left, right in ((near, child - 1, parent), (close, child, parent), (step, child - 1, child)):
                 a, b = int(owner[left]), int(owner[right])
                 links[a, b].append((left - int(start[a]), right - int(start[b]), d.length))
-    return _arrays(near), _arrays(close), _arrays(step)
-
-
-def _arrays(links: dict[tuple[int, int], list[tuple[int, int, int]]]) -> _Links:
-    return {pair: _Link(*np.array(rows).T) for pair, rows in links.items()}
+    found = [{pair: np.array(rows).T for pair, rows in links.items()} for links in (near, close, step)]
+    return found[0], found[1], found[2]
 
 
 def _extend(
@@ -411,14 +385,13 @@ def _extend(
     formulas: dict[int, PlaceFormula],
     touched: set[int],
 ) -> dict[int, PlaceFormula] | None:
-    check_time()
     missing = touched - formulas.keys()
     if not missing:
         return formulas
 
     # The segment with most links to those with a formula has the most constrained candidates.
     def linked(s: int) -> int:
-        return sum(len(link.length) for pair, link in near.items() if s in pair and set(pair) & formulas.keys())
+        return sum(links.shape[1] for pair, links in near.items() if s in pair and set(pair) & formulas.keys())
 
     new = max(sorted(missing), key=linked)
     scored = []
@@ -428,8 +401,9 @@ def _extend(
         formula = replace(plain, offset=first.offset, divisor=first.divisor)
         trial = {**formulas, new: formula}
         if _fits(near, trial, new):
-            cost = _cost(close, trial, new), _cost(step, trial, new, ahead=1)
-            scored.append((*cost, formula.run, abs(formula.shift), len(scored), trial))
+            far = sum(int(gaps.sum()) for gaps in _gaps(close, trial, new, 0))
+            skipped = sum(int(gaps.sum()) for gaps in _gaps(step, trial, new, 1))
+            scored.append((far, skipped, formula.run, abs(formula.shift), len(scored), trial))
     for *_, trial in sorted(scored, key=lambda item: item[:5]):
         found = _extend(segments, near, close, step, trial, touched)
         if found is not None:
@@ -452,15 +426,11 @@ def _fits(near: _Links, formulas: dict[int, PlaceFormula], new: int) -> bool:
     return all(gaps.max() <= 1 for gaps in _gaps(near, formulas, new, 0))
 
 
-def _cost(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int = 0) -> int:
-    return sum(int(gaps.sum()) for gaps in _gaps(links, formulas, new, ahead))
-
-
 def _gaps(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int) -> list[ndarray]:
     """Distances of right places from left places plus ``ahead``, for every link that the new formula completes."""
     return [
-        np.abs(formulas[a](link.left, link.length) + ahead - formulas[b](link.right, link.length))
-        for (a, b), link in links.items()
+        np.abs(formulas[a](left, length) + ahead - formulas[b](right, length))
+        for (a, b), (left, right, length) in links.items()
         if new in (a, b) and a in formulas and b in formulas
     ]
 
@@ -491,158 +461,3 @@ def _finish(
                 formula = replace(formula, slope=0)
         result.append(formula)
     return tuple(result)
-
-
-def dependency_spans(
-    ids: Int[ndarray, "B T"], parents: Int[ndarray, "B T P"], scored: Bool[ndarray, " T"] | None = None
-) -> Int[ndarray, " B"]:
-    """The largest |id of the predicting token - id of a parent| over scored tokens, per sequence.
-
-    The predicting token is the one before the predicted; a sequence without parents has span 0.
-    """
-    _check(ids, parents)
-    real = _real(parents, scored)
-    real[:, 0] = False
-    rows = np.arange(len(ids))[:, None, None]
-    predicting = np.concatenate([ids[:, :1], ids[:, :-1]], axis=1)
-    gaps = np.abs(predicting[..., None] - ids[rows, parents])
-    return np.where(real, gaps, 0).max(axis=(1, 2), initial=0)
-
-
-@dataclass(frozen=True)
-class LocalCoupling:
-    """The result of `check_local_coupling` (after Golowich et al. 2025, Definition 4.1).
-
-    ``width`` is the largest distance between the places of two parents of one token. Of ``tokens`` with parents,
-    ``violations`` exceed the window; ``unplaced`` counts parents without a place. ``tokens_per_place`` (c) and
-    ``places`` (the number of places used) are maxima over sequences.
-    """
-
-    window: int
-    width: int
-    tokens: int
-    violations: int
-    unplaced: int
-    tokens_per_place: int
-    places: int
-
-    @property
-    def holds(self) -> bool:
-        """Whether the parents of every token have places inside the window."""
-        return self.violations == 0 and self.unplaced == 0
-
-
-def check_local_coupling(
-    places: Int[ndarray, "B T"], parents: Int[ndarray, "B T P"], window: int, scored: Bool[ndarray, " T"] | None = None
-) -> LocalCoupling:
-    """Check that the places of every token's parents lie within a window of width ``window``; place 0 is no place."""
-    _check(places, parents)
-    real = _real(parents, scored)
-    value = places[np.arange(len(places))[:, None, None], parents]
-    is_placed = real & (value > 0)
-    high = np.where(is_placed, value, np.iinfo(np.int64).min).max(axis=2, initial=np.iinfo(np.int64).min)
-    low = np.where(is_placed, value, np.iinfo(np.int64).max).min(axis=2, initial=np.iinfo(np.int64).max)
-    some = is_placed.any(axis=2)
-    width = np.where(some, high - np.where(some, low, high), 0)
-    counts = [np.unique(row[row > 0], return_counts=True)[1] for row in places]
-    return LocalCoupling(
-        window=window,
-        width=int(width.max(initial=0)),
-        tokens=int(real.any(axis=2).sum()),
-        violations=int((width > window).sum()),
-        unplaced=int((real & (value <= 0)).sum()),
-        tokens_per_place=max((int(c.max(initial=0)) for c in counts), default=0),
-        places=max((len(c) for c in counts), default=0),
-    )
-
-
-def super_tokens(tokens: Int[ndarray, "B T"], places: Int[ndarray, " T"], alphabet: int) -> Int[ndarray, "B M"]:
-    """The string of super-tokens: at each of the M places, the ordered tuple of its tokens as one number.
-
-    The number's digits in base |V| + 1 are the tokens plus one, the first token most significant, and 0 for missing
-    tokens; it has c digits, the largest number of tokens of a place. Raises `LengthwiseError` if it exceeds 2^62.
-    """
-    top = int(places.max(initial=0))
-    groups = [np.flatnonzero(places == p) for p in range(1, top + 1)]
-    c = max((len(g) for g in groups), default=0)
-    require((alphabet + 1) ** c < 2**62, f"{c} tokens of {alphabet} kinds in one place are too many to number")
-    result = np.zeros((len(tokens), top), dtype=np.int64)
-    for p, group in enumerate(groups):
-        for column in range(c):
-            digit = tokens[:, group[column]] + 1 if column < len(group) else 0
-            result[:, p] = result[:, p] * (alphabet + 1) + digit
-    return result
-
-
-def pose_ids(size: int, length: int, target: int, chunks: int, rng: Rng) -> Int[ndarray, "B T"]:
-    """Ids of PoSE (Zhu et al. 2023): the string is cut into ``chunks`` pieces, each shifted by a random jump.
-
-    Ids stay below ``target``; cuts and jumps are uniform, and the first piece may start above 0. Raises
-    `LengthwiseError` unless 1 <= chunks <= length <= target.
-    """
-    require(1 <= chunks <= length <= target, f"PoSE needs chunks <= length <= target, got {chunks}, {length}, {target}")
-    cuts = np.argsort(rng.random((size, length - 1)), axis=1)[:, : chunks - 1] + 1
-    piece = (np.arange(length) >= np.sort(cuts, axis=1)[..., None]).sum(axis=1)
-    jumps = np.sort(rng.integers(target - length + 1, size=(size, chunks)), axis=1)
-    return np.arange(length) + np.take_along_axis(jumps, piece, axis=1)
-
-
-def pose_covers(pattern: Offsets, length: int, target: int, chunks: int) -> bool:
-    """Whether some PoSE ids give k tokens of a string of ``length`` these id offsets.
-
-    At most chunks - 1 gaps can be stretched, preferably the largest. A stretched gap takes one position, every other
-    its full width.
-    """
-    gaps = sorted(b - a for a, b in pairwise(pattern))
-    stretched = min(chunks - 1, len(gaps))
-    kept = gaps[: len(gaps) - stretched]
-    return pattern[-1] < target and sum(kept) + stretched <= length - 1
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """How many of the offset patterns possible at the target length occur at the training length."""
-
-    k: int
-    length: int
-    target: int
-    chunks: int
-    covered: int
-    patterns: int
-    exact: bool
-
-    @property
-    def share(self) -> float:
-        """The share of covered patterns."""
-        return self.covered / self.patterns
-
-
-def pose_coverage(
-    k: int, length: int, target: int, chunks: int, rng: Rng | None = None, samples: int = 20_000
-) -> Coverage:
-    """Count the covered patterns of k tokens at ``target``: of all C(target - 1, k - 1), or of ``samples`` random ones.
-
-    Without ``rng`` the count is exact; raises `LengthwiseError` beyond 500,000 patterns. With one chunk there is no
-    PoSE.
-    """
-    number = comb(target - 1, k - 1)
-    patterns: Iterable[Offsets]
-    if rng is None:
-        require(number <= 500_000, f"{number} patterns are too many to list; give rng to sample them")
-        patterns, total = offset_patterns(k, target - 1), number
-    else:
-        # Uniform over patterns: the gaps after position 0 are a uniform (k - 1)-subset of 1..target-1.
-        drawn = Uniform(k - 1).sample(samples, target - 1, rng) + 1 if k > 1 else np.zeros((samples, 0), dtype=np.int64)
-        patterns, total = ((0, *row) for row in drawn.tolist()), samples
-    covered = sum(pose_covers(pattern, length, target, chunks) for pattern in patterns)
-    return Coverage(k, length, target, chunks, covered, total, rng is None)
-
-
-def _check(ids: ndarray, parents: ndarray) -> None:
-    good = ids.ndim == 2 and parents.ndim == 3 and parents.shape[:2] == ids.shape
-    require(good, f"ids need shape [B, T] and parents [B, T, P], got {ids.shape} and {parents.shape}")
-
-
-def _real(parents: ndarray, scored: ndarray | None) -> ndarray:
-    real = parents >= 0
-    return real if scored is None else real & scored[None, :, None]

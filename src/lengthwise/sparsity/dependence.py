@@ -320,27 +320,16 @@ class _Runs:
         return np.array([ids[token] for token in tokens] + [-1] * missing, dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class DataOptions:
-    """Settings of the estimate.
-
-    A test compares with ``permutations`` and passes at ``sigmas`` of their standard deviations above their mean. A set
-    explains a token if at most a share ``conflicts`` of the example pairs that agree on the set differ in the token.
-    Pairs of tokens are screened on ``screening`` examples.
-    """
-
-    permutations: int = 20
-    sigmas: float = 6.0
-    conflicts: float = 0.002
-    screening: int = 4000
+PERMUTATIONS, SIGMAS = 20, 6.0
+"""A test compares with so many permutations, and passes so many of their standard deviations above their mean."""
+CONFLICTS = 0.002
+"""A set explains a token if at most this share of the example pairs that agree on the set differ in the token."""
+SCREENING = 4000
+"""Examples on which pairs of tokens are screened."""
 
 
 def dependencies_from_data(
-    examples: Sequence[Sequence[str]] | Int[ndarray, "N T"],
-    prompt_length: int,
-    length: int,
-    rng: Rng,
-    options: DataOptions | None = None,
+    examples: Sequence[Sequence[str]] | Int[ndarray, "N T"], prompt_length: int, length: int, rng: Rng
 ) -> Dependencies:
     """Estimate the parents of every answer token from examples (prompt and answer together) of one length.
 
@@ -348,7 +337,6 @@ def dependencies_from_data(
     first are skipped. Many examples compared with |V|^k are needed: about 20,000 for sums of decimal digits (k = 5),
     2,000 for bits. Raises `LengthwiseError` for fewer than 50.
     """
-    options = options or DataOptions()
     kept = [e for e in examples if len(e) == len(examples[0])]
     require(len(kept) >= 50, f"dependencies from data need 50 examples or more, got {len(kept)}; give more")
     table = np.array([list(e) for e in kept])
@@ -361,7 +349,7 @@ def dependencies_from_data(
         if varies[target]:
             # The most recent candidate first, so that ties go to it.
             candidates = [t for t in range(target - 1, -1, -1) if varies[t]]
-            found, explained = _Search(columns, target, candidates, rng, options).run()
+            found, explained = _Search(columns, target, candidates, rng).run()
         parents.append(found)
         if not explained:
             unresolved.append(target - prompt_length)
@@ -371,41 +359,40 @@ def dependencies_from_data(
 class _Search:
     """Forward selection and backward elimination for one target."""
 
-    def __init__(
-        self, columns: list[ndarray], target: int, candidates: list[int], rng: Rng, options: DataOptions
-    ) -> None:
-        self.columns, self.candidates, self.rng, self.options = columns, candidates, rng, options
+    def __init__(self, columns: list[ndarray], target: int, candidates: list[int], rng: Rng) -> None:
+        self.columns, self.candidates, self.rng = columns, candidates, rng
         self.y = columns[target]
 
     def run(self) -> tuple[tuple[int, ...], bool]:
         """The selected set, and whether it explains the target."""
         selected: list[int] = []
-        while self.conflicts(selected) > self.options.conflicts:
+        while self.conflicts(selected) > CONFLICTS:
             more = self.best_single(selected) or self.best_pair(selected)
             if not more:
                 break
             selected += more
         for token in list(selected):
             rest = [t for t in selected if t != token]
-            if self.conflicts(rest) <= self.options.conflicts and not self.informative([token], rest):
+            if self.conflicts(rest) <= CONFLICTS and not self.informative([token], rest):
                 selected = rest
-        return tuple(sorted(selected)), self.explained(selected)
+        group = self.cells(selected)
+        some_agree = len(np.unique(group)) < len(group)
+        return tuple(sorted(selected)), some_agree and self.conflicts(selected) <= CONFLICTS
 
-    def explained(self, selected: list[int]) -> bool:
-        """Whether pairs that agree on ``selected`` exist and differ in the target at most at the rate ``conflicts``."""
-        group = _cells([self.columns[t] for t in selected], len(self.y))
-        return len(np.unique(group)) < len(group) and self.conflicts(selected) <= self.options.conflicts
+    def cells(self, tokens: list[int]) -> Int[ndarray, " N"]:
+        """One number per combination of values of these tokens."""
+        return _cells([self.columns[t] for t in tokens], len(self.y))
 
     def conflicts(self, selected: list[int]) -> float:
         """Share of the pairs agreeing on ``selected`` that differ in the target; 0 if none agree."""
-        group = _cells([self.columns[t] for t in selected], len(self.y))
+        group = self.cells(selected)
         pairs = _pairs(np.bincount(group))
         same = _pairs(np.bincount(_cells([group, self.y], len(self.y))))
         return 0.0 if pairs == 0 else 1 - same / pairs
 
     def best_single(self, selected: list[int]) -> list[int]:
         """The token with the most information given ``selected``, if the permutation test passes."""
-        group = _cells([self.columns[t] for t in selected], len(self.y))
+        group = self.cells(selected)
         shuffled = _within(group, self.rng)
         left = [t for t in self.candidates if t not in selected]
         gain = [
@@ -417,7 +404,7 @@ class _Search:
 
     def best_pair(self, selected: list[int]) -> list[int]:
         """The two tokens with the most information given ``selected``, if the permutation test passes."""
-        some = slice(0, self.options.screening)
+        some = slice(0, SCREENING)
         y = self.y[some]
         group = _cells([self.columns[t][some] for t in selected], len(y))
         noise = y[_within(group, self.rng)]
@@ -434,13 +421,11 @@ class _Search:
 
     def informative(self, tokens: list[int], given: list[int]) -> bool:
         """Permutation test of the conditional mutual information."""
-        group = _cells([self.columns[t] for t in given], len(self.y))
-        value = _cells([self.columns[t] for t in tokens], len(self.y))
-        null = np.array(
-            [_information(self.y, value[_within(group, self.rng)], group) for _ in range(self.options.permutations)]
-        )
+        group = self.cells(given)
+        value = self.cells(tokens)
+        null = np.array([_information(self.y, value[_within(group, self.rng)], group) for _ in range(PERMUTATIONS)])
         spread = max(float(null.std(ddof=1)), 1e-6)
-        return _information(self.y, value, group) > null.mean() + self.options.sigmas * spread
+        return _information(self.y, value, group) > null.mean() + SIGMAS * spread
 
 
 def _cells(columns: list[ndarray], size: int) -> Int[ndarray, " N"]:

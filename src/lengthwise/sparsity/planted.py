@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -15,7 +14,7 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.config import AtLeast1, AtLeast2, config
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import require
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 
@@ -116,7 +115,6 @@ def offset_patterns(k: int, span: int) -> tuple[Offsets, ...]:
 class Placement(ABC):
     """A distribution over increasing k-tuples of positions 0..ℓ-1, for every length ℓ."""
 
-    name: ClassVar[str]
     k: int
 
     @abstractmethod
@@ -127,15 +125,8 @@ class Placement(ABC):
     def patterns(self, length: int) -> tuple[Offsets, ...]:
         """The shapes that S* takes at ``length``."""
 
-    def span(self, length: int) -> int:
-        """The largest max S* - min S* at ``length``."""
-        return max(shape[-1] for shape in self.patterns(length))
 
-
-PLACEMENTS: Registry[Placement] = Registry("placement")
-
-
-@PLACEMENTS.register("uniform")
+@config
 class Uniform(Placement):
     """All k-subsets equally likely: not local, the span grows with the length."""
 
@@ -149,11 +140,8 @@ class Uniform(Placement):
     def patterns(self, length: int) -> tuple[Offsets, ...]:
         return offset_patterns(self.k, length - 1)
 
-    def span(self, length: int) -> int:
-        return length - 1 if self.k > 1 else 0
 
-
-@PLACEMENTS.register("local")
+@config
 class Local(Placement):
     """All k-subsets of span at most ``max_span`` (the paper's L_local) equally likely."""
 
@@ -179,7 +167,7 @@ class Local(Placement):
         return offset_patterns(self.k, min(self.max_span, length - 1))
 
 
-@PLACEMENTS.register("offsets")
+@config
 class FixedOffsets(Placement):
     """One of the given shapes, equally likely, at a uniform position where it fits."""
 
@@ -208,7 +196,7 @@ class FixedOffsets(Placement):
         return tuple(shape for shape in self.shapes if shape[-1] < length)
 
 
-@PLACEMENTS.register("strided")
+@config
 class Strided(Placement):
     """The same position in each of k equal blocks: offsets ℓ/k, 2ℓ/k, …, so the span grows with the length.
 
@@ -231,85 +219,36 @@ class Strided(Placement):
         return np.tile(np.arange(1, length // self.k + 1), self.k)
 
 
-@dataclass(frozen=True)
-class UserPlacement(Placement):
-    """The user's own S*: an array ``[N, k]`` to draw rows from, or a function ``f(size, length, rng) -> [size, k]``.
-
-    It has no JSON form and so is for Python only. Rows of an array that do not fit into a length are not drawn there.
-    """
-
-    k: int
-    source: ndarray | Callable[[int, int, Rng], ndarray]
-
-    def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
-        """Draw rows; raises `LengthwiseError` unless they are increasing positions of shape ``[size, k]``."""
-        if callable(self.source):
-            drawn = np.asarray(self.source(size, length, rng))
-        else:
-            rows = self._fitting(length)
-            drawn = rows[rng.integers(len(rows), size=size)]
-        if drawn.shape != (size, self.k) or not np.issubdtype(drawn.dtype, np.integer):
-            raise LengthwiseError(
-                f"a placement gives integers of shape {(size, self.k)}, got {drawn.dtype} {drawn.shape}"
-            )
-        inside = (drawn >= 0).all() and (drawn < length).all() and (np.diff(drawn, axis=1) > 0).all()
-        require(bool(inside), f"a placement gives increasing positions in 0..{length - 1}; check the given source")
-        return drawn.astype(np.int64)
-
-    def patterns(self, length: int) -> tuple[Offsets, ...]:
-        """The shapes of the array's rows; raises `LengthwiseError` for a function."""
-        if callable(self.source):
-            raise LengthwiseError("the shapes of a placement given as a function are unknown; give an array of rows")
-        rows = self._fitting(length)
-        return tuple(sorted({tuple(int(i) for i in row - row[0]) for row in rows}, key=lambda s: (s[-1], s)))
-
-    def _fitting(self, length: int) -> ndarray:
-        rows = np.asarray(self.source)
-        require(rows.ndim == 2 and rows.shape[1] == self.k, f"rows of a placement need {self.k} positions each")
-        rows = rows[rows.max(axis=1) < length]
-        require(len(rows) > 0, f"no given placement fits into length {length}; use a longer string")
-        return rows
-
-
 def _fits(span: int, length: int) -> None:
     require(length > span, f"the relevant tokens need length {span + 1} or more, got {length}; use a longer string")
 
 
 @config
 class WordDistribution:
-    """Q_voc: the distribution of the k relevant tokens, given either by ``symbols`` or by ``listed``.
+    """Q_voc: each of the k relevant tokens is uniform over ``symbols``, or whole words (k tokens) over ``listed``.
 
-    Each token is uniform over ``symbols``, or whole words (tuples of k tokens) are drawn from ``listed`` with
-    ``probabilities`` (uniform if empty). Raises `ValueError` for both, neither, or bad probabilities.
+    Raises `ValueError` for both or neither.
     """
 
     symbols: tuple[int, ...] = ()
     listed: tuple[tuple[int, ...], ...] = ()
-    probabilities: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if bool(self.symbols) == bool(self.listed):
             raise ValueError("words need either symbols or a list of words, not both and not neither")
-        if self.probabilities and len(self.probabilities) != len(self.listed):
-            raise ValueError(f"{len(self.listed)} words need as many probabilities, got {len(self.probabilities)}")
-        if self.probabilities and not np.isclose(sum(self.probabilities), 1):
-            raise ValueError(f"word probabilities must sum to 1, got {sum(self.probabilities):.6g}")
-        if any(p < 0 for p in self.probabilities):
-            raise ValueError("word probabilities must not be negative")
 
     def sample(self, size: int, k: int, rng: Rng) -> Int[ndarray, "B k"]:
         """``size`` words."""
         if self.symbols:
             return np.asarray(self.symbols)[rng.integers(len(self.symbols), size=(size, k))]
-        return np.asarray(self.listed)[rng.choice(len(self.listed), size=size, p=self.probabilities or None)]
+        return np.asarray(self.listed)[rng.choice(len(self.listed), size=size)]
 
     def support(self, k: int) -> Int[ndarray, "W k"]:
         """Every word of positive probability, each once."""
-        if self.symbols:
-            grid = np.meshgrid(*[np.unique(self.symbols)] * k, indexing="ij")
-            return np.stack(grid, axis=-1).reshape(-1, k)
-        kept = [w for i, w in enumerate(self.listed) if not self.probabilities or self.probabilities[i] > 0]
-        return np.unique(np.asarray(kept), axis=0)
+        if not self.symbols:
+            return np.unique(np.asarray(self.listed), axis=0)
+        grid = np.meshgrid(*[np.unique(self.symbols)] * k, indexing="ij")
+        return np.stack(grid, axis=-1).reshape(-1, k)
 
 
 @dataclass(frozen=True)

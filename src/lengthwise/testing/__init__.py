@@ -29,15 +29,11 @@ class Checked:
 
 def laws_of(kind: str) -> dict[str, Callable[[Any], None]]:
     """The laws of tasks, schemes or encodings by name; raises `UnknownNameError` for another kind."""
-    if kind == "task":
-        from lengthwise.testing.laws import TASK_LAWS as LAWS
-    elif kind == "scheme":
-        from lengthwise.testing.laws import SCHEME_LAWS as LAWS
-    elif kind == "encoding":
-        from lengthwise.testing.laws import ENCODING_LAWS as LAWS
-    else:
+    if kind not in KINDS:
         raise UnknownNameError("kind of component", kind, KINDS)
-    return LAWS
+    from lengthwise.testing import laws
+
+    return {"task": laws.TASK_LAWS, "scheme": laws.SCHEME_LAWS, "encoding": laws.ENCODING_LAWS}[kind]
 
 
 def checks(kind: str, component: Any, *, without: Collection[str] = ()) -> Iterator[Checked]:

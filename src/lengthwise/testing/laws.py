@@ -311,22 +311,13 @@ def nonsense_is_refused(task: Task) -> None:
 
 
 TASK_LAWS: dict[str, Callable[[Task], None]] = {
-    law.__name__: law
-    for law in (
-        same_stream_same_batch,
-        shapes_and_labels,
-        answers_agree,
-        parents_are_earlier,
-        token_is_a_function_of_its_parents,
-        no_parent_is_superfluous,
-        places_start_at_one_without_gaps,
-        places_follow_the_rule,
-        places_are_functions_of_the_prefix,
-        json_round_trip,
-        lengths_without_instances_are_refused,
-        nonsense_is_refused,
+    law.__name__: law for law in (
+        same_stream_same_batch, shapes_and_labels, answers_agree, parents_are_earlier,
+        token_is_a_function_of_its_parents, no_parent_is_superfluous, places_start_at_one_without_gaps,
+        places_follow_the_rule, places_are_functions_of_the_prefix, json_round_trip,
+        lengths_without_instances_are_refused, nonsense_is_refused,
     )
-}
+}  # fmt: skip
 """Every law of a task by name."""
 
 
@@ -417,16 +408,11 @@ def scheme_round_trip(scheme: PositionScheme) -> None:
 
 
 SCHEME_LAWS: dict[str, Callable[[PositionScheme], None]] = {
-    law.__name__: law
-    for law in (
-        same_stream_same_ids,
-        shapes_and_range,
-        places_decide_ids,
-        evaluation_is_settled,
-        too_many_tokens_are_refused,
-        scheme_round_trip,
+    law.__name__: law for law in (
+        same_stream_same_ids, shapes_and_range, places_decide_ids, evaluation_is_settled,
+        too_many_tokens_are_refused, scheme_round_trip,
     )
-}
+}  # fmt: skip
 """Every law of a position scheme by name."""
 
 
@@ -531,16 +517,10 @@ def encoding_round_trip(encoding: EncodingSpec) -> None:
 
 
 ENCODING_LAWS: dict[str, Callable[[EncodingSpec], None]] = {
-    law.__name__: law
-    for law in (
-        logits_are_finite,
-        every_parameter_gets_a_gradient,
-        later_tokens_change_nothing_earlier,
-        cached_equals_uncached,
-        two_runs_in_a_stack_equal_each_alone,
-        translation_invariance_is_as_claimed,
-        weights_are_a_function_of_the_seed,
-        encoding_round_trip,
+    law.__name__: law for law in (
+        logits_are_finite, every_parameter_gets_a_gradient, later_tokens_change_nothing_earlier,
+        cached_equals_uncached, two_runs_in_a_stack_equal_each_alone, translation_invariance_is_as_claimed,
+        weights_are_a_function_of_the_seed, encoding_round_trip,
     )
-}
+}  # fmt: skip
 """Every law of a position encoding by name."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import lru_cache
 
 from lengthwise.core.config import canonical_json, fields_of
 from lengthwise.core.errors import LengthwiseError
@@ -12,6 +11,8 @@ from lengthwise.tasks import Task
 
 NO_PART_OF_A_VERDICT = ("json_round_trip", "lengths_without_instances_are_refused", "nonsense_is_refused")
 """Laws about errors and files, on which no verdict rests; `lengthwise check` holds a task to them."""
+_broken: dict[str, str] = {}
+"""By the code and the fields of a task: how it breaks the first law that it breaks; empty where it keeps all."""
 
 
 def refuse_broken(target: Task | str) -> None:
@@ -30,7 +31,12 @@ def refuse_broken(target: Task | str) -> None:
     if not is_own(target):
         return
     key = canonical_json([type(target).__qualname__, code_of(target), fields_of(target)])
-    broken = _broken(key, _Once(target))
+    if key not in _broken:
+        from lengthwise.testing import checks
+
+        found = (one for one in checks("task", target, without=NO_PART_OF_A_VERDICT) if one.broken)
+        _broken[key] = next((one.broken for one in found), "")
+    broken = _broken[key]
     if broken:
         raise LengthwiseError(
             f"task {target.name!r} is not what it states, so nothing is said of it: {broken}; "
@@ -44,25 +50,3 @@ def is_own(task: object) -> bool:
         return True
     fields = dataclasses.fields(task) if dataclasses.is_dataclass(task) else ()
     return any(is_own(getattr(task, field.name)) for field in fields)
-
-
-class _Once:
-    """A task that is no part of the key under which its outcome is kept."""
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Once)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@lru_cache(maxsize=256)
-def _broken(key: str, once: _Once) -> str:
-    """How a task breaks the first law that it breaks; empty where it keeps all."""
-    from lengthwise.testing import checks
-
-    found = (one for one in checks("task", once.task, without=NO_PART_OF_A_VERDICT) if one.broken)
-    return next((one.broken for one in found), "")

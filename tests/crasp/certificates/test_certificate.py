@@ -4,10 +4,11 @@ import time
 
 import pytest
 
+from crasp.witness import access_with_equal_counts, witness
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.crasp import checker as checker_graphs
-from lengthwise.crasp.certificates import access_with_equal_counts, certificate, explain, no_for, witness
+from lengthwise.crasp.certificates import certificate, explain, no_for
 from lengthwise.crasp.checker import CertificateError, check
 from lengthwise.crasp.decide import Bounds, decide
 from lengthwise.languages.automaton import Dfa, language, minimize

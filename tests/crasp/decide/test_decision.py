@@ -3,16 +3,16 @@ import json
 import numpy as np
 import pytest
 
-from languages.oracles import all_arrays
+from crasp.witness import witness
+from languages.oracles import all_arrays, random_languages
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.crasp.certificates import certificate, explanation, witness
+from lengthwise.crasp.certificates import certificate, explanation
 from lengthwise.crasp.checker import check
 from lengthwise.crasp.decide import FRAGMENTS, Bounds, decide
 from lengthwise.crasp.extraction import program_of
 from lengthwise.crasp.interpreter import run
 from lengthwise.languages.monoid import is_r_trivial
-from lengthwise.languages.named import random_languages
 
 WORDS = {2: list(all_arrays(2, 10)), 3: list(all_arrays(3, 6))}
 

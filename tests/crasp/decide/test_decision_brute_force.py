@@ -7,10 +7,9 @@ from math import gcd
 
 import numpy as np
 
-from languages.oracles import all_arrays
+from languages.oracles import all_arrays, random_languages
 from lengthwise.core.rng import stream
 from lengthwise.crasp.decide import decide
-from lengthwise.languages.named import random_languages
 
 LONGEST = 9
 

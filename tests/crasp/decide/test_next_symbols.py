@@ -12,7 +12,7 @@ from languages.oracles import random_dfa
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.crasp.certificates import certificate, explanation
-from lengthwise.crasp.decide import allowed_after, components, conflict, decide, merged_states
+from lengthwise.crasp.decide import allowed_after, components, conflict, decide, grouped
 from lengthwise.crasp.extraction import program_of
 from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.named import LANGUAGES
@@ -25,7 +25,7 @@ def merged(dfa: Dfa) -> list[list[int]]:
     return [
         group
         for component in components(dfa, 1, 1, max_nodes=10_000)
-        for group in merged_states((node.state for node in component.nodes), component.refinement().classes)
+        for group in grouped((node.state for node in component.nodes), component.refinement().classes)
     ]
 
 
@@ -178,6 +178,6 @@ def test_a_conflict_is_a_symbol_that_both_may_read() -> None:
     dfa = language("(a*ba)*")
     found = conflict(dfa, merged(dfa))
     assert found is not None
-    targets = {dfa.delta[state][found.symbol] for state in found.states}
+    targets = {dfa.delta[state][found[2]] for state in found[:2]}
     assert len(targets) == 2
     assert all(dfa.live[target] for target in targets)

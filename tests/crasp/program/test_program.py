@@ -18,7 +18,7 @@ from lengthwise.crasp.program import (
 def test_equal_operations_are_written_once() -> None:
     build = ProgramBuilder("ab")
     assert build.symbol("a") == build.symbol("a")
-    assert build.plus(build.count(0), build.count(0)) == build.linear([(2, build.count(0))])
+    assert build.linear([(1, build.count(0)), (1, build.count(0))]) == build.linear([(2, build.count(0))])
 
 
 def test_linear_forms_are_normal() -> None:
