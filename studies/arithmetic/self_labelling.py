@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from jaxtyping import Int
 from numpy import ndarray
 
 import lengthwise as lw
+
+ReportRound = Callable[[int, int, int, float], None]
+"""Called with the round, the steps done in it, its steps, and the mean loss of the voters."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ def improve(
     seeds: Sequence[int],
     *,
     folder: Path | None = None,
-    report: lw.training.fine_tune.ReportRound | None = None,
+    report: ReportRound | None = None,
 ) -> Iterator[Round]:
     """Train one model for each of ``seeds`` on the first lengths, then round by round on their common labels.
 

@@ -218,7 +218,7 @@ def run_job(job: Job, out: Path, ends: float, settings: ProbeSettings) -> list[P
         return [found]
     trainer = None
     if os.environ.get(GRAPHS):
-        from lengthwise.training.graphed import GraphedTrainer as trainer
+        from graphed_steps import GraphedTrainer as trainer
     device = "cpu" if job.device == "together" else job.device
     return probe_together(cells, budget=budget, device=device, settings=settings, prepare=drawn_ahead, trainer=trainer)
 
@@ -344,7 +344,7 @@ def measured_speed(cells: Sequence[dict[str, Any]], pipe: Any, *, graphs: bool) 
         for device, count in [("cpu", 1), *([("cuda", len(group)), ("cuda", 1)] if torch.cuda.is_available() else [])]:
             found[f"{device} {count}"], found[f"{device} {count}, data"] = timed(trainer(Trainer, device, count))
     else:
-        from lengthwise.training.graphed import GraphedTrainer
+        from graphed_steps import GraphedTrainer
 
         eager, captured = (trainer(kind, "cuda", 2) for kind in (Trainer, GraphedTrainer))
         for step in range(12):

@@ -145,7 +145,7 @@ class HypothesisClass:
 
 def measure(program: lw.crasp.program.Program, context: int) -> float:
     """R of the program's finite version; raises `LengthwiseError` if it cannot be compiled."""
-    return lw.models.regularizer.regularizer_table(
+    return regularizer_table(
         lw.models.limit.finite_version(lw.models.compile.compile_program(program).required(), context)
     ).total
 

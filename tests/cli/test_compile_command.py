@@ -3,12 +3,12 @@
 import json
 
 import pytest
+from regularizer_table import regularizer_table
 
 import lengthwise as lw
 from lengthwise.cli.main import main
 from lengthwise.experiments.recipe import RECIPES, study
 from lengthwise.models.limit import load_theory
-from lengthwise.models.regularizer import regularizer_table
 
 
 def call(capsys, *arguments):

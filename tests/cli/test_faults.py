@@ -208,7 +208,7 @@ def test_weights_on_a_full_disk(terminal: Terminal, tmp_path: Path, monkeypatch:
     def full(*_: object, **__: object) -> None:
         raise SafetensorError("Error while serializing: No space left on device (os error 28)")
 
-    monkeypatch.setattr("lengthwise.models.limit.save_file", full)
+    monkeypatch.setattr("lengthwise.models.tensor_files.save_file", full)
     answer = terminal("crasp", "compile", "D-2", "--verify", 2, "-o", tmp_path / "w.safetensors")
     assert answer.code == 2
     assert "No space left on device" in answer.err

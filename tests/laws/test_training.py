@@ -13,7 +13,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.data import TaskSetup, priming_lengths, training_groups, training_lengths
+from lengthwise.training.data import TaskSetup, training_groups, training_lengths
 from lengthwise.training.trainer import Trainer
 from small import SCHEME_VARIANTS, Echo, fitting_scheme
 
@@ -75,7 +75,7 @@ def test_priming_adds_a_share_of_longer_strings():
         dataclasses.replace(CONFIG, priming=0.1, priming_length=4)
     few = TASKS.build({"name": "copy", "symbols": "distinct", "letters": 5})
     with pytest.raises(LengthwiseError, match="has no instances of lengths 6 to 7; change"):
-        priming_lengths(few, TrainingConfig(max_length=5, priming=0.1, priming_length=7))
+        training_lengths(few, TrainingConfig(max_length=5, priming=0.1, priming_length=7), primed=True)
 
 
 def test_a_range_without_instances_is_refused():

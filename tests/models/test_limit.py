@@ -8,16 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.models.limit import (
-    LimitHead,
-    LimitLayer,
-    LimitMlp,
-    LimitTransformer,
-    attend,
-    attend_reference,
-    local_function,
-    periodic_vectors,
-)
+from lengthwise.models.limit import LimitHead, LimitLayer, LimitMlp, LimitTransformer, attend, attend_reference
 
 DTYPE = torch.float64
 
@@ -74,34 +65,6 @@ def test_logits_too_large_to_round_are_an_error_not_a_nan():
     keys = torch.full((1, 9, 1), 900.0, dtype=DTYPE)
     with pytest.raises(LengthwiseError, match="cannot be exponentiated"):
         attend(keys, torch.ones(1, 9, 1, dtype=DTYPE), torch.zeros(0, dtype=DTYPE), keys, precision=4)
-
-
-def table(function, size=8):
-    return torch.tensor(
-        [[function(j, i) if j <= i else 0.0 for j in range(1, size + 1)] for i in range(1, size + 1)]
-    ).to(DTYPE)
-
-
-def test_a_local_function_is_read_off_its_table():
-    values = local_function(table(lambda j, i: {0: 1.0, 2: -3.0}.get(i - j, 0.0)), window=2)
-    assert values.tolist() == [1.0, 0.0, -3.0]
-
-
-def test_what_violates_local_is_named():
-    with pytest.raises(LengthwiseError, match=r"φ of head 3 is not local: φ\(1, 6\) = 0.5, .* window τ = 4"):
-        local_function(table(lambda j, i: 0.5 * (i - j == 5)), window=4, name="φ of head 3")
-
-
-def test_what_violates_translation_invariance_is_named():
-    with pytest.raises(LengthwiseError, match=r"not translation invariant: φ\(1, 3\) = 0, but φ\(4, 6\) = 2"):
-        local_function(table(lambda j, i: 2.0 * (i - j == 2 and j >= 4)), window=4)
-
-
-def test_what_violates_periodic_is_named():
-    vectors = torch.tensor([[0.0, 1], [1, 0], [0, 1], [1, 0], [0, 1.5]]).to(DTYPE)
-    assert periodic_vectors(vectors[:4], 2).tolist() == [[0, 1], [1, 0]]
-    with pytest.raises(LengthwiseError, match=r"Δ = 2: coordinate 1 is 1 at position 3 and 1.5 at position 5"):
-        periodic_vectors(vectors, 2)
 
 
 def zeros(*shape):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -15,8 +14,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
-from lengthwise.models.build import digest_of
+from lengthwise.models import tensor_files
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.tensor_files import digest_of
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import Coupled
 from lengthwise.tasks import TASKS
@@ -53,13 +53,6 @@ def stopped(folder: Path, step: int = 5, seeds: tuple[int, ...] = (0,)) -> Path:
 
 def weights(run: Trainer) -> list[bytes]:
     return [p.detach().numpy().tobytes() for state in run.states if state.model for p in state.model.parameters()]
-
-
-@pytest.fixture(scope="module")
-def uninterrupted() -> list[bytes]:
-    run = trainer(None)
-    run.run()
-    return weights(run)
 
 
 def test_no_checkpoint_is_no_error(tmp_path: Path):
@@ -210,62 +203,11 @@ def test_a_full_disk_keeps_the_last_checkpoint(tmp_path: Path, monkeypatch, erro
     def full(*args: object, **kwargs: object) -> None:
         raise error
 
-    monkeypatch.setattr(checkpoint, "save_file", full)
+    monkeypatch.setattr(tensor_files, "save_file", full)
     with pytest.raises(LengthwiseError, match=r"cannot write .*No space left.*free space or choose another folder"):
         trainer(tmp_path).run()
     assert path.read_bytes() == before
     assert sorted(file.name for file in tmp_path.iterdir()) == [FILE, "log.jsonl"]
-
-
-def in_old_format(path: Path, *, single: bool) -> None:
-    """The file as it was written before there was one format: an oracle, from the description of that format."""
-    with safe_open(path, framework="pt") as file:
-        values = json.loads(file.metadata()["about"])
-        new = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    names = [name for name, _ in trainer(None).model.named_parameters()]
-    old = {}
-    for index, name in enumerate(names):
-        old |= {f"stack.{name}": new[f"stack.{name}"]}
-        old |= {f"average.{index}": new[f"average.{name}"], f"square.{index}": new[f"square.{name}"]}
-    if single:
-        values = values["progress"][0]
-        matrices = [name for name in names if new[f"stack.{name}"][0].ndim >= 2]
-        old = {f"model.{name}": new[f"stack.{name}"][0] for name in names}
-        for index, name in enumerate([*matrices, *(name for name in names if name not in matrices)]):
-            old[f"optimizer.{index}.step"] = new[f"count.{name}"]
-            old[f"optimizer.{index}.exp_avg"] = new[f"average.{name}"][0]
-            old[f"optimizer.{index}.exp_avg_sq"] = new[f"square.{name}"][0]
-    total = hashlib.blake2b(digest_size=16)
-    for name in sorted(old):
-        total.update(name.encode() + old[name].contiguous().view(-1).view(torch.uint8).numpy().tobytes())
-    save_file(
-        {name: value.contiguous() for name, value in old.items()},
-        path, {"progress": json.dumps(values), "digest": total.hexdigest()},
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(("single", "seeds"), [(True, (0,)), (False, (0, 1))])
-def test_runs_of_older_formats_go_on(tmp_path: Path, single: bool, seeds: tuple[int, ...]):
-    through = trainer(tmp_path / "through", seeds)
-    through.run()
-    path = stopped(tmp_path / "old", 5, seeds)
-    in_old_format(path, single=single)
-    again = trainer(tmp_path / "old", seeds)
-    again.run()
-    assert weights(again) == weights(through)
-
-
-def test_a_finished_run_of_an_older_format_is_read(tmp_path: Path, uninterrupted: list[bytes]):
-    trainer(tmp_path).run()
-    in_old_format(tmp_path / FILE, single=True)
-    run = trainer(tmp_path)
-    model = run.setup.build(7)
-    progress = checkpoint.load_model(tmp_path, model)
-    assert progress is not None
-    assert progress.done
-    assert [p.detach().numpy().tobytes() for p in model.parameters()] == uninterrupted
-    run.run()
-    assert weights(run) == uninterrupted
 
 
 def test_a_stack_is_not_the_checkpoint_of_one_run(tmp_path: Path):

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings import FIRESpec, LearnedSpec
+from lengthwise.positions.encodings import ENCODINGS, EncodingSpec, LearnedSpec
 from lengthwise.positions.schemes import PredictiveCoupling
 from lengthwise.tasks.addition import Addition
 from lengthwise.training import trainer as part_models
@@ -20,7 +20,7 @@ from lengthwise.training.trainer import StackParts, Trainer, runs_at_once
 CONFIG = TrainingConfig(max_length=4, steps=4, batch_size=8, groups=2, warmup=2, probe_every=2, stacked=True)
 
 
-def trainer(encoding: LearnedSpec | FIRESpec | None = None, seeds: int = 3, **changes: object) -> Trainer:
+def trainer(encoding: EncodingSpec | None = None, seeds: int = 3, **changes: object) -> Trainer:
     model = ModelConfig(layers=2, heads=2, width=16)
     scheme = PredictiveCoupling(max_position=30, draw="contiguous")
     config = dataclasses.replace(CONFIG, **changes)
@@ -37,10 +37,10 @@ def test_sizes_are_powers_of_two_that_stay_near() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2])
-@pytest.mark.parametrize("encoding", [LearnedSpec(), FIRESpec()])
+@pytest.mark.parametrize("encoding", [LearnedSpec(), ENCODINGS.build("fire")])
 @pytest.mark.parametrize("joined", [0, training_loop.JOINED])
 def test_parts_train_the_same_weights(
-    size: int, encoding: LearnedSpec | FIRESpec, joined: int, monkeypatch: pytest.MonkeyPatch
+    size: int, encoding: EncodingSpec, joined: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The regularizer is that of learned tables.
     weight = 0.1 if isinstance(encoding, LearnedSpec) else 0.0

@@ -13,16 +13,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings import (
-    ALiBiSpec,
-    EncodingSpec,
-    FIRESpec,
-    LearnedSpec,
-    NoPESpec,
-    RoPESpec,
-    SinusoidalSpec,
-    T5Spec,
-)
+from lengthwise.positions.encodings import ENCODINGS, ALiBiSpec, EncodingSpec, LearnedSpec, NoPESpec, RoPESpec
 from lengthwise.positions.schemes import Coupled, PositionScheme, PredictiveCoupling, Sequential
 from lengthwise.tasks.addition import Addition
 from lengthwise.training import trainer as training_loop
@@ -39,10 +30,10 @@ CASES: list[tuple[PositionScheme, EncodingSpec, ModelConfig]] = [
     (PLAIN, NoPESpec(), TINY),
     (PLAIN, LearnedSpec(), dataclasses.replace(TINY, norm="layer", bias=True, tied=True, qk_norm=False)),
     (PLAIN, RoPESpec(), dataclasses.replace(TINY, log_length=8)),
-    (PLAIN, FIRESpec(), TINY),
-    (PLAIN, T5Spec(), TINY),
+    (PLAIN, ENCODINGS.build("fire"), TINY),
+    (PLAIN, ENCODINGS.build("t5"), TINY),
     (Coupled(max_position=30), ALiBiSpec(), TINY),
-    (PREDICTED, SinusoidalSpec(), TINY),
+    (PREDICTED, ENCODINGS.build("sinusoidal"), TINY),
     (PREDICTED, LearnedSpec(), dataclasses.replace(TINY, log_length=8, init="fan_in")),
     (PLAIN, LearnedSpec(), dataclasses.replace(TINY, norm="peri")),
 ]

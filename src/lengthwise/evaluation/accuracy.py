@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +22,7 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import BOS, EOS, SEP, SPECIALS
 from lengthwise.models.generate import END, generate
 from lengthwise.models.inputs import Inputs
+from lengthwise.models.kernels import FlatTransformer
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.tasks import Task
@@ -51,7 +54,6 @@ class LengthScore:
     """Which strings a bin was measured on: uniform, enumerated or adversarial; empty for a single length."""
 
     def rate(self, metric: str = "exact_match") -> float:
-        """Share of strings that are right."""
         return self.correct[metric] / self.n
 
     def __add__(self, other: LengthScore) -> LengthScore:
@@ -94,10 +96,8 @@ def _sum(first: Counter[str], second: Counter[str]) -> Counter[str]:
 
 def total(scores: Iterable[LengthScore]) -> LengthScore:
     """The sum of several scores; an empty score for none."""
-    result = LengthScore(0)
-    for index, score in enumerate(scores):
-        result = score if index == 0 else result + score
-    return result
+    found = list(scores)
+    return functools.reduce(operator.add, found) if found else LengthScore(0)
 
 
 CHUNK_TOKENS = 1 << 15
@@ -126,7 +126,6 @@ class EvaluatedModel:
     scheme: PositionScheme
 
     def for_evaluation(self) -> EvaluatedModel:
-        """The same with the scheme's ids of evaluation."""
         return EvaluatedModel(self.model, self.task, self.scheme.for_evaluation())
 
 
@@ -138,17 +137,16 @@ def score_layout(
     With ``answers=False`` the answers after a wrong trace are neither generated nor counted, which saves time where
     only exact matches count.
     """
-    result, done, task = None, 0, evaluated.task
+    scores, done, task = [], 0, evaluated.task
     while done < samples:
         layout_now = layout or task.layout(length, rng)
         probe = task.batch(length, 1, rng, layout_now).tokens
         # At least eight chunks where layouts are random, so that they are sampled too.
         rows = min(samples - done, chunk_rows(evaluated.model, probe), samples if layout else -(-samples // 8))
         batch = task.batch(length, rows, rng, layout_now)
-        score = score_batch(evaluated.for_evaluation(), batch, rng, answers=answers)
-        result = score if result is None else result + score
+        scores.append(score_batch(evaluated.for_evaluation(), batch, rng, answers=answers))
         done += rows
-    assert result is not None
+    result = total(scores)
     result.axes = layout.axes if layout else {}
     if result.not_finite:
         warnings.warn(
@@ -233,7 +231,7 @@ def _kind(token_right: bool, ids_right: bool, at_eos: bool) -> str:
 
 
 @torch.inference_mode()
-def judge(model: Transformer, inputs: Inputs) -> Judged:
+def judge(model: Transformer | FlatTransformer, inputs: Inputs) -> Judged:
     """Teacher-forced: is each scored token the argmax, and is each of its ids, given a right prefix?"""
     output = model(inputs.input_ids, inputs.position_ids, at=inputs.at)
     if inputs.allowed is not None:
@@ -299,44 +297,6 @@ def score_bin(
     score.length, score.test_set = high, strings.name
     score.axes = {"low": low, "high": high, **({"adversarial": 1} if adversarial else {})}
     return score
-
-
-ROWS = 200
-"""Strings of a batch."""
-
-
-@dataclass(frozen=True)
-class IdAccuracy:
-    """How many predicted tokens had each id on the first level, and how many of them were wrong."""
-
-    seen: Counter[int]
-    wrong: Counter[int]
-
-    def worst(self, count: int = 5) -> list[tuple[int, float]]:
-        """The ids with the largest share of wrong tokens, and these shares."""
-        shares = {position_id: self.wrong[position_id] / number for position_id, number in self.seen.items()}
-        return sorted(shares.items(), key=lambda item: (-item[1], item[0]))[:count]
-
-
-@torch.no_grad()
-def accuracy_by_id(
-    model: Callable[..., Any], task: Task, scheme: PositionScheme, length: int, samples: int, rng: Rng
-) -> IdAccuracy:
-    """Predict each token of ``samples`` strings of one length from the right tokens before it, under training ids.
-
-    ``scheme`` gives the ids as in training, so that blocks start anywhere. Raises `LengthwiseError` if the task has no
-    instances of this length.
-    """
-    seen, wrong = Counter[int](), Counter[int]()
-    for start in range(0, samples, ROWS):
-        batch = task.batch(length, min(ROWS, samples - start), rng)
-        inputs = Inputs.of(batch, scheme, task.levels, rng)
-        predicted = model(inputs.input_ids, inputs.position_ids).logits.argmax(dim=-1).cpu().numpy()
-        ids = inputs.position_ids[:, :, 0].numpy()
-        for t in np.flatnonzero(batch.scored):
-            seen.update(ids[:, t].tolist())
-            wrong.update(ids[predicted[:, t - 1] != batch.input_ids[:, t], t].tolist())
-    return IdAccuracy(seen, wrong)
 
 
 PROMPT_ROWS = 128

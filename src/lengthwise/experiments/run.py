@@ -5,7 +5,6 @@ Under torchrun rank 0 runs the command, and the other ranks take part in each of
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -113,7 +112,7 @@ def train(
     setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
     others = place.ranks()
     if others is not None:
-        others.said(json.dumps({"experiment": experiment.to_json(), "seeds": list(seeds)}))
+        others.broadcast({"experiment": experiment.to_json(), "seeds": list(seeds)})
     return _trainer_for(others)(
         setup, training, seeds, partial(probe, experiment), folder, run_folders, place.chosen(),
         on_step=lambda step, loss: report("train", step, training.steps, loss), ranks=others,
@@ -223,7 +222,7 @@ def run_worker(place: Place = HERE) -> None:
 
     others = place.ranks()
     assert others is not None
-    while (training := json.loads(others.said(""))) is not None:
+    while (training := others.broadcast(None)) is not None:
         experiment = RunConfig.from_json(training["experiment"], load_code=True)
         setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
         trainer = _trainer_for(others)
@@ -236,7 +235,7 @@ def with_workers(place: Place = HERE) -> Iterator[None]:
     others = place.ranks()
     yield
     if others is not None:
-        others.said(json.dumps(None))
+        others.broadcast(None)
 
 
 def _trainer_for(others: Ranks | None) -> type[Trainer]:
@@ -339,11 +338,11 @@ def score_bins(experiment: RunConfig, model: Transformer, seed: int, report: Rep
 def check_ids(experiment: RunConfig, seed: int) -> None:
     """Raise a `LengthwiseError` now, not hours later, if the ids do not reach to the longest string."""
     from lengthwise.evaluation import accuracy
-    from lengthwise.training.data import priming_lengths, training_lengths
+    from lengthwise.training.data import training_lengths
 
     task = experiment.task
     training = experiment.training
-    lengths = priming_lengths(task, training) if training.priming else training_lengths(task, training)
+    lengths = training_lengths(task, training, primed=training.priming > 0)
     batch = task.batch(lengths[-1], 1, stream(seed, "check"))
     experiment.scheme.assign(batch.places, task.levels, stream(seed, "check"))
     bins = [task.lengths(low, high) for low, high in experiment.evaluation.bins]

@@ -220,8 +220,7 @@ def load_lm(folder: Path) -> tuple[OwnModel, OwnTokenizer]:
     config, _ = read_config(folder)
     path = folder / MODEL
     require(path.exists(), f"the training of {folder} has not ended; give `lengthwise lm train` again to go on")
-    tensors, metadata = checkpoint.load_tensors(path)
-    about = metadata.get("about", "")
+    tensors, about = checkpoint.load_tensors(path)
     tokenizer = load_tokenizer(folder, expected=about.removeprefix(TOKENIZER) if about.startswith(TOKENIZER) else None)
     with torch.random.fork_rng(devices=[]):
         transformer = new_transformer(config, tokenizer.vocab_size)

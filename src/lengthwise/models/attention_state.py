@@ -91,5 +91,4 @@ class Cache:
         return buffer.narrow(axis, 0, self.length + added)
 
     def select(self, rows: Tensor) -> None:
-        """Keep some rows of the batch only."""
         self._buffers = {name: buffer[rows] for name, buffer in self._buffers.items()}

@@ -1,12 +1,8 @@
-"""A model from its configuration: build, initial weights, and the digest of tensors."""
+"""A model from its configuration, with its initial weights."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
-
 import torch
-from torch import Tensor
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
@@ -40,12 +36,3 @@ def build_model(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(stream(seed, "init").integers(2**62)))
         return Transformer(config, encoding, len(task.vocab), shape, predicts_ids=scheme.predicted)
-
-
-def digest_of(tensors: Mapping[str, Tensor], text: str = "") -> str:
-    """Of names, bytes and text: safetensors itself would read a flipped bit without a word."""
-    total = hashlib.blake2b(text.encode(), digest_size=16)
-    for name in sorted(tensors):
-        total.update(name.encode())
-        total.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy().tobytes())
-    return total.hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -37,7 +38,6 @@ class Form:
 
     @property
     def nodes(self) -> tuple[NodeId, ...]:
-        """The nodes that it reads."""
         return tuple(node for _, node in self.terms)
 
 
@@ -49,8 +49,8 @@ class Gate:
 
     @property
     def inputs(self) -> tuple[NodeId, ...]:
-        """The nodes that it reads."""
-        return ()
+        """The nodes that its forms read."""
+        return tuple(node for part in vars(self).values() if isinstance(part, Form) for node in part.nodes)
 
 
 @dataclass(frozen=True)
@@ -69,44 +69,37 @@ class PhaseBit(Gate):
 
 
 @dataclass(frozen=True)
-class FormGate(Gate):
-    """Base of the nodes that read one form."""
-
-    form: Form
-
-    @property
-    def inputs(self) -> tuple[NodeId, ...]:
-        return self.form.nodes
-
-
-@dataclass(frozen=True)
-class Threshold(FormGate):
+class Threshold(Gate):
     """An integer form over bits is >= 0, or with ``exact`` equal to 0."""
 
+    form: Form
     exact: bool = False
 
 
 @dataclass(frozen=True)
-class Sign(FormGate):
+class Sign(Gate):
     """A form over fractions (a constant c means c / i) is >= 0, or with ``exact`` equal to 0."""
 
+    form: Form
     exact: bool = False
 
 
 @dataclass(frozen=True)
-class Shift(FormGate):
+class Shift(Gate):
     """The bit ``distance`` >= 1 positions ago: one place of a window, one local head.
 
     It is false where the program has no such position.
     """
 
+    form: Form
     distance: int
 
 
 @dataclass(frozen=True)
-class Tally(FormGate):
+class Tally(Gate):
     """The number of positions so far at which a bit holds, divided by i: a head with uniform attention."""
 
+    form: Form
     bit: ClassVar[bool] = False
 
 
@@ -118,15 +111,12 @@ class Gated(Gate):
     form: Form
     bit: ClassVar[bool] = False
 
-    @property
-    def inputs(self) -> tuple[NodeId, ...]:
-        return (*self.condition.nodes, *self.form.nodes)
-
 
 @dataclass(frozen=True)
-class Ramp(FormGate):
+class Ramp(Gate):
     """The positive part of a form over fractions."""
 
+    form: Form
     bit: ClassVar[bool] = False
 
 
@@ -148,19 +138,14 @@ class Circuit:
     alphabet: tuple[str, ...]
     counts_bos: bool
 
-    def value_at_bos(self, form: Form) -> int:
-        """The value of the form at BOS."""
-        return sum(weight * self.at_bos[node] for weight, node in form.terms) + form.constant
 
-    def bounds_of(self, form: Form, *, fractions: bool) -> tuple[int, int]:
-        """Lower and upper bound of the form's values; in a form over fractions a constant c means c / i."""
-        return bounds_of(form, self.bounds, fractions=fractions)
+def value_at(form: Form, values: Sequence[int]) -> int:
+    """The form's value, given those of the nodes."""
+    return sum(weight * values[node] for weight, node in form.terms) + form.constant
 
 
-def bounds_of(
-    form: Form, bounds: tuple[tuple[int, int], ...] | list[tuple[int, int]], *, fractions: bool
-) -> tuple[int, int]:
-    """Lower and upper bound of a form by interval arithmetic on the bounds of its nodes."""
+def bounds_of(form: Form, bounds: Sequence[tuple[int, int]], *, fractions: bool) -> tuple[int, int]:
+    """Lower and upper bound of a form from those of its nodes; over fractions a constant c means c / i."""
     low, high = (min(0, form.constant), max(0, form.constant)) if fractions else (form.constant, form.constant)
     for weight, node in form.terms:
         ends = (weight * bounds[node][0], weight * bounds[node][1])
@@ -296,7 +281,6 @@ class _Normalizer:
         return TRUE if modulus == 1 else self.node(PhaseBit((residue - first) % modulus, modulus))
 
     def shift(self, form: Form, distance: int) -> Form:
-        """The bit ``distance`` positions ago."""
         if distance > LARGEST_WINDOW:
             raise CannotCompile(f"the distance {distance} exceeds {LARGEST_WINDOW}: it would need as many heads")
         return form if distance == 0 or form == FALSE else self.node(Shift(form, distance))
@@ -378,7 +362,7 @@ class _Normalizer:
 
     def _at_bos(self, gate: Gate) -> int:
         def value(form: Form) -> int:
-            return sum(weight * self.at_bos[node] for weight, node in form.terms) + form.constant
+            return value_at(form, self.at_bos)
 
         match gate:
             case SymbolBit(symbol):

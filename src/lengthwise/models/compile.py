@@ -1,16 +1,15 @@
 """Compiles C-RASP[periodic, local] programs to Limit Transformers.
 
-`compile_program` runs the passes: normalize (program to circuit, `lengthwise.models.circuit`), schedule (layers),
-allocate (coordinates), heads and MLPs; `verify` compares the result with the interpreter.
+`compile_program` runs the passes: normalize (program to circuit, `lengthwise.models.circuit`), then times and
+coordinates of its nodes, heads and MLPs; `verify` compares the result with the interpreter.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -26,7 +25,6 @@ from lengthwise.crasp.program import Program
 from lengthwise.models.circuit import (
     Circuit,
     Form,
-    Gate,
     Gated,
     PhaseBit,
     Ramp,
@@ -36,7 +34,9 @@ from lengthwise.models.circuit import (
     Tally,
     Threshold,
     Unsupported,
+    bounds_of,
     normalize,
+    value_at,
 )
 from lengthwise.models.limit import (
     FiniteTransformer,
@@ -47,345 +47,208 @@ from lengthwise.models.limit import (
     TheoryTransformer,
 )
 
+ONE, UNIT = "one", "1/i"
+"""Coordinates of the residual stream. The others are ``Q_σ`` for a symbol, ``i mod m = r`` for the phase of i and
+``bos mod m = r`` for that of BOS, ``node n``, and ``raw n`` for what a head fetches for a `Shift`, to be rounded.
+"""
 UNIT_TIME = 1
 """1 / i is written by the attention of layer 1."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """``time[node]`` is the time at which the node is written; ``layers`` is the number of layers."""
-
-    time: tuple[int, ...]
-    layers: int
-
-
-def schedule(circuit: Circuit) -> Schedule:
-    """Schedule each node as early as possible: at an odd time (attention) or even time (MLP) after all its inputs."""
-    times: list[int] = []
-    for node in circuit.nodes:
-        ready = max((times[read] for read in node.inputs), default=0)
-        match node:
-            case SymbolBit():
-                times.append(0)
-            case PhaseBit():
-                times.append(2)  # the phase of BOS is fetched at 1 and compared at 2
-            case Tally():
-                times.append(_next(ready, parity=1))
-            case Shift():
-                times.append(_next(ready, parity=1) + 1)  # fetched, then rounded by the MLP
-            case _:
-                times.append(_next(max(ready, UNIT_TIME), parity=0))
-    used = {node for _, form in circuit.outputs for node in form.nodes}
-    return Schedule(tuple(times), max(((times[node] + 1) // 2 for node in used), default=0))
-
-
-def _next(ready: int, parity: int) -> int:
-    return ready + 1 if (ready + 1) % 2 == parity else ready + 2
-
-
-ONE = "one"
-UNIT = "1/i"
-
-
-@dataclass(frozen=True)
-class Allocation:
-    """The names of the coordinates in order, and the coordinate of each node."""
-
-    names: tuple[str, ...]
-    nodes: tuple[int, ...]
-    """The coordinate of each node."""
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """The coordinate of each name."""
-        return {name: index for index, name in enumerate(self.names)}
-
-    @property
-    def width(self) -> int:
-        """d: the width of the residual stream."""
-        return len(self.names)
-
-
-def raw_name(node: int) -> str:
-    """The coordinate of the value that a head fetches for a `Shift`, before the MLP rounds it."""
-    return f"raw {node}"
-
-
-def phase_name(modulus: int, residue: int) -> str:
-    """The coordinate of p_i for "i ≡ residue mod modulus"."""
-    return f"i mod {modulus} = {residue}"
-
-
-def bos_phase_name(modulus: int, residue: int) -> str:
-    """The coordinate of BOS's phase, which a head fetches."""
-    return f"bos mod {modulus} = {residue}"
-
-
-def symbol_name(symbol: str) -> str:
-    """The coordinate of a symbol in the embedding."""
-    return f"Q_{symbol}"
-
-
-def allocate(circuit: Circuit) -> Allocation:
-    """Allocate the constant, the symbols, 1/i, the phases, and one coordinate per node (two for a `Shift`)."""
-    names = [ONE, UNIT, symbol_name(BOS)]
-    moduli = sorted({node.modulus for node in circuit.nodes if isinstance(node, PhaseBit)})
-    for modulus in moduli:
-        names += [phase_name(modulus, residue) for residue in range(modulus)]
-        names += [bos_phase_name(modulus, residue) for residue in range(modulus)]
-    coordinates: list[int] = []
-    for index, node in enumerate(circuit.nodes):
-        if isinstance(node, Shift):
-            names.append(raw_name(index))
-        name = symbol_name(node.symbol) if isinstance(node, SymbolBit) else f"node {index}"
-        if name not in names:
-            names.append(name)
-        coordinates.append(names.index(name))
-    return Allocation(tuple(names), tuple(coordinates))
-
-
 NEAR_LOGIT, BOS_LOGIT, PHASE_LOGIT = 4.0, 2.0, 4.0
+Unit = tuple[Tensor, float, float, bool]
+"""A hidden unit: row and bias of what it reads, the factor of what it adds to its node, and whether it is a step."""
 
 
-def embeddings(circuit: Circuit, allocation: Allocation) -> Tensor:
-    """E: the constant 1, and one coordinate per symbol that the circuit reads."""
-    table = torch.zeros(len(circuit.alphabet), allocation.width, dtype=torch.float64)
-    table[:, allocation.index[ONE]] = 1
-    for row, symbol in enumerate(circuit.alphabet):
-        if symbol_name(symbol) in allocation.index:
-            table[row, allocation.index[symbol_name(symbol)]] = 1
-    return table
+class _Compiler:
+    """A circuit as weights: the time at which each node is written, its coordinate, and the heads and MLPs.
 
-
-def position_vectors(circuit: Circuit, allocation: Allocation) -> Tensor:
-    """p_1 … p_Δ: the phase of i for every modulus, one-hot."""
-    moduli = _moduli(circuit)
-    table = torch.zeros(math.lcm(*moduli), allocation.width, dtype=torch.float64)
-    for row in range(len(table)):
-        for modulus in moduli:
-            table[row, allocation.index[phase_name(modulus, (row + 1) % modulus)]] = 1
-    return table
-
-
-def heads_of(layer: int, circuit: Circuit, plan: Schedule, allocation: Allocation) -> list[LimitHead]:
-    """The heads of a layer; layers count from 1."""
-    time = 2 * layer - 1  # `plan.time` of what attention writes; the MLP of the layer writes at time + 1
-    tallies = [
-        index for index, node in enumerate(circuit.nodes) if isinstance(node, Tally) and plan.time[index] == time
-    ]
-    made = []
-    if tallies or layer == 1:
-        made.append(_uniform(tallies, circuit, allocation, unit=layer == 1))
-    shifts: dict[int, list[int]] = {}
-    for index, node in enumerate(circuit.nodes):
-        if isinstance(node, Shift) and plan.time[index] == time + 1:
-            shifts.setdefault(node.distance, []).append(index)
-    made += [_local(distance, indices, circuit, allocation) for distance, indices in sorted(shifts.items())]
-    if layer == 1 and any(isinstance(node, PhaseBit) for node in circuit.nodes):
-        made.append(_phase_of_bos(circuit, allocation))
-    return made
-
-
-def form_row(form: Form, allocation: Allocation, *, constant: str = ONE) -> Tensor:
-    """A form as a linear functional ``[d]`` on the residual stream; its constant multiplies the given coordinate."""
-    row = torch.zeros(allocation.width, dtype=torch.float64)
-    row[allocation.index[constant]] = form.constant
-    for weight, node in form.terms:
-        row[allocation.nodes[node]] += weight
-    return row
-
-
-def readout(circuit: Circuit, allocation: Allocation) -> Tensor:
-    """U ``[outputs, d]``, one row per output: a logit is +1/2 where the output holds and −1/2 elsewhere."""
-    rows = []
-    for _, form in circuit.outputs:
-        row = form_row(form, allocation)
-        row[allocation.index[ONE]] -= 0.5
-        rows.append(row)
-    return torch.stack(rows)
-
-
-def _uniform(tallies: list[int], circuit: Circuit, allocation: Allocation, *, unit: bool) -> LimitHead:
-    """All counts of a layer as fractions, without the value of BOS where it is not a position of the program."""
-    bos = allocation.index[symbol_name(BOS)]
-    rows, targets = [], []
-    for index in tallies:
-        node = circuit.nodes[index]
-        assert isinstance(node, Tally)
-        row = form_row(node.form, allocation)
-        if not circuit.counts_bos:
-            row[bos] -= circuit.value_at_bos(node.form)
-        rows.append(row)
-        targets.append(allocation.nodes[index])
-    if unit:
-        rows.append(_basis([bos], allocation)[0])
-        targets.append(allocation.index[UNIT])
-    return _head("count", [], [], rows, targets, allocation)
-
-
-def _local(distance: int, shifts: list[int], circuit: Circuit, allocation: Allocation) -> LimitHead:
-    """The head that reads the position ``distance`` back, for all `Shift`s of that distance in a layer.
-
-    φ, added to logits by distance, is 4 at ``distance`` and 0 elsewhere; BOS has logit 2. Times ln(i), all positions
-    but the wanted one together weigh at most 1/5, which the MLP rounds away. A value row is the form of a bit, less
-    what the form is on BOS: at positions i <= ``distance`` the head sees BOS most and the bit is "false".
+    The attention of layer n (from 1) writes at time 2n − 1, its MLP at time 2n.
     """
-    rows = []
-    bos = allocation.index[symbol_name(BOS)]
-    for index in shifts:
-        node = circuit.nodes[index]
-        assert isinstance(node, Shift)
-        row = form_row(node.form, allocation)
-        row[bos] -= circuit.value_at_bos(node.form)
-        rows.append(row)
-    phi = torch.zeros(distance + 1, dtype=torch.float64)
-    phi[distance] = NEAR_LOGIT
-    targets = [allocation.index[raw_name(index)] for index in shifts]
-    return _head(f"distance {distance}", [bos], [BOS_LOGIT], rows, targets, allocation, phi)
 
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
+        self.moduli = sorted({node.modulus for node in circuit.nodes if isinstance(node, PhaseBit)})
+        self.time = self._times()
+        used = {node for _, form in circuit.outputs for node in form.nodes}
+        self.layers = max(((self.time[node] + 1) // 2 for node in used), default=0)
+        self.index = {name: index for index, name in enumerate(dict.fromkeys(self._names()))}
+        """The coordinate of each name."""
+        self.coordinates = tuple(self.index[self._name(index)] for index in range(len(circuit.nodes)))
+        """The coordinate of each node."""
+        self.bos = self.index[f"Q_{BOS}"]
 
-def _phase_of_bos(circuit: Circuit, allocation: Allocation) -> LimitHead:
-    """The head that looks at BOS and copies its phase for every modulus."""
-    pairs = [
-        (allocation.index[phase_name(modulus, residue)], allocation.index[bos_phase_name(modulus, residue)])
-        for modulus in _moduli(circuit)
-        for residue in range(modulus)
-    ]
-    rows = list(_basis([source for source, _ in pairs], allocation))
-    targets = [target for _, target in pairs]
-    return _head("phase of BOS", [allocation.index[symbol_name(BOS)]], [PHASE_LOGIT], rows, targets, allocation)
+    def _times(self) -> list[int]:
+        """As early as possible: an odd time (attention) or an even one (MLP) after all inputs."""
+        times: list[int] = []
+        for node in self.circuit.nodes:
+            ready = max((times[read] for read in node.inputs), default=0)
+            match node:
+                case SymbolBit():
+                    times.append(0)
+                case PhaseBit():
+                    times.append(2)  # the phase of BOS is fetched at 1 and compared at 2
+                case Tally():
+                    times.append(ready + 1 + ready % 2)
+                case Shift():
+                    times.append(ready + 2 + ready % 2)  # fetched, then rounded by the MLP
+                case _:
+                    ready = max(ready, UNIT_TIME)
+                    times.append(ready + 2 - ready % 2)
+        return times
 
+    def _name(self, index: int) -> str:
+        node = self.circuit.nodes[index]
+        return f"Q_{node.symbol}" if isinstance(node, SymbolBit) else f"node {index}"
 
-def _head(
-    name: str,
-    keys: list[int],
-    logits: list[float],
-    rows: list[Tensor],
-    targets: list[int],
-    allocation: Allocation,
-    phi: Tensor | None = None,
-) -> LimitHead:
-    """A head from coordinates: coordinate ``keys[n]`` has a logit, and row n of the values goes to ``targets[n]``."""
-    one = _basis([allocation.index[ONE]] * len(keys), allocation)
-    return LimitHead(
-        name,
-        key=_basis(keys, allocation),
-        query=one * torch.tensor(logits, dtype=torch.float64)[:, None],
-        value_in=torch.stack(rows),
-        value_out=_basis(targets, allocation).T.contiguous(),
-        phi=phi,
-    )
+    def _names(self) -> Iterator[str]:
+        yield from (ONE, UNIT, f"Q_{BOS}")
+        for modulus in self.moduli:
+            yield from (f"i mod {modulus} = {residue}" for residue in range(modulus))
+            yield from (f"bos mod {modulus} = {residue}" for residue in range(modulus))
+        for index, node in enumerate(self.circuit.nodes):
+            if isinstance(node, Shift):
+                yield f"raw {index}"
+            yield self._name(index)
 
+    def basis(self, *coordinates: int | str) -> Tensor:
+        """Rows of the unit matrix, by number or by name."""
+        rows = torch.zeros(len(coordinates), len(self.index), dtype=torch.float64)
+        rows[range(len(coordinates)), [self.index[c] if isinstance(c, str) else c for c in coordinates]] = 1
+        return rows
 
-def _basis(coordinates: Iterable[int], allocation: Allocation) -> Tensor:
-    coordinates = list(coordinates)
-    rows = torch.zeros(len(coordinates), allocation.width, dtype=torch.float64)
-    rows[range(len(coordinates)), coordinates] = 1
-    return rows
+    def row(self, form: Form, *, constant: str = ONE) -> Tensor:
+        """A form as a linear functional ``[d]`` on the residual stream; its constant multiplies the coordinate."""
+        row = torch.zeros(len(self.index), dtype=torch.float64)
+        row[self.index[constant]] = form.constant
+        for weight, node in form.terms:
+            row[self.coordinates[node]] += weight
+        return row
 
+    def embeddings(self) -> Tensor:
+        """E: the constant 1, and one coordinate per symbol that the circuit reads."""
+        names = [f"Q_{symbol}" for symbol in self.circuit.alphabet]
+        return torch.stack([self.basis(ONE, *[name] * (name in self.index)).sum(0) for name in names])
 
-def _moduli(circuit: Circuit) -> list[int]:
-    return sorted({node.modulus for node in circuit.nodes if isinstance(node, PhaseBit)})
+    def position_vectors(self) -> Tensor:
+        """p_1 … p_Δ: the phase of i for every modulus, one-hot."""
+        rows = range(1, 1 + math.lcm(*self.moduli))
+        return torch.stack([self.basis(*(f"i mod {m} = {row % m}" for m in self.moduli)).sum(0) for row in rows])
 
+    def readout(self) -> Tensor:
+        """U ``[outputs, d]``, one row per output: a logit is +1/2 where the output holds and −1/2 elsewhere."""
+        return torch.stack([self.row(form) for _, form in self.circuit.outputs]) - 0.5 * self.basis(ONE)
 
-@dataclass
-class _Units:
-    """Hidden units under construction: rows of A, entries of b, kinds, and columns of B by coordinate."""
+    def heads(self, layer: int) -> list[LimitHead]:
+        """The heads of a layer."""
+        nodes = [(index, node) for index, node in enumerate(self.circuit.nodes) if (self.time[index] + 1) // 2 == layer]
+        tallies = [index for index, node in nodes if isinstance(node, Tally)]
+        made = [self._uniform(tallies, unit=layer == 1)] if tallies or layer == 1 else []
+        distances = sorted({node.distance for _, node in nodes if isinstance(node, Shift)})
+        for distance in distances:
+            shifts = [index for index, node in nodes if isinstance(node, Shift) and node.distance == distance]
+            made.append(self._local(distance, shifts))
+        if layer == 1 and self.moduli:
+            phases = [f"mod {modulus} = {residue}" for modulus in self.moduli for residue in range(modulus)]
+            rows, targets = self.basis(*(f"i {phase}" for phase in phases)), [f"bos {phase}" for phase in phases]
+            made.append(self._head("phase of BOS", rows, targets, PHASE_LOGIT))  # it looks at BOS and copies its phase
+        return made
 
-    allocation: Allocation
-    rows: list[Tensor] = field(default_factory=list)
-    bias: list[float] = field(default_factory=list)
-    step: list[bool] = field(default_factory=list)
-    targets: list[dict[int, float]] = field(default_factory=list)
+    def _bit_or_count(self, index: int, *, without_bos: bool) -> Tensor:
+        node = self.circuit.nodes[index]
+        assert isinstance(node, Tally | Shift)
+        row = self.row(node.form)
+        if without_bos:
+            row[self.bos] -= value_at(node.form, self.circuit.at_bos)
+        return row
 
-    def add(self, row: Tensor, bias: float, target: int, sign: float, *, step: bool) -> None:
-        """A unit ψ(row · y + bias) that adds ``sign`` times its value to a coordinate.
+    def _uniform(self, tallies: list[int], *, unit: bool) -> LimitHead:
+        """All counts of a layer as fractions, without the value of BOS where it is not a position of the program."""
+        rows = [self._bit_or_count(index, without_bos=not self.circuit.counts_bos) for index in tallies]
+        targets: list[int | str] = [self.coordinates[index] for index in tallies]
+        if unit:
+            rows.append(self.basis(self.bos)[0])
+            targets.append(UNIT)
+        return self._head("count", torch.stack(rows), targets)
 
-        The row's weight on the constant coordinate is moved into the bias.
+    def _local(self, distance: int, shifts: list[int]) -> LimitHead:
+        """The head that reads the position ``distance`` back, for all `Shift`s of that distance in a layer.
+
+        φ, added to logits by distance, is 4 at ``distance`` and 0 elsewhere; BOS has logit 2. Times ln(i), all
+        positions but the wanted one together weigh at most 1/5, which the MLP rounds away. A value row is the form of a
+        bit, less what the form is on BOS: at positions i <= ``distance`` the head sees BOS most and the bit is "false".
         """
-        one = self.allocation.index[ONE]
-        self.bias.append(bias + float(row[one]))
-        row[one] = 0
-        self.rows.append(row)
-        self.step.append(step)
-        self.targets.append({target: sign})
+        rows = torch.stack([self._bit_or_count(index, without_bos=True) for index in shifts])
+        phi = torch.zeros(distance + 1, dtype=torch.float64)
+        phi[distance] = NEAR_LOGIT
+        return self._head(f"distance {distance}", rows, [f"raw {index}" for index in shifts], BOS_LOGIT, phi)
 
-    def mlp(self) -> LimitMlp:
-        """The finished MLP."""
-        width, units = self.allocation.width, len(self.rows)
-        out = torch.zeros(width, units, dtype=torch.float64)
-        for unit, targets in enumerate(self.targets):
-            for coordinate, sign in targets.items():
-                out[coordinate, unit] = sign
-        return LimitMlp(
-            torch.stack(self.rows) if self.rows else torch.zeros(0, width, dtype=torch.float64),
-            torch.tensor(self.bias, dtype=torch.float64),
-            torch.tensor(self.step, dtype=torch.bool),
-            out,
-        )
+    def _head(
+        self, name: str, rows: Tensor, targets: Sequence[int | str], bos: float | None = None, phi: Tensor | None = None
+    ) -> LimitHead:
+        """A head where BOS has the logit ``bos``; row n of the values goes to the coordinate ``targets[n]``."""
+        keys = [] if bos is None else [self.bos]
+        query = self.basis(*[ONE] * len(keys)) * (bos or 0.0)
+        out = self.basis(*targets).T.contiguous()
+        return LimitHead(name, key=self.basis(*keys), query=query, value_in=rows, value_out=out, phi=phi)
+
+    def mlp(self, layer: int) -> tuple[LimitMlp, dict[int, int]]:
+        """The MLP of a layer, and the number of units of each node in it."""
+        units = {index: list(self._units(index)) for index, time in enumerate(self.time) if time == 2 * layer}
+        every = [(self.coordinates[index], *unit) for index, own in units.items() for unit in own]
+        rows = torch.stack([unit[1] for unit in every]) if every else self.basis()
+        out = torch.zeros(len(self.index), len(every), dtype=torch.float64)
+        for number, unit in enumerate(every):
+            out[unit[0], number] = unit[3]
+        # The weight on the constant coordinate is part of the bias.
+        bias = torch.tensor([unit[2] for unit in every], dtype=torch.float64) + rows[:, self.index[ONE]]
+        rows[:, self.index[ONE]] = 0
+        step = torch.tensor([unit[4] for unit in every], dtype=torch.bool)
+        return LimitMlp(rows, bias, step, out), {index: len(own) for index, own in units.items()}
+
+    def _units(self, index: int) -> Iterator[Unit]:
+        one, unit = self.basis(ONE, UNIT)
+        match self.circuit.nodes[index]:
+            case Threshold(form, exact):
+                for part, sign in _at_least_zero(form, exact=exact):
+                    yield self.row(part) + 0.5 * one, 0.0, sign, True
+            case Sign(form, exact):
+                for part, sign in _at_least_zero(form, exact=exact):
+                    yield 2 * self.row(part, constant=UNIT) + unit, 0.0, sign, True
+            case Shift(form, distance):
+                yield self.basis(f"raw {index}")[0], -0.5, 1.0, True
+                if self.circuit.counts_bos and value_at(form, self.circuit.at_bos):
+                    # The head gives BOS the value 0, so "BOS is `distance` ago and the bit held there" is added:
+                    # i = δ + 1, where (2n + 1) / i − 2 > 0 is i <= n.
+                    for last, sign in ((distance + 1, 1.0), (distance, -1.0)):
+                        yield (2 * last + 1) * unit, -2.0, sign, True
+            case PhaseBit(residue, modulus):
+                for start in range(modulus):
+                    phases = f"i mod {modulus} = {(start + residue) % modulus}", f"bos mod {modulus} = {start}"
+                    yield self.basis(*phases).sum(0), -1.5, 1.0, True
+            case Gated(condition, form):
+                low, high = bounds_of(form, self.circuit.bounds, fractions=True)
+                for sign, reach in ((1.0, high), (-1.0, -low)):
+                    if reach > 0:
+                        row = sign * self.row(form, constant=UNIT) + reach * self.row(condition)
+                        yield row, -float(reach), sign, False
+            case Ramp(form):
+                yield self.row(form, constant=UNIT), 0.0, 1.0, False
+
+    def costs(self, program: Program, units: dict[int, int]) -> Iterator[OperationCost]:
+        """What each operation of the program takes, given the units of each node."""
+        for index, operation in enumerate(program.operations):
+            own = [node for node, origin in enumerate(self.circuit.origin) if origin == index]
+            layer = max(((self.time[node] + 1) // 2 for node in self.circuit.forms[index].nodes), default=0)
+            kinds = [self.circuit.nodes[node] for node in own]
+            coordinates = sum(
+                2 if isinstance(n, Shift) else 1 + 2 * n.modulus if isinstance(n, PhaseBit) else 1 for n in kinds
+            )
+            total = sum(units.get(node, 0) for node in own)
+            yield OperationCost(index, type(operation).__name__, layer, coordinates, total)
 
 
-def mlp_of(layer: int, circuit: Circuit, plan: Schedule, allocation: Allocation) -> tuple[LimitMlp, dict[int, int]]:
-    """The MLP of a layer (layers count from 1), and the number of units of each node in it."""
-    units = _Units(allocation)
-    spent: dict[int, int] = {}
-    for index, node in enumerate(circuit.nodes):
-        if plan.time[index] == 2 * layer:
-            before = len(units.rows)
-            _emit(index, node, circuit, units)
-            spent[index] = len(units.rows) - before
-    return units.mlp(), spent
-
-
-def _emit(index: int, node: Gate, circuit: Circuit, units: _Units) -> None:
-    allocation = units.allocation
-    target = allocation.nodes[index]
-    match node:
-        case Threshold(form, exact):
-            for row, sign in _at_least_zero(form, exact, allocation, constant=ONE):
-                row[allocation.index[ONE]] += 0.5
-                units.add(row, 0.0, target, sign, step=True)
-        case Sign(form, exact):
-            for row, sign in _at_least_zero(form, exact, allocation, constant=UNIT):
-                row *= 2
-                row[allocation.index[UNIT]] += 1
-                units.add(row, 0.0, target, sign, step=True)
-        case Shift(form, distance):
-            raw = torch.zeros(allocation.width, dtype=torch.float64)
-            raw[allocation.index[raw_name(index)]] = 1
-            units.add(raw, -0.5, target, 1.0, step=True)
-            if circuit.counts_bos and circuit.value_at_bos(form):
-                # The head gives BOS the value 0, so "BOS is `distance` ago and the bit held there" is added: i = δ + 1.
-                for last, sign in ((distance + 1, 1.0), (distance, -1.0)):
-                    units.add(_position_at_most(last, allocation), -2.0, target, sign, step=True)
-        case PhaseBit(residue, modulus):
-            for start in range(modulus):
-                row = torch.zeros(allocation.width, dtype=torch.float64)
-                row[allocation.index[phase_name(modulus, (start + residue) % modulus)]] = 1
-                row[allocation.index[bos_phase_name(modulus, start)]] = 1
-                units.add(row, -1.5, target, 1.0, step=True)
-        case Gated(condition, form):
-            low, high = circuit.bounds_of(form, fractions=True)
-            for sign, reach in ((1.0, high), (-1.0, -low)):
-                if reach > 0:
-                    row = sign * form_row(form, allocation, constant=UNIT) + reach * form_row(condition, allocation)
-                    units.add(row, -float(reach), target, sign, step=False)
-        case Ramp(form):
-            units.add(form_row(form, allocation, constant=UNIT), 0.0, target, 1.0, step=False)
-
-
-def _at_least_zero(form: Form, exact: bool, allocation: Allocation, *, constant: str) -> Iterator[tuple[Tensor, float]]:
+def _at_least_zero(form: Form, *, exact: bool) -> list[tuple[Form, float]]:
     """[C >= 0] as one step, [C = 0] as [C >= 0] − [C >= 1]."""
-    yield form_row(form, allocation, constant=constant), 1.0
-    if exact:
-        yield form_row(Form(form.terms, form.constant - 1), allocation, constant=constant), -1.0
-
-
-def _position_at_most(last: int, allocation: Allocation) -> Tensor:
-    """With the bias −2: (2·last + 1) / i − 2 > 0, i.e. i <= last."""
-    row = torch.zeros(allocation.width, dtype=torch.float64)
-    row[allocation.index[UNIT]] = 2 * last + 1
-    return row
+    return [(form, 1.0), (Form(form.terms, form.constant - 1), -1.0)][: 1 + exact]
 
 
 @dataclass(frozen=True)
@@ -413,7 +276,8 @@ class Compilation:
     heads: tuple[tuple[str, ...], ...] = ()
     """Names of the heads, layer by layer."""
     circuit: Circuit | None = None
-    allocation: Allocation | None = None
+    coordinates: tuple[int, ...] = ()
+    """The coordinate of each node of the circuit."""
     added_bos: bool = False
     """Whether the model's input has a BOS that the program does not declare."""
 
@@ -424,7 +288,6 @@ class Compilation:
 
     @property
     def attention_layers(self) -> int:
-        """Number of layers with heads."""
         return sum(1 for heads in self.heads if heads)
 
     @property
@@ -442,64 +305,31 @@ class Compilation:
 def compile_program(program: Program, *, precision: int | None = None) -> Compilation:
     """Compile to a Limit Transformer that agrees with the interpreter at every position of every word.
 
-    Its input is BOS, the word, and EOS if declared (`verify.encode_for`). It is exact in float64 while length times the
+    Its input is BOS, the word, and EOS if declared (`encode_for`). It is exact in float64 while length times the
     largest form is below 2⁴⁸. With ``precision`` logits and exponentials are rounded to that many fractional bits.
     """
     circuit, unsupported = normalize(program)
     if circuit is None:
         return Compilation(program, None, unsupported)
-    plan, allocation = schedule(circuit), allocate(circuit)
-    layers, units = [], {}
-    for number in range(1, plan.layers + 1):
-        mlp, spent = mlp_of(number, circuit, plan, allocation)
-        layers.append(LimitLayer(heads_of(number, circuit, plan, allocation), mlp))
-        units.update(spent)
+    compiler, units = _Compiler(circuit), {}
+    layers = []
+    for number in range(1, compiler.layers + 1):
+        mlp, spent = compiler.mlp(number)
+        layers.append(LimitLayer(compiler.heads(number), mlp))
+        units |= spent
     model = LimitTransformer(
         circuit.alphabet,
         tuple(name for name, _ in circuit.outputs),
-        embeddings=embeddings(circuit, allocation),
-        positions=position_vectors(circuit, allocation),
+        embeddings=compiler.embeddings(),
+        positions=compiler.position_vectors(),
         layers=layers,
-        readout=readout(circuit, allocation),
-        dimensions=allocation.names,
+        readout=compiler.readout(),
+        dimensions=tuple(compiler.index),
         precision=precision,
     )
-    return Compilation(
-        program,
-        model,
-        operations=_costs(program, circuit, plan, units),
-        heads=tuple(tuple(head.name for head in layer.heads) for layer in layers),
-        circuit=circuit,
-        allocation=allocation,
-        added_bos=not program.bos,
-    )
-
-
-def _costs(program: Program, circuit: Circuit, plan: Schedule, units: dict[int, int]) -> tuple[OperationCost, ...]:
-    costs = []
-    for index, operation in enumerate(program.operations):
-        own = [node for node, origin in enumerate(circuit.origin) if origin == index]
-        form = circuit.forms[index]
-        costs.append(
-            OperationCost(
-                index,
-                type(operation).__name__,
-                max(((plan.time[node] + 1) // 2 for node in form.nodes), default=0),
-                sum(_coordinates(circuit, node) for node in own),
-                sum(units.get(node, 0) for node in own),
-            )
-        )
-    return tuple(costs)
-
-
-def _coordinates(circuit: Circuit, node: int) -> int:
-    match circuit.nodes[node]:
-        case Shift():
-            return 2
-        case PhaseBit(_, modulus):
-            return 1 + 2 * modulus
-        case _:
-            return 1
+    heads = tuple(tuple(head.name for head in layer.heads) for layer in layers)
+    costs = tuple(compiler.costs(program, units))
+    return Compilation(program, model, (), costs, heads, circuit, compiler.coordinates, added_bos=not program.bos)
 
 
 _SAMPLED = 2000
@@ -530,7 +360,6 @@ class CompilationCheck:
 
     @property
     def agrees(self) -> bool:
-        """Whether no value is wrong."""
         return self.wrong == 0
 
     def __add__(self, other: CompilationCheck) -> CompilationCheck:

@@ -57,5 +57,4 @@ class ModelConfig:
 
     @property
     def head_width(self) -> int:
-        """Width of one head."""
         return self.width // self.heads

@@ -39,7 +39,7 @@ def extend(
     method or setting, for a missing length, and for a model without RoPE.
     """
     made = copy.deepcopy(model)
-    found = _rotaries(made.encoding)
+    found = [part for part in _parts(made.encoding) if type(part) is Rotary]
     require(
         bool(found),
         f"extend needs a model trained with encoding 'rope', and this one has {type(model.encoding).__name__}; "
@@ -97,16 +97,13 @@ def drop_positions(model: Model) -> Model:
         not list(made.encoding.parameters()),
         "positions can be dropped only where the encoding has no parameters; train with encoding rope",
     )
-    parts = list(made.encoding.parts) if isinstance(made.encoding, LayerEncodings) else [made.encoding]
-    for part in parts:
+    for part in _parts(made.encoding):
         _replace(made, part, NoPE())
     return made
 
 
-def _rotaries(encoding: PositionEncoding) -> list[Rotary]:
-    """The encoding, or its parts by layer, where they are plain RoPE."""
-    parts = encoding.parts if isinstance(encoding, LayerEncodings) else [encoding]
-    return [part for part in parts if type(part) is Rotary]
+def _parts(encoding: PositionEncoding) -> list[PositionEncoding]:
+    return list(encoding.parts) if isinstance(encoding, LayerEncodings) else [encoding]
 
 
 def _replace(model: Transformer, old: PositionEncoding, new: PositionEncoding) -> None:

@@ -1,9 +1,14 @@
-"""The tensors of a batch: tokens, position ids, and the targets that the outputs are scored against."""
+"""The tensors of a batch: tokens, position ids, and the targets that the outputs are scored against.
+
+Groups of sequences of different lengths can be one flat batch without padding: their tokens lie end to end along one
+axis, and a list of `FlatGroup` gives the size of each group in turn. The first axis is then the run: 1, or the number
+of models in a `TransformerStack`, whose groups have the same layout.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +20,44 @@ from torch import Tensor
 from lengthwise.core.batch import Batch
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
-from lengthwise.models.flat_groups import FlatGroup, flat_positions
 from lengthwise.positions.schemes import PositionScheme
+
+
+@dataclass(frozen=True)
+class FlatGroup:
+    """Of each run, ``rows`` sequences of ``tokens`` tokens; in each, the S positions ``at`` are scored."""
+
+    rows: int
+    tokens: int
+    at: Int[Tensor, " S"] | slice
+
+    @property
+    def size(self) -> int:
+        return self.rows * self.tokens
+
+    @property
+    def scored(self) -> int:
+        each = len(range(self.tokens)[self.at]) if isinstance(self.at, slice) else len(self.at)
+        return self.rows * each
+
+    def sequences(self, x: Tensor) -> Tensor:
+        """Split the token axis of ``x`` [R, tokens of this group, …] into sequences: [R·rows, tokens, …]."""
+        return x.reshape(x.shape[0] * self.rows, -1, *x.shape[2:])
+
+
+def flat_positions(groups: Sequence[FlatGroup]) -> Int[Tensor, " S"]:
+    """Where the scored positions of all groups lie on the flat axis."""
+    start, found = 0, []
+    for group in groups:
+        device = None if isinstance(group.at, slice) else group.at.device
+        positions = torch.arange(group.tokens, device=device)[group.at]
+        firsts = torch.arange(start, start + group.size, group.tokens, device=device)
+        found.append((firsts[:, None] + positions).flatten())
+        start += group.size
+    return torch.cat(found)
+
+
+BY_ROW = ("input_ids", "position_ids", "targets", "target_position_ids", "allowed")
 
 
 @dataclass(frozen=True)
@@ -37,25 +78,16 @@ class Inputs:
 
     @property
     def scored(self) -> int:
-        """Number of scored tokens in the batch."""
         return self.targets.numel()
+
+    def _changed(self, change: Callable[[str], Tensor], **others: Any) -> Inputs:
+        values = {name: change(name) for name in BY_ROW if getattr(self, name) is not None}
+        return dataclasses.replace(self, **values, **others)
 
     @classmethod
     def gather(cls, parts: Sequence[tuple[Inputs, slice | Tensor]]) -> Inputs:
         """Some rows of each of several batches of one layout, one below the other."""
-
-        def joined(name: str) -> Tensor:
-            return torch.cat([getattr(part, name)[rows] for part, rows in parts])
-
-        first = parts[0][0]
-        return cls(
-            input_ids=joined("input_ids"),
-            position_ids=joined("position_ids"),
-            at=first.at,
-            targets=joined("targets"),
-            target_position_ids=joined("target_position_ids"),
-            allowed=None if first.allowed is None else joined("allowed"),
-        )
+        return parts[0][0]._changed(lambda name: torch.cat([getattr(part, name)[rows] for part, rows in parts]))
 
     @classmethod
     def join(cls, groups: Sequence[Inputs], runs: int = 1) -> Inputs:
@@ -67,23 +99,11 @@ class Inputs:
             parts = [getattr(group, name) for group in groups]
             return torch.cat([part.reshape(runs, -1, *part.shape[2:]) for part in parts], dim=1)
 
-        return cls(
-            input_ids=flat("input_ids"),
-            position_ids=flat("position_ids"),
-            at=flat_positions(flat_groups),
-            targets=flat("targets"),
-            target_position_ids=flat("target_position_ids"),
-            allowed=None if groups[0].allowed is None else flat("allowed"),
-            groups=flat_groups,
-        )
+        return groups[0]._changed(flat, at=flat_positions(flat_groups), groups=flat_groups)
 
     def of_runs(self, runs: slice) -> Inputs:
         """Some runs of a flat batch."""
-        allowed = None if self.allowed is None else self.allowed[runs]
-        return dataclasses.replace(
-            self, input_ids=self.input_ids[runs], position_ids=self.position_ids[runs], targets=self.targets[runs],
-            target_position_ids=self.target_position_ids[runs], allowed=allowed,
-        )  # fmt: skip
+        return self._changed(lambda name: getattr(self, name)[runs])
 
     def to(self, device: torch.device | str) -> Inputs:
         """The same on ``device``; copies to a GPU do not block."""

@@ -21,7 +21,7 @@ from torch.nn import functional
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.models.attention_state import attention_bias, causal_mask, keys_seen
 from lengthwise.models.config import Loops
-from lengthwise.models.flat_groups import FlatGroup, flat_positions
+from lengthwise.models.inputs import FlatGroup, flat_positions
 from lengthwise.models.position_head import Classification, IdPrediction, Pointer, PointerLevel, PositionHead, point
 from lengthwise.models.transformer import Attention, Block, Transformer, TransformerOutput
 from lengthwise.nn.base import Modules, PositionEncoding, Scalars, ScoreContext
@@ -70,43 +70,39 @@ class FlatContext:
 
     @property
     def query_ids(self) -> Int[Tensor, "R A L"]:
-        """Position ids of the queries."""
         return self.ids if self.query_index is None else self.ids[:, self.query_index]
 
     def attend(
-        self, q: Float[Tensor, "R H A d"], k: Float[Tensor, "R G N d"], v: Float[Tensor, "R F N e"], dropout: float
+        self,
+        q: Float[Tensor, "R H A d"],
+        k: Float[Tensor, "R G N d"],
+        v: Float[Tensor, "R F N e"],
+        dropout: float,
+        x: Float[Tensor, "R N D"] | None = None,
     ) -> Float[Tensor, "R A E"]:
-        """Attention of every group, heads side by side; F and G are H, or 1 where all heads share keys or values."""
+        """Attention of every group, heads side by side; F and G are H, or 1 where all heads share keys or values.
+
+        ``x`` is the layer's input, for an encoding that depends on content; all tokens are queries then.
+        """
         sizes = [group.size for group in self.groups]
         queries = sizes if self.query_index is None else [group.scored for group in self.groups]
         keys = k.split(sizes, 2)
         # Where the same vectors are both, their gradients need to be put together only once.
         values = keys if v is k else v.split(sizes, 2)
+        inputs = [None] * len(sizes) if x is None else x.split(sizes, 1)
+        flat = zip(
+            self.groups, self.biases, inputs, self.ids.split(sizes, 1), q.split(queries, 2), keys, values, strict=True
+        )
         found = []
-        for group, bias, *parts in zip(self.groups, self.biases, q.split(queries, 2), keys, values, strict=True):
+        for group, bias, own, ids, *parts in flat:
             query, key, value = (part.unflatten(2, (group.rows, -1)).transpose(1, 2).flatten(0, 1) for part in parts)
-            result = attention(query, key, value, bias, dropout)
-            found.append(result.transpose(1, 2).reshape(len(q), -1, *result.shape[1::2]))
-        return torch.cat(found, dim=1).flatten(2)
-
-    def attend_by_content(
-        self,
-        q: Float[Tensor, "R H N d"],
-        k: Float[Tensor, "R H N d"],
-        v: Float[Tensor, "R H N d"],
-        x: Float[Tensor, "R N D"],
-        dropout: float,
-    ) -> Float[Tensor, "R N E"]:
-        """`attend` under an encoding that depends on the tokens' content; all tokens are queries."""
-        sizes, found = [group.size for group in self.groups], []
-        heads = [part.split(sizes, 2) for part in (q, k, v)]
-        flat = zip(*heads, x.split(sizes, 1), self.ids.split(sizes, 1), strict=True)
-        for group, bias, (*parts, inputs, ids) in zip(self.groups, self.biases, flat, strict=True):
-            query, key, value = (part.unflatten(2, (group.rows, -1)).transpose(1, 2).flatten(0, 1) for part in parts)
-            own = (group.sequences(inputs), group.sequences(ids))
-            logits = content_logits(self.encoding, ScoreContext.of_last(group.tokens, query, key, *own, bias))
-            weights = functional.dropout(torch.softmax(logits.float(), dim=-1), dropout).to(value.dtype)
-            result = weights @ value
+            if own is None:
+                result = attention(query, key, value, bias, dropout)
+            else:
+                tokens = (group.sequences(own), group.sequences(ids))
+                logits = content_logits(self.encoding, ScoreContext.of_last(group.tokens, query, key, *tokens, bias))
+                weights = functional.dropout(torch.softmax(logits.float(), dim=-1), dropout).to(value.dtype)
+                result = weights @ value
             found.append(result.transpose(1, 2).reshape(len(q), -1, *result.shape[1::2]))
         return torch.cat(found, dim=1).flatten(2)
 
@@ -235,7 +231,6 @@ class _GainedRMSNorm(torch.autograd.Function):
 
 
 def _factor(x: Float[Tensor, "*rows D"], eps: float) -> Float[Tensor, "*rows 1"]:
-    """r."""
     size = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
     return size.square_().div_(x.shape[-1]).add_(eps).rsqrt_()
 
@@ -249,7 +244,7 @@ def _to_input(
     return torch.addcmul(grad, x, share, out=out).mul_(scale)
 
 
-Hold = Callable[[Tensor], nn.Parameter]
+ToParameter = Callable[[Tensor], nn.Parameter]
 """From a parameter of one model to the one that a layer holds: itself, or that of a stack."""
 WeightAndBias = tuple[Tensor, Tensor | None]
 """Weight and bias with the run as their first axis; of a linear layer [R, E, D] and [R, E], for some or all outputs."""
@@ -261,15 +256,14 @@ class RunLayer(nn.Module):
     weight: nn.Parameter
     bias: nn.Parameter | None
 
-    def __init__(self, plain: nn.Module, hold: Hold) -> None:
+    def __init__(self, plain: nn.Module, to_parameter: ToParameter) -> None:
         super().__init__()
         weight, bias = plain.get_parameter("weight"), getattr(plain, "bias", None)
         self.dimensions = weight.ndim
-        self.weight = hold(weight)
-        self.bias = None if bias is None else hold(bias)
+        self.weight = to_parameter(weight)
+        self.bias = None if bias is None else to_parameter(bias)
 
     def weights(self) -> WeightAndBias:
-        """Weight and bias."""
         if self.weight.ndim > self.dimensions:
             return self.weight, self.bias
         return self.weight[None], None if self.bias is None else self.bias[None]
@@ -279,7 +273,6 @@ class RunLinear(RunLayer):
     """`nn.Linear`: one batched product."""
 
     def forward(self, x: Float[Tensor, "RB *rest D"]) -> Float[Tensor, "RB *rest E"]:
-        """Each run's rows times its own matrix."""
         return product(x, *self.weights())
 
     def parts(self, sizes: Sequence[int]) -> list[WeightAndBias]:
@@ -296,7 +289,6 @@ class RunEmbedding(RunLayer):
     """
 
     def forward(self, ids: Int[Tensor, "*any"]) -> Float[Tensor, "*any D"]:
-        """The rows of each run's own table."""
         tables = self.weights()[0]
         runs, size, width = tables.shape
         if runs > 1:
@@ -308,12 +300,11 @@ class RunEmbedding(RunLayer):
 class RunNorm(RunLayer):
     """`nn.RMSNorm` or `nn.LayerNorm`."""
 
-    def __init__(self, plain: nn.RMSNorm | nn.LayerNorm, hold: Hold) -> None:
-        super().__init__(plain, hold)
+    def __init__(self, plain: nn.RMSNorm | nn.LayerNorm, to_parameter: ToParameter) -> None:
+        super().__init__(plain, to_parameter)
         self.shape, self.eps, self.centred = plain.normalized_shape, plain.eps, isinstance(plain, nn.LayerNorm)
 
     def forward(self, x: Float[Tensor, "RB *rest D"]) -> Float[Tensor, "RB *rest D"]:
-        """Normalize, then scale (and shift) by each run's own weights."""
         weight, bias = self.weights()
         if not self.centred:
             return rms_norm(x, weight, self.eps)
@@ -335,26 +326,26 @@ class RunScalars(RunLayer):
         return by_row.view(*by_row.shape, *[1] * (x.ndim - by_row.ndim))
 
 
-def replace_layers(module: nn.Module, hold: Hold) -> nn.Module:
+def replace_layers(module: nn.Module, to_parameter: ToParameter) -> nn.Module:
     """``module`` with its layer, or every layer below it, replaced by one for R runs.
 
     Raises `LengthwiseError` for a layer with weights that has no form for R runs.
     """
     if isinstance(module, nn.Linear):
-        return RunLinear(module, hold)
+        return RunLinear(module, to_parameter)
     if isinstance(module, nn.Embedding):
-        return RunEmbedding(module, hold)
+        return RunEmbedding(module, to_parameter)
     if isinstance(module, nn.RMSNorm | nn.LayerNorm):
-        return RunNorm(module, hold)
+        return RunNorm(module, to_parameter)
     if isinstance(module, Scalars):
-        return RunScalars(module, hold)
+        return RunScalars(module, to_parameter)
     if next(module.parameters(recurse=False), None) is not None:
         raise LengthwiseError(
             f"{type(module).__name__} holds parameters itself, which can't train as a stack; hold them in "
             "torch.nn.Linear, or in Scalars or EmbeddingTable of lengthwise.nn.base"
         )
     for name, child in module.named_children():
-        setattr(module, name, replace_layers(child, hold))
+        setattr(module, name, replace_layers(child, to_parameter))
     return module
 
 
@@ -370,19 +361,14 @@ def product(
     return result.view(*x.shape[:-1], outputs)
 
 
-def take(x: Float[Tensor, "R N D"], at: Int[Tensor, " A"]) -> Float[Tensor, "R A D"]:
-    """The tokens ``at``, by the operation with the cheaper backward pass."""
-    return x.index_select(1, at)
-
-
 class FlatAttention(nn.Module):
     """`Attention` for R runs, with the same parameters."""
 
-    def __init__(self, plain: Attention, hold: Hold) -> None:
+    def __init__(self, plain: Attention, to_parameter: ToParameter) -> None:
         super().__init__()
         self.heads, self.head_width, self.dropout = plain.heads, plain.head_width, plain.dropout
-        self.qkv, self.out = RunLinear(plain.qkv, hold), RunLinear(plain.out, hold)
-        self.gain = None if plain.gain is None else RunScalars(plain.gain, hold)
+        self.qkv, self.out = RunLinear(plain.qkv, to_parameter), RunLinear(plain.out, to_parameter)
+        self.gain = None if plain.gain is None else RunScalars(plain.gain, to_parameter)
 
     def forward(
         self, queries: Float[Tensor, "R A D"], x: Float[Tensor, "R N D"], context: FlatContext
@@ -398,14 +384,11 @@ class FlatAttention(nn.Module):
             query, rest = self.qkv.parts((width, 2 * width))
             (q,), (k, v) = self.by_head(product(queries, *query), 1), self.by_head(product(x, *rest), 2)
         q, k = self.positioned(q, k, context)
-        if context.encoding.has_scores:
-            return self.out(context.attend_by_content(q, k, v, x, dropout))
-        return self.out(context.attend(q, k, v, dropout))
+        return self.out(context.attend(q, k, v, dropout, x if context.encoding.has_scores else None))
 
     def positioned(
         self, q: Float[Tensor, "R H A d"], k: Float[Tensor, "R H N d"], context: FlatContext
     ) -> tuple[Float[Tensor, "R H A d"], Float[Tensor, "R H N d"]]:
-        """Normed, rotated and scaled."""
         if self.gain is not None:
             q, k = rms_norm(q, gain=self.gain(q)), rms_norm(k)
         if context.encoding.is_rotary:
@@ -458,7 +441,6 @@ class GroupPointers(IdPrediction):
     groups: Sequence[FlatGroup]
 
     def loss(self, target: Int[Tensor, "R Q"]) -> Float[Tensor, "R Q"]:
-        """As of each group alone."""
         targets = target.split([group.scored for group in self.groups], dim=1)
         losses = [
             part.loss(group.sequences(own)) for part, group, own in zip(self.parts, self.groups, targets, strict=True)
@@ -466,7 +448,6 @@ class GroupPointers(IdPrediction):
         return torch.cat([loss.view(len(target), -1) for loss in losses], dim=1)
 
     def best(self) -> Int[Tensor, "R Q"]:
-        """As of each group alone."""
         runs = len(self.parts[0].ids) // self.groups[0].rows
         return torch.cat([part.best().view(runs, -1) for part in self.parts], dim=1)
 
@@ -474,10 +455,10 @@ class GroupPointers(IdPrediction):
 class FlatPositionHead(nn.Module):
     """`PositionHead` for R runs, with the same parameters."""
 
-    def __init__(self, plain: PositionHead, hold: Hold) -> None:
+    def __init__(self, plain: PositionHead, to_parameter: ToParameter) -> None:
         super().__init__()
         self.log_length, self.points = plain.log_length, plain.points
-        self.levels = replace_layers(plain.levels, hold)
+        self.levels = replace_layers(plain.levels, to_parameter)
 
     def forward(
         self,
@@ -487,7 +468,7 @@ class FlatPositionHead(nn.Module):
         groups: Sequence[FlatGroup],
     ) -> tuple[IdPrediction, ...]:
         """One prediction per level after each token, or each of those ``at``, the groups' scored positions."""
-        queries = hidden if at is None else take(hidden, at)
+        queries = hidden if at is None else hidden.index_select(1, at)
         result: list[IdPrediction] = []
         for level, module in enumerate(self.levels.children()):
             if isinstance(module, PointerLevel):
@@ -497,7 +478,6 @@ class FlatPositionHead(nn.Module):
         return tuple(result)
 
     def point_in_groups(self, query: Tensor, key: Tensor, ids: Tensor, groups: Sequence[FlatGroup]) -> GroupPointers:
-        """The tokens of every sequence point at those of the same sequence."""
         sizes = [group.size for group in groups]
         parts = []
         for group, *own in zip(groups, query.split(sizes, 1), key.split(sizes, 1), ids.split(sizes, 1), strict=True):
@@ -519,25 +499,27 @@ def optimize(model: Transformer) -> FlatTransformer:
 
     It has no cache: generate and evaluate with ``model`` itself.
     """
-    return FlatTransformer(model, hold=lambda parameter: parameter)  # type: ignore[return-value]
+    return FlatTransformer(model, to_parameter=lambda parameter: parameter)  # type: ignore[return-value]
 
 
 class FlatBlock(nn.Module):
     """`Block` for R runs, with the same parameters."""
 
-    def __init__(self, plain: Block, hold: Hold) -> None:
+    def __init__(self, plain: Block, to_parameter: ToParameter) -> None:
         super().__init__()
-        self.norm1, self.norm2 = replace_layers(plain.norm1, hold), replace_layers(plain.norm2, hold)
-        self.added1, self.added2 = replace_layers(plain.added1, hold), replace_layers(plain.added2, hold)
-        self.attention = FlatAttention(plain.attention, hold)
-        self.up, self.down = RunLinear(plain.up, hold), RunLinear(plain.down, hold)
+        self.norm1, self.norm2 = replace_layers(plain.norm1, to_parameter), replace_layers(plain.norm2, to_parameter)
+        self.added1, self.added2 = (
+            replace_layers(plain.added1, to_parameter),
+            replace_layers(plain.added2, to_parameter),
+        )
+        self.attention = FlatAttention(plain.attention, to_parameter)
+        self.up, self.down = RunLinear(plain.up, to_parameter), RunLinear(plain.down, to_parameter)
         self.dropout = plain.dropout
 
     def forward(self, x: Float[Tensor, "R N D"], context: FlatContext) -> Float[Tensor, "R A D"]:
-        """One layer, at the context's queries."""
         queries = normed = self.norm1(x)
         if context.query_index is not None:
-            queries, x = take(normed, context.query_index), take(x, context.query_index)
+            queries, x = (each.index_select(1, context.query_index) for each in (normed, x))
         x = x + self.dropout(self.added1(self.attention(queries, normed, context)))
         return x + self.dropout(self.added2(self.down(functional.gelu(self.up(self.norm2(x))))))
 
@@ -545,25 +527,26 @@ class FlatBlock(nn.Module):
 class FlatTransformer(nn.Module):
     """`Transformer` for R runs on flat batches. Its parameters have the same names and the same order.
 
-    ``hold`` makes the parameters: those of ``model`` itself, or of a stack, with the run as their first axis.
+    ``to_parameter`` makes the parameters: those of ``model`` itself, or of a stack, with the run as their first axis.
     """
 
-    def __init__(self, model: Transformer, hold: Hold) -> None:
+    def __init__(self, model: Transformer, to_parameter: ToParameter) -> None:
         super().__init__()
         # Modules of its own, with the very parameters.
         plain = copy.deepcopy(model, memo={id(parameter): parameter for parameter in model.parameters()})
         self.config, self.shape = plain.config, plain.shape
-        self.table = RunEmbedding(plain.table, hold)
-        self.encoding: PositionEncoding = replace_layers(plain.encoding, hold)  # type: ignore[assignment]
-        self.blocks = Modules[FlatBlock](FlatBlock(block, hold) for block in plain.blocks)
-        self.norm = replace_layers(plain.norm, hold)
-        self.head = None if plain.head is None else RunLinear(plain.head, hold)
-        self.position_head = None if plain.position_head is None else FlatPositionHead(plain.position_head, hold)
+        self.table = RunEmbedding(plain.table, to_parameter)
+        self.encoding: PositionEncoding = replace_layers(plain.encoding, to_parameter)  # type: ignore[assignment]
+        self.blocks = Modules[FlatBlock](FlatBlock(block, to_parameter) for block in plain.blocks)
+        self.norm = replace_layers(plain.norm, to_parameter)
+        self.head = None if plain.head is None else RunLinear(plain.head, to_parameter)
+        self.position_head = (
+            None if plain.position_head is None else FlatPositionHead(plain.position_head, to_parameter)
+        )
         self.train(model.training)
 
     @property
     def runs(self) -> int:
-        """R."""
         return len(self.table.weights()[0])
 
     def forward(
@@ -601,7 +584,6 @@ class FlatTransformer(nn.Module):
         visible: Bool[Tensor, "RB T"] | None,
         loops: Loops | None,
     ) -> TransformerOutput:
-        """One flat batch."""
         contexts = self.contexts(groups, position_ids, visible)
         x, positions = self.table(input_ids), self.encoding.embed(position_ids)
         x = start = x if positions is None else x + positions
@@ -621,7 +603,7 @@ class FlatTransformer(nn.Module):
             x = self.blocks[step % len(self.blocks)](x, context)
         hidden = self.norm(x)
         position = () if self.position_head is None else self.position_head(hidden, position_ids, at, groups)
-        hidden = hidden if at is None else take(hidden, at)
+        hidden = hidden if at is None else hidden.index_select(1, at)
         return TransformerOutput(product(hidden, *(self.head or self.table).weights()), position)
 
     def contexts(

@@ -11,14 +11,10 @@ from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.files import replacing
-from lengthwise.crasp.program import Program, ProgramBuilder
-from lengthwise.models.build import digest_of
+from lengthwise.models.tensor_files import read_tensors, write_tensors
 from lengthwise.models.transformer import TransformerOutput
 from lengthwise.nn.base import Modules
 
@@ -117,33 +113,22 @@ class LimitHead(nn.Module):
     """One head. K and Q are ``[r, d]`` (r may be 0: no content logits), V = ``value_out [d, v]`` @ ``value_in [v, d]``.
 
     ``phi`` holds φ(0), …, φ(τ) by distance i − j and is zero beyond, so it is LOCAL and translation invariant.
-    `local_function` computes it from a table φ(j, i).
     """
-
-    key: Tensor
-    query: Tensor
-    value_in: Tensor
-    value_out: Tensor
-    phi: Tensor
 
     def __init__(
         self, name: str, *, key: Tensor, query: Tensor, value_in: Tensor, value_out: Tensor, phi: Tensor | None = None
     ) -> None:
         super().__init__()
         self.name = name
-        phi = key.new_zeros(0) if phi is None else phi
-        for field, tensor in (
-            ("key", key), ("query", query), ("value_in", value_in), ("value_out", value_out), ("phi", phi),
-        ):  # fmt: skip
-            self.register_buffer(field, tensor)
+        self.key, self.query = nn.Buffer(key), nn.Buffer(query)
+        self.value_in, self.value_out = nn.Buffer(value_in), nn.Buffer(value_out)
+        self.phi = nn.Buffer(key.new_zeros(0) if phi is None else phi)
 
     def forward(self, y: Float[Tensor, "B T d"], precision: int | None) -> Float[Tensor, "B T d"]:
-        """The head's contribution to the residual stream."""
         keys, queries, values = (_product(y, matrix) for matrix in (self.key, self.query, self.value_in))
         return attend(keys, queries, self.phi, values, precision) @ self.value_out.T
 
     def check(self, width: int, where: str) -> None:
-        """Raise `LengthwiseError` for NaN or infinite weights and for shapes that do not fit."""
         where = f"{where}, head {self.name!r}"
         check_finite(where, key=self.key, query=self.query, V=self.value_in, V_out=self.value_out, phi=self.phi)
         check_shape(where, "K", self.key, (len(self.key), width))
@@ -159,24 +144,17 @@ class LimitMlp(nn.Module):
     A is ``weight_in [m, d]``, b is ``bias [m]``, B is ``weight_out [d, m]``.
     """
 
-    weight_in: Tensor
-    bias: Tensor
-    step: Tensor
-    weight_out: Tensor
-
     def __init__(self, weight_in: Tensor, bias: Tensor, step: Tensor, weight_out: Tensor) -> None:
         super().__init__()
-        for field, tensor in (("weight_in", weight_in), ("bias", bias), ("step", step), ("weight_out", weight_out)):
-            self.register_buffer(field, tensor)
+        self.weight_in, self.bias = nn.Buffer(weight_in), nn.Buffer(bias)
+        self.step, self.weight_out = nn.Buffer(step), nn.Buffer(weight_out)
 
     def forward(self, y: Float[Tensor, "B T d"]) -> Float[Tensor, "B T d"]:
-        """The MLP's contribution to the residual stream."""
         before = _product(y, self.weight_in) + self.bias
         after = torch.where(self.step, (before > 0).to(y.dtype), before.relu())
         return after @ self.weight_out.T
 
     def check(self, width: int, where: str) -> None:
-        """Raise `LengthwiseError` for NaN or infinite weights and for shapes that do not fit."""
         where, units = f"{where}, MLP", len(self.bias)
         check_finite(where, A=self.weight_in, b=self.bias, B=self.weight_out)
         require(self.bias.ndim == 1, f"{where}: b has to be a vector, got shape {_shape(self.bias)}")
@@ -194,7 +172,6 @@ class LimitLayer(nn.Module):
         self.mlp = mlp
 
     def forward(self, y: Float[Tensor, "B T d"], precision: int | None) -> Float[Tensor, "B T d"]:
-        """The residual stream after the layer."""
         total = y
         for head in self.heads:
             total = total + head(y, precision)
@@ -205,48 +182,6 @@ class LimitLayer(nn.Module):
         for head in self.heads:
             head.check(width, where)
         self.mlp.check(width, where)
-
-
-def local_function(table: Float[Tensor, "N N"], window: int, *, name: str = "φ") -> Float[Tensor, " window"]:
-    """φ(0..window) of a table ``table[i - 1, j - 1]`` = φ(j, i), j <= i.
-
-    Raises `LengthwiseError` with the positions at which it is not translation invariant or not LOCAL.
-    """
-    size = len(table)
-    require(table.ndim == 2 and table.shape == (size, size), f"{name} has to be a square table, got {_shape(table)}")
-    check_finite(name, values=table)
-    values = table.new_zeros(window + 1)
-    for distance in range(size):
-        diagonal = table.diagonal(-distance)
-        differs = (diagonal != diagonal[0]).nonzero()
-        if len(differs):
-            first = int(differs[0]) + 1
-            raise LengthwiseError(
-                f"{name} is not translation invariant: φ(1, {1 + distance}) = {diagonal[0]:g}, "
-                f"but φ({first}, {first + distance}) = {diagonal[first - 1]:g}"
-            )
-        if distance <= window:
-            values[distance] = diagonal[0]
-        elif diagonal[0] != 0:
-            raise LengthwiseError(
-                f"{name} is not local: φ(1, {1 + distance}) = {diagonal[0]:g}, but it has to be 0 beyond "
-                f"the window τ = {window}; raise the window or cut φ off"
-            )
-    return values
-
-
-def periodic_vectors(table: Float[Tensor, "N d"], period: int, *, name: str = "position vectors") -> Tensor:
-    """p_1 … p_Δ of a longer table; raises `LengthwiseError` with the positions at which it is not PERIODIC."""
-    require(1 <= period <= len(table), f"{name}: period {period} needs a table of at least that many rows")
-    check_finite(name, values=table)
-    differs = (table[period:] != table[:-period]).nonzero() if period < len(table) else table.new_zeros(0, 2)
-    if len(differs):
-        row, column = (int(index) for index in differs[0])
-        raise LengthwiseError(
-            f"{name} are not periodic with Δ = {period}: coordinate {column} is {table[row, column]:g} at position "
-            f"{row + 1} and {table[row + period, column]:g} at position {row + 1 + period}"
-        )
-    return table[:period].clone()
 
 
 def _product(y: Float[Tensor, "B T d"], matrix: Float[Tensor, "r d"]) -> Float[Tensor, "B T r"]:
@@ -287,10 +222,6 @@ class TheoryTransformer(nn.Module, ABC):
     for weights that are NaN, not float64 or of the wrong shape.
     """
 
-    embeddings: Tensor
-    positions: Tensor
-    readout: Tensor
-
     def __init__(
         self,
         symbols: Sequence[str],
@@ -305,10 +236,9 @@ class TheoryTransformer(nn.Module, ABC):
     ) -> None:
         super().__init__()
         self.symbols, self.outputs, self.precision = tuple(symbols), tuple(outputs), precision
-        self.register_buffer("embeddings", embeddings)
-        self.register_buffer("positions", positions)
+        self.embeddings, self.positions = nn.Buffer(embeddings), nn.Buffer(positions)
         self.layers = Modules[LimitLayer](layers)
-        self.register_buffer("readout", readout)
+        self.readout = nn.Buffer(readout)
         self.dimensions = tuple(dimensions) or tuple(f"x{index}" for index in range(self.width))
         self.check()
 
@@ -362,7 +292,6 @@ class TheoryTransformer(nn.Module, ABC):
         return TransformerOutput(torch.cat([self.hidden(ids, o)[:, kept] @ self.readout.T for ids, o in pieces]))
 
     def hidden(self, ids: Int[Tensor, "B T"], offsets: Int[Tensor, " B"]) -> Float[Tensor, "B T d"]:
-        """The residual stream after the last layer."""
         y = self.embeddings[ids] + self.position_vectors(offsets, ids.shape[1])
         for layer in self.layers:
             y = layer(y, self.precision)
@@ -382,7 +311,6 @@ class LimitTransformer(TheoryTransformer):
 
     @property
     def period(self) -> int:
-        """Δ: the period of the position vectors."""
         return len(self.positions)
 
     @property
@@ -489,22 +417,6 @@ def _wider(matrix: Float[Tensor, "r d"], added: int) -> Float[Tensor, "r wider"]
     return torch.cat([matrix, matrix.new_zeros(len(matrix), added)], dim=1)
 
 
-def parity_by_counting(context: int) -> Program:
-    """#1 is one of 0, 2, 4, … <= N: one uniform head, one comparison per even number, and weights as large as N."""
-    build = ProgramBuilder("01")
-    ones = build.count(build.symbol("1"))
-    equal = [build.compare(ones, "=", build.constant(even)) for even in range(0, context, 2)]
-    return build.accept(build.any_of(equal))
-
-
-def parity_by_looking_back(context: int) -> Program:
-    """The same with a window of N: N − 1 local heads, so that the sum over distances grows."""
-    build = ProgramBuilder("01")
-    ones = build.count(build.symbol("1"), range(context))
-    equal = [build.compare(ones, "=", build.constant(even)) for even in range(0, context, 2)]
-    return build.accept(build.any_of(equal))
-
-
 FORMAT = 1
 _KINDS: dict[str, type[TheoryTransformer]] = {"limit": LimitTransformer, "finite": FiniteTransformer}
 
@@ -523,13 +435,7 @@ def save_theory(model: TheoryTransformer, path: Path, *, source: str = "") -> No
         "source": source,
     }
     tensors = {name: value.contiguous() for name, value in model.state_dict().items()}
-    with replacing(path) as temporary:
-        try:
-            text = json.dumps(description)
-            save_file(tensors, temporary, metadata={"lengthwise": text, "digest": digest_of(tensors, text)})
-        except SafetensorError as error:
-            # It wraps the system's error as text; `replacing` knows what to say about those.
-            raise OSError(str(error)) from None
+    write_tensors(path, tensors, json.dumps(description))
 
 
 def load_theory(path: Path) -> LimitTransformer | FiniteTransformer:
@@ -538,17 +444,12 @@ def load_theory(path: Path) -> LimitTransformer | FiniteTransformer:
     if not path.exists():
         raise LengthwiseError(f"no model file at {path}; check the path")
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = dict(file.metadata() or {})
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        text = metadata.pop("lengthwise")
-        # Older files have no digest.
-        sound = not metadata or metadata == {"digest": digest_of(tensors, text)}
+        tensors, text = read_tensors(path)
         description = json.loads(text)
-        if not sound or description["format"] != FORMAT:
+        if description["format"] != FORMAT:
             raise damaged
         return _build(description, tensors)
-    except (SafetensorError, KeyError, TypeError, ValueError, IndexError, OSError):
+    except (KeyError, TypeError, ValueError, IndexError):
         raise damaged from None
 
 

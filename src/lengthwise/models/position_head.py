@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.core.levels import LABEL_IDS
-from lengthwise.models.attention_state import Cache, visible_keys_seen
+from lengthwise.models.attention_state import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.nn.base import Scalars
 from lengthwise.positions.encodings import EncodingShape
@@ -45,7 +45,6 @@ class Classification(IdPrediction):
         return functional.cross_entropy(logits, target.flatten(), reduction="none").view_as(target)
 
     def best(self) -> Int[Tensor, "B Q"]:
-        """The largest logit."""
         return self.logits.argmax(-1)
 
 
@@ -68,7 +67,6 @@ class Pointer(IdPrediction):
         return -torch.logsumexp(logp.masked_fill(~right, -1e4), dim=-1)
 
     def best(self) -> Int[Tensor, "B Q"]:
-        """The id with the most attention in total."""
         weight = torch.softmax(self.scores, dim=-1)
         total = weight.new_zeros(*weight.shape[:2], int(self.ids.max()) + 1)
         total.scatter_add_(2, self.ids[:, None, :].expand_as(weight), weight)
@@ -85,7 +83,6 @@ class PointerLevel(nn.Module):
         self.gain = Scalars(torch.tensor(1.0))
 
     def project(self, hidden: Float[Tensor, "B Q D"]) -> tuple[Tensor, Tensor]:
-        """Normalized queries and keys."""
         width = hidden.shape[-1]
         return (
             functional.rms_norm(self.query(hidden), (width,)) * self.gain(hidden),
@@ -114,7 +111,6 @@ class PositionHead(nn.Module):
         return any(isinstance(level, PointerLevel) for level in self.levels)
 
     def tables(self) -> list[nn.Linear]:
-        """The classification heads."""
         return [level for level in self.levels if isinstance(level, nn.Linear)]
 
     def forward(
@@ -123,12 +119,8 @@ class PositionHead(nn.Module):
         key_ids: Int[Tensor, "B T L"],
         at: Int[Tensor, " S"] | slice | None,
         cache: Cache | None,
-        visible: Bool[Tensor, "B T"] | None = None,
     ) -> tuple[IdPrediction, ...]:
-        """One prediction per level after each token, or each of those ``at``; keys are all tokens so far.
-
-        No other token points at those that are not ``visible``.
-        """
+        """One prediction per level after each token, or each of those ``at``; keys are all tokens so far."""
         queries = hidden if at is None else hidden[:, at]
         result: list[IdPrediction] = []
         for level, module in enumerate(self.levels):
@@ -138,7 +130,7 @@ class PositionHead(nn.Module):
             query, key = module.project(hidden)
             if cache is not None:
                 key = cache.extend(f"pointer {level}", key, axis=1)
-            result.append(point(query, key, key_ids[..., level], at, self.log_length, visible))
+            result.append(point(query, key, key_ids[..., level], at, self.log_length))
         return tuple(result)
 
 
@@ -148,22 +140,14 @@ def point(
     ids: Int[Tensor, "B T"],
     at: Int[Tensor, " S"] | slice | None,
     log_length: int | None,
-    visible: Bool[Tensor, "B T"] | None = None,
 ) -> Pointer:
-    """Every query, or each of those ``at``, points at the keys up to its own; scores are scaled as in attention.
-
-    Keys that are not ``visible`` are pointed at by their own query only, which must point at something.
-    """
+    """Every query, or each of those ``at``, points at the keys up to its own; scores are scaled as in attention."""
     queries, keys = query.shape[1], key.shape[1]
     index = torch.arange(keys, device=query.device)
     last = index[keys - queries :]
     if log_length is not None:
-        count = last + 1 if visible is None else visible_keys_seen(visible)[:, keys - queries :]
-        query = query * (count.to(query.dtype).log() / math.log(log_length))[..., None]
+        query = query * ((last + 1).to(query.dtype).log() / math.log(log_length))[..., None]
     if at is not None:
         query, last = query[:, at], last[at]
-    masked = index > last[:, None]
-    if visible is not None:
-        masked = masked | (~visible[:, None] & (index != last[:, None]))
     scores = query @ key.mT / math.sqrt(key.shape[-1])
-    return Pointer(scores.masked_fill(masked, -math.inf), ids)
+    return Pointer(scores.masked_fill(index > last[:, None], -math.inf), ids)

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from lengthwise.models.flat_groups import FlatGroup
+from lengthwise.models.inputs import FlatGroup
 from lengthwise.models.kernels import FlatTransformer
 from lengthwise.models.transformer import Transformer, TransformerOutput
 
@@ -27,13 +27,12 @@ class TransformerStack(nn.Module):
         self._plain = [copy.deepcopy(models[0])]
         states = [model.state_dict() for model in models]
         self.model = FlatTransformer(
-            models[0], hold=lambda parameter: nn.Parameter(parameter.new_empty(len(models), *parameter.shape))
+            models[0], to_parameter=lambda parameter: nn.Parameter(parameter.new_empty(len(models), *parameter.shape))
         )
         self.model.load_state_dict({name: torch.stack([state[name] for state in states]) for name in states[0]})
 
     @property
     def runs(self) -> int:
-        """S, the number of models."""
         return self.model.runs
 
     def forward(

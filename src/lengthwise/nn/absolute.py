@@ -1,4 +1,4 @@
-"""Absolute positions: none, learned, coupled and sinusoidal vectors added to the tokens."""
+"""Absolute positions: none (Haviv et al. 2022), learned, coupled and sinusoidal vectors (Vaswani et al. 2017)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lengthwise.core.errors import require
-from lengthwise.nn.base import AddedVectors, EmbeddingTable, Modules, PositionEncoding, Slots
+from lengthwise.nn.base import AddedVectors, PositionEncoding, Slots, normal_tables
 
 
 class NoPE(PositionEncoding):
@@ -44,28 +44,20 @@ class LearnedEmbedding(AddedVectors):
     """
 
     def __init__(
-        self,
-        max_position: int,
-        width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        init_std: float = 0.05,
-        scale: float = 1.0,
-        slots: Slots | None = None,
-    ) -> None:
+        self, max_position: int, width: int, levels: int | Sequence[int] = 1, *,
+        init_std: float = 0.05, scale: float = 1.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
         require(max_position >= 0 and width >= 1, f"a table needs rows and a width, got {max_position} and {width}")
         require(0 <= init_std < math.inf, f"init_std must be finite and at least 0, got {init_std}")
         require(0 < scale <= 1, f"scale must be above 0 and at most 1, got {scale}")
         super().__init__(levels, slots)
         self.scale = scale
-        self.tables = Modules[EmbeddingTable](EmbeddingTable(max_position + 1, width) for _ in self.levels)
-        for table in self.tables:
-            nn.init.normal_(table.weight, std=init_std)
-            with torch.no_grad():
+        self.tables = normal_tables(len(self.levels), max_position + 1, width, init_std)
+        with torch.no_grad():
+            for table in self.tables:
                 table.weight.div_(scale)
 
     def vectors(self, ids: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B T D"]:
-        """The rows of the level's table."""
         rows = self.tables[index](ids)
         return rows if self.scale == 1 else self.scale * rows
 
@@ -96,7 +88,6 @@ class CoupledEmbedding(LearnedEmbedding):
     """
 
     def forward(self, places: Int[Tensor, "B T *L"], /) -> Float[Tensor, "B T D"]:
-        """The vectors to add, under freshly drawn ids."""
         return super().forward(self.draw(places))
 
     def draw(self, places: Int[Tensor, "B T *L"], generator: torch.Generator | None = None) -> Int[Tensor, "B T *L"]:
@@ -127,24 +118,16 @@ class Sinusoidal(AddedVectors):
     torch.Size([2, 10, 64])
     """
 
-    frequencies: Tensor
-
     def __init__(
-        self,
-        width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        base: float = 10_000.0,
-        scale: float = 1.0,
-        slots: Slots | None = None,
-    ) -> None:
+        self, width: int, levels: int | Sequence[int] = 1, *,
+        base: float = 10_000.0, scale: float = 1.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
         require(0 < base < math.inf, f"base must be finite and above 0, got {base}")
         super().__init__(levels, slots)
         self.width, self.scale = width, scale
         exponents = torch.arange(0, width, 2, dtype=torch.float32) / width
-        self.register_buffer("frequencies", torch.exp(-math.log(base) * exponents), persistent=False)
+        self.frequencies = nn.Buffer(torch.exp(-math.log(base) * exponents), persistent=False)
 
     def vectors(self, ids: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B T D"]:
-        """The sines and cosines of the ids; the same for every level."""
         angles = ids[..., None] * self.frequencies
         return self.scale * torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., : self.width]

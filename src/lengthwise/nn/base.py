@@ -38,7 +38,6 @@ class EmbeddingTable(nn.Embedding):
     """`torch.nn.Embedding`, with the faster backward pass of `gathered`."""
 
     def forward(self, input: Int[Tensor, "*rest"]) -> Float[Tensor, "*rest D"]:
-        """The rows with these numbers; raises IndexError for a number that the table does not have."""
         return gathered(self.weight, input)
 
 
@@ -88,12 +87,10 @@ class ScoreContext:
 
     @property
     def queries(self) -> Float[Tensor, "B H Q d"]:
-        """The queries of the scores."""
         return self.q[:, :, self.index]
 
     @property
     def query_ids(self) -> Int[Tensor, "B Q *L"]:
-        """The ids of the queries' tokens."""
         return self.ids[:, self.index]
 
     @staticmethod
@@ -137,6 +134,14 @@ class Modules(nn.ModuleList, Generic[M]):
     def __getitem__(self, index: int) -> M:  # pyright: ignore[reportIncompatibleMethodOverride]
         """One module (no slices)."""
         return cast(M, super().__getitem__(index))
+
+
+def normal_tables(count: int, rows: int, width: int, std: float = 0.02) -> Modules[EmbeddingTable]:
+    """Tables with normal entries."""
+    tables = Modules[EmbeddingTable](EmbeddingTable(rows, width) for _ in range(count))
+    for table in tables:
+        nn.init.normal_(table.weight, std=std)
+    return tables
 
 
 class Slots(Modules[EmbeddingTable]):

@@ -1,4 +1,9 @@
-"""Relative positions as a bias of attention: ALiBi, T5, Kerple, FIRE, Shaw, local and coupled biases."""
+"""Relative positions as a bias of attention.
+
+ALiBi (Press et al. 2022), hard ALiBi (Jelassi et al. 2024), T5's bias (Raffel et al. 2020), Kerple (Chi et al. 2022),
+FIRE (Li et al. 2024), Shaw et al. 2018, Transformer-XL (Dai et al. 2019) and the dynamic bias (Wang et al. 2021). ALiBi
+with learned slopes and the local and coupled biases are ours.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,6 @@ from torch.nn import functional
 
 from lengthwise.core.errors import require
 from lengthwise.nn.base import (
-    EmbeddingTable,
     Modules,
     PositionEncoding,
     Scalars,
@@ -23,6 +27,7 @@ from lengthwise.nn.base import (
     add,
     at_distance,
     level_indices,
+    normal_tables,
     not_none,
     on_level,
 )
@@ -33,7 +38,11 @@ PAIRS = 1 << 20
 
 
 class RelativeBias(PositionEncoding):
-    """The sum of a bias per level; subclasses say which bias a pair of ids of a level has."""
+    """The sum of a bias per level; subclasses say which bias a pair of ids of a level has.
+
+    Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis of levels. Output: what to add to the
+    attention logits, ``[B, heads, Q, T]``. The causal mask is not part of it.
+    """
 
     def __init__(self, levels: int | Sequence[int], slots: Slots | None) -> None:
         super().__init__(slots)
@@ -78,9 +87,8 @@ def by_rows(
 class ALiBi(RelativeBias):
     """logit(i, j) − m_h · |p_i − p_j|, m_h = 2^(−8h/H) for head h = 1 … H, summed over the levels of the ids.
 
-    Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis of levels. Output: what to add to the
-    attention logits, ``[B, heads, Q, T]``. The causal mask is not part of it. Has no parameters. Where the number of
-    heads is no power of two, see `alibi_slopes`. Raises `LengthwiseError` without heads.
+    Has no parameters. Where the number of heads is no power of two, see `alibi_slopes`. Raises `LengthwiseError`
+    without heads.
 
     >>> import torch
     >>> from lengthwise.nn import ALiBi
@@ -89,15 +97,12 @@ class ALiBi(RelativeBias):
     torch.Size([2, 4, 10, 10])
     """
 
-    slopes: Tensor
-
     def __init__(self, heads: int, levels: int | Sequence[int] = 1, *, slots: Slots | None = None) -> None:
         require(heads >= 1, f"heads must be at least 1, got {heads}")
         super().__init__(levels, slots)
-        self.register_buffer("slopes", torch.tensor(alibi_slopes(heads), dtype=torch.float32), persistent=False)
+        self.slopes = nn.Buffer(torch.tensor(alibi_slopes(heads), dtype=torch.float32), persistent=False)
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
-        """The penalties, the same for every level."""
         return -self.slopes[:, None, None] * distances(queries, keys).abs()[:, None]
 
 
@@ -115,9 +120,7 @@ def alibi_slopes(heads: int) -> list[float]:
 class LearnedALiBi(RelativeBias):
     """logit(i, j) − softplus(m_h) · |p_i − p_j|, with a learned m_h per head; slopes start at those of `ALiBi`.
 
-    Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis of levels, whose biases are summed.
-    Output: what to add to the attention logits, ``[B, heads, Q, T]``. The causal mask is not part of it. Raises
-    `LengthwiseError` without heads.
+    Raises `LengthwiseError` without heads.
 
     >>> import torch
     >>> from lengthwise.nn import LearnedALiBi
@@ -132,7 +135,6 @@ class LearnedALiBi(RelativeBias):
         self.slope = Scalars(torch.tensor(alibi_slopes(heads)).expm1().log())
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
-        """The penalties, the same for every level."""
         distance = distances(queries, keys).abs()[:, None].float()
         return -functional.softplus(self.slope(distance)) * distance
 
@@ -141,9 +143,8 @@ class HardALiBi(RelativeBias):
     """Head h = 1 … m: 0 where |p_i − p_j| < h, and −∞ elsewhere; the other heads: 0, as without positions.
 
     m = ``local_heads`` (None: half of them, ours). So the local heads tell a token its last m tokens and their order,
-    and the other heads look them up anywhere. Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis
-    of levels, all of which have to be near. Output: what to add to the attention logits, ``[B, heads, Q, T]``. The
-    causal mask is not part of it. Has no parameters. Raises `LengthwiseError` unless 1 ≤ ``local_heads`` ≤ ``heads``.
+    and the other heads look them up anywhere. All levels of the ids have to be near. Has no parameters. Raises
+    `LengthwiseError` unless 1 ≤ ``local_heads`` ≤ ``heads``.
 
     >>> import torch
     >>> from lengthwise.nn import HardALiBi
@@ -152,8 +153,6 @@ class HardALiBi(RelativeBias):
     [1, 2, 6, 6]
     """
 
-    reach: Tensor
-
     def __init__(
         self, heads: int, levels: int | Sequence[int] = 1, *, local_heads: int | None = None, slots: Slots | None = None
     ) -> None:
@@ -161,10 +160,9 @@ class HardALiBi(RelativeBias):
         require(1 <= local_heads <= heads, f"local_heads must be 1 to {heads}, the number of heads, got {local_heads}")
         super().__init__(levels, slots)
         reach = [head + 1.0 if head < local_heads else math.inf for head in range(heads)]
-        self.register_buffer("reach", torch.tensor(reach, dtype=torch.float32), persistent=False)
+        self.reach = nn.Buffer(torch.tensor(reach, dtype=torch.float32), persistent=False)
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
-        """0 within each head's reach and −∞ beyond, the same for every level."""
         far = distances(queries, keys).abs()[:, None] >= self.reach[:, None, None]
         return torch.zeros(far.shape, device=far.device).masked_fill(far, -math.inf)
 
@@ -176,9 +174,7 @@ class T5Bias(RelativeBias):
     min(n − 1, n/2 + ⌊ln(x / (n/2)) / ln(m / (n/2)) · n/2⌋ beyond. Keys with larger ids than the query's (coupled ids
     fall) have n buckets of their own.
 
-    Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis of levels. Output: what to add to the
-    attention logits, ``[B, heads, Q, T]``. The causal mask is not part of it. Raises `LengthwiseError` unless
-    ``buckets`` ≥ 2 and ``max_distance`` > ``buckets`` / 2.
+    Raises `LengthwiseError` unless ``buckets`` ≥ 2 and ``max_distance`` > ``buckets`` / 2.
 
     >>> import torch
     >>> from lengthwise.nn import T5Bias
@@ -188,14 +184,9 @@ class T5Bias(RelativeBias):
     """
 
     def __init__(
-        self,
-        heads: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        buckets: int = 32,
-        max_distance: int = 128,
-        slots: Slots | None = None,
-    ) -> None:
+        self, heads: int, levels: int | Sequence[int] = 1, *,
+        buckets: int = 32, max_distance: int = 128, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
         require(
             buckets >= 2 and max_distance > buckets // 2,
             f"needs buckets >= 2 and max_distance > buckets / 2, got {buckets} and {max_distance}",
@@ -225,9 +216,7 @@ class Kerple(RelativeBias):
     parameter, or twice its sigmoid. They start as published, r_h uniform in 0 … 2 and s_h in 0 … 1 (``log``), or both
     in 0 … 1 (``power``); the authors bound them by clipping instead.
 
-    Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis of levels, whose biases are summed.
-    Output: what to add to the attention logits, ``[B, heads, Q, T]``. The causal mask is not part of it. Raises
-    `LengthwiseError` without heads and for an unknown form.
+    Raises `LengthwiseError` without heads and for an unknown form.
 
     >>> import torch
     >>> from lengthwise.nn import Kerple
@@ -248,7 +237,6 @@ class Kerple(RelativeBias):
         self.shape = Scalars(shape.expm1().log() if form == "log" else (shape / 2).logit())
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
-        """The penalties, with the same numbers for every level."""
         distance = distances(queries, keys).abs().float()[:, None]
         factor, shape = functional.softplus(self.factor(distance)), self.shape(distance)
         if self.form == "log":
@@ -266,9 +254,7 @@ class FIRE(RelativeBias):
     because coupled ids can fall; for ids that rise it changes nothing. Start with a threshold of about the training
     length: above all test lengths, FIRE would be a plain function of distance.
 
-    Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis of levels, whose biases are summed.
-    Output: what to add to the attention logits, ``[B, heads, Q, T]``. The causal mask is not part of it. Raises
-    `LengthwiseError` unless ``threshold``, ``width`` and ``scale`` are positive and finite.
+    Raises `LengthwiseError` unless ``threshold``, ``width`` and ``scale`` are positive and finite.
 
     >>> import torch
     >>> from lengthwise.nn import FIRE
@@ -278,15 +264,9 @@ class FIRE(RelativeBias):
     """
 
     def __init__(
-        self,
-        heads: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        threshold: float = 32.0,
-        width: int = 32,
-        scale: float = 0.1,
-        slots: Slots | None = None,
-    ) -> None:
+        self, heads: int, levels: int | Sequence[int] = 1, *,
+        threshold: float = 32.0, width: int = 32, scale: float = 0.1, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
         for name, value in (("threshold", threshold), ("width", width), ("scale", scale)):
             require(0 < value < math.inf, f"{name} must be finite and above 0, got {value}")
         super().__init__(levels, slots)
@@ -305,7 +285,6 @@ class FIRE(RelativeBias):
         return torch.log1p(scale * distance) / (torch.log1p(scale * normalizer) + 1e-6)
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
-        """The MLP's output for every pair of tokens, per head; the levels share the MLP."""
         return by_rows(self._mlp, queries, keys)
 
     def _mlp(self, queries: Tensor, keys: Tensor) -> Tensor:
@@ -319,8 +298,7 @@ class Shaw(ContentEncoding):
     c is ``clip``. The heads and the layers share the tables. The published variant that also adds vectors to values
     is left out, as in later work.
 
-    Input: queries and keys ``[B, H, T, head_width]`` and ids, ``[B, T]`` or ``[B, T, L]``. Output: causal attention
-    logits ``[B, H, T, T]``. Raises `LengthwiseError` unless ``clip`` is at least 1.
+    Raises `LengthwiseError` unless ``clip`` is at least 1.
 
     >>> import torch
     >>> from lengthwise.nn import Shaw
@@ -335,12 +313,9 @@ class Shaw(ContentEncoding):
         require(clip >= 1, f"clip must be at least 1, got {clip}")
         super().__init__(slots)
         self.levels, self.clip = level_indices(levels), clip
-        self.tables = Modules[EmbeddingTable](EmbeddingTable(2 * clip + 1, head_width) for _ in self.levels)
-        for table in self.tables:
-            nn.init.normal_(table.weight, std=0.02)
+        self.tables = normal_tables(len(self.levels), 2 * clip + 1, head_width)
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
-        """The logits, plus the queries' products with the vectors of the distances."""
         q = tokens.queries / math.sqrt(tokens.q.shape[-1])
         rows = torch.arange(2 * self.clip + 1, device=q.device).expand(len(q), -1)
         for level, table in zip(self.levels, self.tables, strict=True):
@@ -356,8 +331,7 @@ class TransformerXL(ContentEncoding):
     u and v are learned per head, W_ℓ per head and level of the ids; all layers share them (the authors have a W per
     layer). R has half sines and half cosines of frequencies 10000^(−2c/width). The transposed matrices are stored.
 
-    Input: queries and keys ``[B, H, T, head_width]`` and ids, ``[B, T]`` or ``[B, T, L]``. Output: causal attention
-    logits ``[B, H, T, T]``. Raises `LengthwiseError` unless ``width`` is even.
+    Raises `LengthwiseError` unless ``width`` is even.
 
     >>> import torch
     >>> from lengthwise.nn import TransformerXL
@@ -366,32 +340,22 @@ class TransformerXL(ContentEncoding):
     torch.Size([2, 4, 10, 10])
     """
 
-    frequencies: Tensor
-
     def __init__(
-        self,
-        heads: int,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        width: int | None = None,
-        slots: Slots | None = None,
-    ) -> None:
+        self, heads: int, head_width: int, levels: int | Sequence[int] = 1, *,
+        width: int | None = None, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
         width = heads * head_width if width is None else width
         require(width >= 2 and width % 2 == 0, f"width must be even and at least 2, got {width}")
         super().__init__(slots)
         self.heads, self.levels = heads, level_indices(levels)
-        self.content, self.position = EmbeddingTable(1, heads * head_width), EmbeddingTable(1, heads * head_width)
-        for table in (self.content, self.position):
-            nn.init.normal_(table.weight, std=0.02)
+        self.content, self.position = normal_tables(2, 1, heads * head_width)
         self.project = Modules[nn.Linear](
             nn.Linear(head_width, width, bias=False) for _ in range(len(self.levels) * heads)
         )
         frequencies = 10_000.0 ** (-torch.arange(0, width, 2, dtype=torch.float32) / width)
-        self.register_buffer("frequencies", frequencies, persistent=False)
+        self.frequencies = nn.Buffer(frequencies, persistent=False)
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
-        """The logits, plus u · k and the products of q + v with the projected sinusoids."""
         factor = 1 / math.sqrt(tokens.q.shape[-1])
         first = torch.zeros(len(tokens.q), 1, dtype=torch.long, device=scores.device)
         scores = scores + factor * self._by_head(self.content(first)) @ tokens.k.mT
@@ -428,9 +392,7 @@ class LocalBias(RelativeBias):
     (an attention sink, Xiao et al. 2024). Attention averages, so that without a sink it can't tell one near token from
     two equal ones; the share of the sink shows how many there are.
 
-    Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis of levels, whose biases are summed.
-    Output: what to add to the attention logits, ``[B, heads, Q, T]``. The causal mask is not part of it. Raises
-    `LengthwiseError` unless ``window`` is 0 or more and ``scale`` is positive.
+    Raises `LengthwiseError` unless ``window`` is 0 or more and ``scale`` is positive.
 
     >>> import torch
     >>> from lengthwise.nn import LocalBias
@@ -440,27 +402,17 @@ class LocalBias(RelativeBias):
     """
 
     def __init__(
-        self,
-        heads: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        window: int = 4,
-        scale: float = 12.0,
-        sink: bool = False,
-        slots: Slots | None = None,
-    ) -> None:
+        self, heads: int, levels: int | Sequence[int] = 1, *,
+        window: int = 4, scale: float = 12.0, sink: bool = False, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
         require(heads >= 1, f"heads must be at least 1, got {heads}")
         require(window >= 0, f"window must be at least 0, got {window}")
         require(scale > 0, f"scale must be positive, got {scale}")
         super().__init__(levels, slots)
         self.window_of_ids, self.scale, self.sink = window, scale, sink
-        rows = 2 * window + 1 + sink
-        self.tables = Modules[EmbeddingTable](EmbeddingTable(rows, heads) for _ in self.levels)
-        for table in self.tables:
-            nn.init.normal_(table.weight, std=0.02)
+        self.tables = normal_tables(len(self.levels), 2 * window + 1 + sink, heads)
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
-        """The scaled entries of the level's table, and −∞ outside the window; the table's last row is the sink's."""
         distance, reach = distances(queries, keys), self.window_of_ids
         row, far = distance.clamp(-reach, reach) + reach, distance.abs() > reach
         if self.sink:
@@ -475,9 +427,7 @@ class DynamicBias(RelativeBias):
 
     ``depth`` is the number of hidden layers. With ``log=False``, x = Δ. One MLP serves all layers.
 
-    Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis of levels, whose biases are summed.
-    Output: what to add to the attention logits, ``[B, heads, Q, T]``. The causal mask is not part of it. Raises
-    `LengthwiseError` unless ``width`` and ``depth`` are at least 1.
+    Raises `LengthwiseError` unless ``width`` and ``depth`` are at least 1.
 
     >>> import torch
     >>> from lengthwise.nn import DynamicBias
@@ -487,15 +437,9 @@ class DynamicBias(RelativeBias):
     """
 
     def __init__(
-        self,
-        heads: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        width: int = 32,
-        depth: int = 2,
-        log: bool = True,
-        slots: Slots | None = None,
-    ) -> None:
+        self, heads: int, levels: int | Sequence[int] = 1, *,
+        width: int = 32, depth: int = 2, log: bool = True, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
         require(heads >= 1, f"heads must be at least 1, got {heads}")
         require(width >= 1 and depth >= 1, f"width and depth must be at least 1, got {width} and {depth}")
         super().__init__(levels, slots)
@@ -505,7 +449,6 @@ class DynamicBias(RelativeBias):
         self.out = nn.Linear(width, heads)
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
-        """The MLP's output for every pair of tokens, per head; the levels share the MLP."""
         return by_rows(self._mlp, queries, keys)
 
     def _mlp(self, queries: Tensor, keys: Tensor) -> Tensor:
@@ -522,9 +465,7 @@ class CoupledBias(RelativeBias):
 
     Distances keep their sign: coupled ids fall as well as rise. Tables serve all layers.
 
-    Input: ids of queries ``[B, Q]`` and keys ``[B, T]``, or with a last axis of levels, whose biases are summed.
-    Output: what to add to the attention logits, ``[B, heads, Q, T]``. The causal mask is not part of it. Raises
-    `LengthwiseError` unless ``buckets`` is even and at least 2.
+    Raises `LengthwiseError` unless ``buckets`` is even and at least 2.
 
     >>> import torch
     >>> from lengthwise.nn import CoupledBias
@@ -540,9 +481,7 @@ class CoupledBias(RelativeBias):
         require(buckets >= 2 and buckets % 2 == 0, f"buckets must be even and at least 2, got {buckets}")
         super().__init__(levels, slots)
         self.middle = buckets // 2
-        self.tables = Modules[EmbeddingTable](EmbeddingTable(buckets, heads) for _ in self.levels)
-        for table in self.tables:
-            nn.init.normal_(table.weight, std=0.02)
+        self.tables = normal_tables(len(self.levels), buckets, heads)
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
         distance = distances(queries, keys).clamp(-self.middle, self.middle - 1)

@@ -1,4 +1,8 @@
-"""Positions from content: CoPE, PaTH, forgetting, selective attention and scalable softmax."""
+"""Positions from content instead of ids.
+
+CoPE (Golovneva et al. 2024), PaTH (Yang et al. 2025), the forgetting transformer, FoX (Lin et al. 2025), selective
+attention (Leviathan et al. 2024) and scalable softmax (Nakanishi 2025).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,11 @@ from lengthwise.nn.base import EmbeddingTable, PositionEncoding, Scalars, ScoreC
 
 
 class ContentEncoding(PositionEncoding):
-    """Subclasses implement `scores`; calling the module gives causal attention logits."""
+    """Subclasses implement `scores`; calling the module gives causal attention logits.
+
+    Input: queries and keys ``[B, H, T, d]``; for some also ids, ``[B, T]`` or ``[B, T, L]``, or the input of the
+    attention layer, x ``[B, T, width]``. Output: attention logits ``[B, H, T, T]``.
+    """
 
     @abstractmethod
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
@@ -52,8 +60,7 @@ class CoPE(ContentEncoding):
     π_ij = min(Σ_{l=j..i} sigmoid(s_il), positions − 1) is the position of key j: how many keys from it up to the query
     pass the gate. The table e starts at 0; heads and layers share it. Ids are not used.
 
-    Input: queries and keys ``[B, H, T, head_width]``. Output: causal attention logits ``[B, H, T, T]``. Raises
-    `LengthwiseError` unless ``positions`` is at least 2.
+    Raises `LengthwiseError` unless ``positions`` is at least 2.
 
     >>> import torch
     >>> from lengthwise.nn import CoPE
@@ -70,7 +77,6 @@ class CoPE(ContentEncoding):
         nn.init.zeros_(self.table.weight)
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
-        """The logits, plus the queries' products with interpolated rows."""
         scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         gates = scores.sigmoid() * tokens.visible
         position = sum_after(gates).clamp(max=self.positions - 1)
@@ -93,8 +99,7 @@ class PaTH(ContentEncoding):
     All products come from one triangular system, as in the paper: with S the strictly lower part of D W Wᵀ they are
     Q Kᵀ − lower(Q Wᵀ) (I + S)⁻¹ D strictly-lower(W Kᵀ), where D holds the β.
 
-    Input: queries and keys ``[B, H, T, d]``, and x ``[B, T, width]``. Output: causal attention logits
-    ``[B, H, T, T]``. Raises `LengthwiseError` unless all sizes are at least 1.
+    Needs ``x``. Raises `LengthwiseError` unless all sizes are at least 1.
 
     >>> import torch
     >>> from lengthwise.nn import PaTH
@@ -113,7 +118,6 @@ class PaTH(ContentEncoding):
         self.gate = nn.Linear(width, heads)
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
-        """The logits with the product of the matrices between query and key."""
         w, beta = self.directions(tokens.x), self.strengths(tokens)
         q, k = tokens.queries.float(), tokens.k.float()
         by_query = (q @ w.mT).masked_fill(tokens.index[:, None] < torch.arange(w.shape[2], device=w.device), 0.0)
@@ -123,7 +127,6 @@ class PaTH(ContentEncoding):
         return scores - (by_query @ solved).to(scores.dtype) / math.sqrt(q.shape[3])
 
     def directions(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T d"]:
-        """w of every head."""
         w = self.up(self.down(x)).unflatten(2, (self.heads, -1)).transpose(1, 2)
         return functional.normalize(w.float(), dim=-1)
 
@@ -143,8 +146,7 @@ class ForgettingBias(ContentEncoding):
     x is the input of the attention layer. b starts at ``bias``, so that gates are nearly open; all layers share w and
     b (the authors have one per layer). Ids are not used.
 
-    Input: queries and keys ``[B, H, T, d]``, and x ``[B, T, width]``. Output: causal attention logits
-    ``[B, H, T, T]``. Raises `LengthwiseError` without heads or width.
+    Needs ``x``. Raises `LengthwiseError` without heads or width.
 
     >>> import torch
     >>> from lengthwise.nn import ForgettingBias
@@ -160,7 +162,6 @@ class ForgettingBias(ContentEncoding):
         nn.init.constant_(self.gate.bias, bias)
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
-        """The logits, plus the sum of ln f over the keys after the key, up to the query."""
         log_gates = functional.logsigmoid(self.gate(tokens.x).float()).mT[:, :, None]
         seen = torch.where(tokens.visible, log_gates, 0.0)
         return scores + (sum_after(seen) - seen)
@@ -171,8 +172,8 @@ class SelectiveAttention(ContentEncoding):
 
     The first visible token and the token itself are never masked. Has no parameters; ids are not used.
 
-    Input: queries and keys ``[B, H, T, d]``. Output: causal attention logits ``[B, H, T, T]``. Raises nothing. One
-    new token costs T² products of the first head's queries and keys, since the sums of earlier tokens are made anew.
+    Raises nothing. One new token costs T² products of the first head's queries and keys, since the sums of earlier
+    tokens are made anew.
 
     >>> import torch
     >>> from lengthwise.nn import SelectiveAttention
@@ -182,7 +183,6 @@ class SelectiveAttention(ContentEncoding):
     """
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
-        """The logits, minus what earlier tokens have masked."""
         q, k = tokens.q[:, :1].float(), tokens.k[:, :1].float()
         selected = functional.relu(q @ k.mT / math.sqrt(q.shape[3])).float().tril(-1)
         # A token that is hidden from the last query is hidden from all, and masks nothing.
@@ -197,8 +197,7 @@ class ScalableSoftmax(ContentEncoding):
     s starts at 1 / (the mean of ln n over n = 1 … ``length``), so that logits keep their size on average at about the
     training length. All layers share s (the author has one per layer). Ids are not used.
 
-    Input: queries and keys ``[B, H, T, d]``. Output: causal attention logits ``[B, H, T, T]``. Raises
-    `LengthwiseError` unless ``length`` is at least 2.
+    Raises `LengthwiseError` unless ``length`` is at least 2.
 
     >>> import torch
     >>> from lengthwise.nn import ScalableSoftmax

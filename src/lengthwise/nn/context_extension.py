@@ -1,25 +1,36 @@
-"""RoPE on longer contexts: PI, NTK, YaRN, Llama 3, LongRoPE, Self-Extend and ReRoPE."""
+"""RoPE on longer contexts; none of these has parameters.
+
+Position interpolation (Chen et al. 2023), NTK-aware scaling (bloc97 2023) and dynamic NTK scaling (emozilla 2023), YaRN
+(Peng et al. 2023), Llama 3.1 (Dubey et al. 2024), LongRoPE (Ding et al. 2024), Self-Extend (Jin et al. 2024) and ReRoPE
+(Su 2023).
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float, Int, Num
-from torch import Tensor
+from torch import Tensor, nn
 
 from lengthwise.core.errors import require
 from lengthwise.nn.base import ScoreContext, Slots
-from lengthwise.nn.rotary import Rotary, RotaryScores, check_length, ids_of_level
+from lengthwise.nn.rotary import Rotary, RotaryScores, ids_of_level
+
+
+def check_extension(factor: float, length: int = 2, least: int = 1) -> None:
+    """Raise `LengthwiseError` unless the factor is 1 or more and the trained length at least ``least``."""
+    require(1 <= factor < math.inf, f"the factor of a longer context must be at least 1, got {factor}")
+    require(length >= least, f"the trained length must be at least {least}, got {length}")
 
 
 class PositionInterpolation(Rotary):
     """As `Rotary`, with ids p / factor: a context ``factor`` times longer has the angles of the trained one.
 
-    The published use is with some fine-tuning. Input: queries or keys ``[B, H, T, head_width]`` and their tokens' ids,
-    ``[B, T]`` or ``[B, T, L]``. Output: the same shape. Has no parameters. Raises `LengthwiseError` as `Rotary` does,
-    and for a factor below 1.
+    The published use is with some fine-tuning. Called as `Rotary`. Raises `LengthwiseError` as it does, and for a
+    factor below 1.
 
     >>> import torch
     >>> from lengthwise.nn import PositionInterpolation, Rotary
@@ -29,15 +40,10 @@ class PositionInterpolation(Rotary):
     """
 
     def __init__(
-        self,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        factor: float = 4.0,
-        base: float = 10_000.0,
-        slots: Slots | None = None,
-    ) -> None:
-        require(1 <= factor < math.inf, f"the factor of a longer context must be at least 1, got {factor}")
+        self, head_width: int, levels: int | Sequence[int] = 1, *,
+        factor: float = 4.0, base: float = 10_000.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
+        check_extension(factor)
         super().__init__(head_width, levels, base=base, slots=slots)
         self.frequencies = self.frequencies / factor
 
@@ -45,9 +51,7 @@ class PositionInterpolation(Rotary):
 class NTKAware(Rotary):
     """As `Rotary` with base · factor^(d / (d − 2)), d the head width: the slowest pair is slower by ``factor``.
 
-    Input: queries or keys ``[B, H, T, head_width]`` and their tokens' ids, ``[B, T]`` or ``[B, T, L]``. Output: the
-    same shape. Has no parameters. Raises `LengthwiseError` as `Rotary` does, for a factor below 1, and for a head width
-    below 4.
+    Called as `Rotary`. Raises `LengthwiseError` as it does, for a factor below 1, and for a head width below 4.
 
     >>> import torch
     >>> from lengthwise.nn import NTKAware
@@ -56,15 +60,10 @@ class NTKAware(Rotary):
     """
 
     def __init__(
-        self,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        factor: float = 4.0,
-        base: float = 10_000.0,
-        slots: Slots | None = None,
-    ) -> None:
-        require(1 <= factor < math.inf, f"the factor of a longer context must be at least 1, got {factor}")
+        self, head_width: int, levels: int | Sequence[int] = 1, *,
+        factor: float = 4.0, base: float = 10_000.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
+        check_extension(factor)
         require(head_width >= 4, f"NTK-aware scaling needs a head width of at least 4, got {head_width}")
         super().__init__(head_width, levels, base=base * factor ** (head_width / (head_width - 2)), slots=slots)
 
@@ -79,9 +78,7 @@ class DynamicNTK(RotaryScores):
     Its keys, too: they are rotated anew for each such query, so that the logits are the same with a cache as without.
     (Public code rotates keys once, by the base at the time, and so caches what a full pass would not compute.)
 
-    Input: queries and keys ``[B, H, T, head_width]`` and ids, ``[B, T]`` or ``[B, T, L]``. Output: causal attention
-    logits ``[B, H, T, T]``. Has no parameters. Raises `LengthwiseError` as `Rotary` does, and for a factor or length
-    below 1 or a head width below 4.
+    Raises `LengthwiseError` as `Rotary` does, and for a factor or length below 1 or a head width below 4.
 
     >>> import torch
     >>> from lengthwise.nn import DynamicNTK
@@ -91,25 +88,17 @@ class DynamicNTK(RotaryScores):
     """
 
     def __init__(
-        self,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        factor: float = 1.0,
-        length: int = 2048,
-        base: float = 10_000.0,
-        slots: Slots | None = None,
-    ) -> None:
-        require(1 <= factor < math.inf, f"the factor of a longer context must be at least 1, got {factor}")
+        self, head_width: int, levels: int | Sequence[int] = 1, *,
+        factor: float = 1.0, length: int = 2048, base: float = 10_000.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
+        check_extension(factor, length)
         require(head_width >= 4, f"dynamic NTK scaling needs a head width of at least 4, got {head_width}")
-        check_length(length)
         super().__init__(head_width, levels, base, slots)
         self.factor, self.length = factor, length
 
     def level_logits(
         self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H T d"], tokens: ScoreContext, level: int
     ) -> Float[Tensor, "B H Q T"]:
-        """Plain RoPE for the queries within the trained length; frequencies of their own for the others."""
         q_ids, k_ids = ids_of_level(tokens, level)
         visible = tokens.visible if tokens.visible.ndim == 4 else tokens.visible[None, None]
         largest = torch.where(visible, k_ids[:, None, None], 0).amax(-1)[:, 0]
@@ -148,12 +137,10 @@ class YaRN(Rotary):
     ``attention_factor`` replaces 0.1 · ln(factor) + 1, as the configurations of some models do.
 
     γ = clip((r − α) / (β − α), 0, 1), where r = length · θ / 2π is how often a pair rotates in the trained context of
-    ``length`` tokens, and ``bounds`` are α and β. With ``by_index`` γ is linear in the number of the pair instead,
+    ``length`` tokens. With ``by_index`` γ is linear in the number of the pair instead,
     between the pairs that rotate β and α times, rounded outwards: so do the authors' code and most public code.
 
-    Input: queries or keys ``[B, H, T, head_width]`` and their tokens' ids, ``[B, T]`` or ``[B, T, L]``. Output: the
-    same shape. Has no parameters. Raises `LengthwiseError` as `Rotary` does, and unless factor ≥ 1, length ≥ 1 and
-    0 < α < β.
+    Called as `Rotary`. Raises `LengthwiseError` as it does, and unless factor ≥ 1, length ≥ 1 and 0 < α < β.
 
     >>> import torch
     >>> from lengthwise.nn import YaRN
@@ -162,21 +149,11 @@ class YaRN(Rotary):
     """
 
     def __init__(
-        self,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        factor: float = 4.0,
-        length: int = 2048,
-        bounds: Sequence[float] = (1.0, 32.0),
-        by_index: bool = False,
-        attention_factor: float | None = None,
-        base: float = 10_000.0,
-        slots: Slots | None = None,
-    ) -> None:
-        require(1 <= factor < math.inf, f"the factor of a longer context must be at least 1, got {factor}")
-        require(length >= 1, f"the trained length must be at least 1, got {length}")
-        alpha, beta = bounds
+        self, head_width: int, levels: int | Sequence[int] = 1, *,
+        factor: float = 4.0, length: int = 2048, alpha: float = 1.0, beta: float = 32.0, by_index: bool = False,
+        attention_factor: float | None = None, base: float = 10_000.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
+        check_extension(factor, length)
         require(0 < alpha < beta, f"yarn needs 0 < alpha < beta, got {alpha} and {beta}")
         super().__init__(head_width, levels, base=base, slots=slots)
         if attention_factor is None:
@@ -210,9 +187,7 @@ class Llama3Rotary(Rotary):
 
     Between the two it is (1 − g) · θ / factor + g · θ with g = (length / λ − low) / (high − low).
 
-    Input: queries or keys ``[B, H, T, head_width]`` and their tokens' ids, ``[B, T]`` or ``[B, T, L]``. Output: the
-    same shape. Has no parameters. Raises `LengthwiseError` as `Rotary` does, and unless factor ≥ 1, length ≥ 1 and
-    0 < low < high.
+    Called as `Rotary`. Raises `LengthwiseError` as it does, and unless factor ≥ 1, length ≥ 1 and 0 < low < high.
 
     >>> import torch
     >>> from lengthwise.nn import Llama3Rotary
@@ -221,19 +196,11 @@ class Llama3Rotary(Rotary):
     """
 
     def __init__(
-        self,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        factor: float = 8.0,
-        length: int = 8192,
-        low: float = 1.0,
-        high: float = 4.0,
-        base: float = 10_000.0,
-        slots: Slots | None = None,
-    ) -> None:
-        require(1 <= factor < math.inf, f"the factor of a longer context must be at least 1, got {factor}")
-        require(length >= 1, f"the trained length must be at least 1, got {length}")
+        self, head_width: int, levels: int | Sequence[int] = 1, *,
+        factor: float = 8.0, length: int = 8192, low: float = 1.0, high: float = 4.0,
+        base: float = 10_000.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
+        check_extension(factor, length)
         require(0 < low < high, f"llama3 needs 0 < low < high, got {low} and {high}")
         super().__init__(head_width, levels, base=base, slots=slots)
         plain = self.frequencies
@@ -249,9 +216,8 @@ class LongRoPE(Rotary):
     search starts, λ_c = factor^(2c / (d − 2)), which is NTK-aware scaling. Ids below ``unscaled`` keep the angles of
     `Rotary`.
 
-    Input: queries or keys ``[B, H, T, head_width]`` and their tokens' ids, ``[B, T]`` or ``[B, T, L]``. Output: the
-    same shape. Has no parameters. Raises `LengthwiseError` as `Rotary` does, unless factor ≥ 1 and length ≥ 2, and
-    unless there is one positive factor for each pair.
+    Called as `Rotary`. Raises `LengthwiseError` as it does, unless factor ≥ 1 and length ≥ 2, and unless there is one
+    positive factor for each pair.
 
     >>> import torch
     >>> from lengthwise.nn import LongRoPE
@@ -260,22 +226,12 @@ class LongRoPE(Rotary):
     torch.Size([2, 4, 10, 8])
     """
 
-    factors: Tensor
-
     def __init__(
-        self,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        factors: Sequence[float] | None = None,
-        factor: float = 4.0,
-        length: int = 2048,
-        unscaled: int = 0,
-        base: float = 10_000.0,
-        slots: Slots | None = None,
-    ) -> None:
-        require(1 <= factor < math.inf, f"the factor of a longer context must be at least 1, got {factor}")
-        require(length >= 2, f"the trained length must be at least 2, got {length}")
+        self, head_width: int, levels: int | Sequence[int] = 1, *,
+        factors: Sequence[float] | None = None, factor: float = 4.0, length: int = 2048, unscaled: int = 0,
+        base: float = 10_000.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
+        check_extension(factor, length, 2)
         super().__init__(head_width, levels, base=base, slots=slots)
         half = head_width // 2
         if factors is None:
@@ -285,7 +241,7 @@ class LongRoPE(Rotary):
             f"longrope needs {half} positive factors for a head width of {head_width}, got {list(factors)}",
         )
         self.unscaled, self.sharpening = unscaled, math.sqrt(1 + math.log(factor) / math.log(length))
-        self.register_buffer("factors", torch.tensor(factors, dtype=torch.float32), persistent=False)
+        self.factors = nn.Buffer(torch.tensor(factors, dtype=torch.float32), persistent=False)
 
     def angles(self, ids: Num[Tensor, "B T L"]) -> Float[Tensor, "B T f"]:
         plain = super().angles(ids)
@@ -295,16 +251,32 @@ class LongRoPE(Rotary):
         return super().rotate(x, ids) * self.sharpening
 
 
-class SelfExtend(RotaryScores):
+class NearAndFar(RotaryScores):
+    """Distances below ``near`` as in `Rotary`; others are those of `far_ids`."""
+
+    near: int
+
+    @abstractmethod
+    def far_ids(self, q_ids: Int[Tensor, "B Q"], k_ids: Int[Tensor, "B T"]) -> tuple[Tensor, Tensor]:
+        """The ids of queries and keys that are far from each other."""
+
+    def level_logits(
+        self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H T d"], tokens: ScoreContext, level: int
+    ) -> Float[Tensor, "B H Q T"]:
+        q_ids, k_ids = ids_of_level(tokens, level)
+        near = (q_ids[:, :, None] - k_ids[:, None, :] < self.near)[:, None]
+        far = self.product(q, k, *self.far_ids(q_ids, k_ids))
+        return torch.where(near, self.product(q, k, q_ids, k_ids), far)
+
+
+class SelfExtend(NearAndFar):
     """Distances below ``near`` as in `Rotary`; others become ⌊p/group⌋ − ⌊p′/group⌋ + near − ⌊near/group⌋.
 
     It needs no training. The first of N tokens counts as ⌊(N − 1)/group⌋ + near − ⌊near/group⌋ away from the last;
     `lengthwise.extend` chooses the smallest group for which that was trained. Ids that fall (negative distances) stay
     as they are.
 
-    Input: queries and keys ``[B, H, T, head_width]`` and ids, ``[B, T]`` or ``[B, T, L]``. Output: causal attention
-    logits ``[B, H, T, T]``. Has no parameters. Raises `LengthwiseError` as `Rotary` does, and for ``near`` or
-    ``group`` below 1.
+    Raises `LengthwiseError` as `Rotary` does, and for ``near`` or ``group`` below 1.
 
     >>> import torch
     >>> from lengthwise.nn import SelfExtend
@@ -314,39 +286,24 @@ class SelfExtend(RotaryScores):
     """
 
     def __init__(
-        self,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        near: int = 512,
-        group: int = 4,
-        base: float = 10_000.0,
-        slots: Slots | None = None,
-    ) -> None:
+        self, head_width: int, levels: int | Sequence[int] = 1, *,
+        near: int = 512, group: int = 4, base: float = 10_000.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
         require(near >= 1 and group >= 1, f"near and group must be at least 1, got {near} and {group}")
         super().__init__(head_width, levels, base, slots)
         self.near, self.group = near, group
 
-    def level_logits(
-        self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H T d"], tokens: ScoreContext, level: int
-    ) -> Float[Tensor, "B H Q T"]:
-        """Two maps of logits, each where its distances are."""
-        q_ids, k_ids = ids_of_level(tokens, level)
-        shift = self.near - self.near // self.group
-        far = self.product(q, k, q_ids // self.group + shift, k_ids // self.group)
-        near = (q_ids[:, :, None] - k_ids[:, None, :] < self.near)[:, None]
-        return torch.where(near, self.product(q, k, q_ids, k_ids), far)
+    def far_ids(self, q_ids: Int[Tensor, "B Q"], k_ids: Int[Tensor, "B T"]) -> tuple[Tensor, Tensor]:
+        return q_ids // self.group + self.near - self.near // self.group, k_ids // self.group
 
 
-class ReRoPE(RotaryScores):
+class ReRoPE(NearAndFar):
     """Distances below ``near`` as in `Rotary`; a larger one, Δ, becomes near + leak · (Δ − near).
 
     ``leak`` 0 is ReRoPE, a number between 0 and 1 leaky ReRoPE. It needs no training. Ids that fall (negative
     distances) stay as they are.
 
-    Input: queries and keys ``[B, H, T, head_width]`` and ids, ``[B, T]`` or ``[B, T, L]``. Output: causal attention
-    logits ``[B, H, T, T]``. Has no parameters. Raises `LengthwiseError` as `Rotary` does, and unless near ≥ 1 and
-    0 ≤ leak ≤ 1.
+    Raises `LengthwiseError` as `Rotary` does, and unless near ≥ 1 and 0 ≤ leak ≤ 1.
 
     >>> import torch
     >>> from lengthwise.nn import ReRoPE
@@ -356,25 +313,13 @@ class ReRoPE(RotaryScores):
     """
 
     def __init__(
-        self,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        near: int = 512,
-        leak: float = 0.0,
-        base: float = 10_000.0,
-        slots: Slots | None = None,
-    ) -> None:
+        self, head_width: int, levels: int | Sequence[int] = 1, *,
+        near: int = 512, leak: float = 0.0, base: float = 10_000.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
         require(near >= 1, f"near must be at least 1, got {near}")
         require(0 <= leak <= 1, f"leak must be between 0 and 1, got {leak}")
         super().__init__(head_width, levels, base, slots)
         self.near, self.leak = near, leak
 
-    def level_logits(
-        self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H T d"], tokens: ScoreContext, level: int
-    ) -> Float[Tensor, "B H Q T"]:
-        """Two maps of logits, each where its distances are."""
-        q_ids, k_ids = ids_of_level(tokens, level)
-        far = self.product(q, k, self.near * (1 - self.leak) + self.leak * q_ids, self.leak * k_ids)
-        near = (q_ids[:, :, None] - k_ids[:, None, :] < self.near)[:, None]
-        return torch.where(near, self.product(q, k, q_ids, k_ids), far)
+    def far_ids(self, q_ids: Int[Tensor, "B Q"], k_ids: Int[Tensor, "B T"]) -> tuple[Tensor, Tensor]:
+        return self.near * (1 - self.leak) + self.leak * q_ids, self.leak * k_ids

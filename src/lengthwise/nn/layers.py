@@ -42,11 +42,9 @@ class LayerEncodings(PositionEncoding):
         self.order, self.period = order, len(order)
 
     def layer(self, index: int) -> PositionEncoding:
-        """The encoding of one layer."""
         return self.parts[self.order[index % len(self.order)]]
 
     def embed(self, ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B T D"] | None:
-        """The sum of the parts' vectors, or None where no part adds any."""
         total = None
         for part in self.parts:
             added = part.embed(ids)
@@ -58,7 +56,6 @@ class LayerEncodings(PositionEncoding):
 
     @property
     def is_rotary(self) -> bool:
-        """Whether a part rotates queries and keys."""
         return any(part.is_rotary for part in self.parts)
 
     @property
@@ -68,10 +65,8 @@ class LayerEncodings(PositionEncoding):
 
     @property
     def rotates_keys_alike(self) -> bool:
-        """Whether all parts rotate keys as they rotate queries."""
         return all(part.rotates_keys_alike for part in self.parts)
 
     @property
     def has_scores(self) -> bool:
-        """Whether a part depends on the tokens' content."""
         return any(part.has_scores for part in self.parts)

@@ -1,4 +1,4 @@
-"""Rotary positions: RoPE, partial RoPE and xPos."""
+"""Rotary positions: RoPE (Su et al. 2021), partial RoPE (GPT-NeoX, GPT-J) and xPos (Sun et al. 2022)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float, Int, Num
-from torch import Tensor
+from torch import Tensor, nn
 
 from lengthwise.core.errors import require
 from lengthwise.nn.base import PositionEncoding, ScoreContext, Slots, all_levels, level_indices
@@ -34,9 +34,6 @@ class Rotary(PositionEncoding):
     torch.Size([2, 4, 10, 10])
     """
 
-    frequencies: Tensor
-    level_of: Tensor
-
     def __init__(
         self, head_width: int, levels: int | Sequence[int] = 1, *, base: float = 10_000.0, slots: Slots | None = None
     ) -> None:
@@ -51,8 +48,8 @@ class Rotary(PositionEncoding):
         self.base, self.levels = base, used
         frequencies = base ** (-torch.arange(half, dtype=torch.float32) / half)
         level_of = torch.tensor(used, dtype=torch.long)[torch.arange(half) * len(used) // half]
-        self.register_buffer("frequencies", frequencies, persistent=False)
-        self.register_buffer("level_of", level_of, persistent=False)
+        self.frequencies = nn.Buffer(frequencies, persistent=False)
+        self.level_of = nn.Buffer(level_of, persistent=False)
 
     def forward(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
         return self.rotate(x, ids)
@@ -115,17 +112,11 @@ def ids_of_level(tokens: ScoreContext, level: int) -> tuple[Tensor, Tensor]:
     return ids[:, tokens.index], ids
 
 
-def check_length(length: int) -> None:
-    """Raise `LengthwiseError` unless a trained length is at least 1."""
-    require(length >= 1, f"the trained length must be at least 1, got {length}")
-
-
 class PartialRotary(PositionEncoding):
     """The first 2 · round(share · d / 2) coordinates of queries and keys are rotated as by `Rotary`, the rest is kept.
 
-    Input: queries or keys ``[B, H, T, head_width]`` and their tokens' ids, ``[B, T]`` or ``[B, T, L]``. Output: the
-    same shape. Has no parameters. GPT-NeoX and GPT-J rotate a quarter. Raises `LengthwiseError` unless ``share`` is
-    above 0 and at most 1, and what it rotates has a pair of coordinates for each level.
+    Input: as of `Rotary`. Output: the same shape. GPT-NeoX and GPT-J rotate a quarter. Raises `LengthwiseError` unless
+    ``share`` is above 0 and at most 1, and what it rotates has a pair of coordinates for each level.
 
     >>> import torch
     >>> from lengthwise.nn import PartialRotary
@@ -137,14 +128,9 @@ class PartialRotary(PositionEncoding):
     """
 
     def __init__(
-        self,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        share: float = 0.5,
-        base: float = 10_000.0,
-        slots: Slots | None = None,
-    ) -> None:
+        self, head_width: int, levels: int | Sequence[int] = 1, *,
+        share: float = 0.5, base: float = 10_000.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
         require(0 < share <= 1, f"share must be above 0 and at most 1, got {share}")
         rotated = 2 * round(share * head_width / 2)
         pairs = len(level_indices(levels))
@@ -187,30 +173,21 @@ class XPos(Rotary):
     torch.Size([2, 4, 10, 10])
     """
 
-    log_decay: Tensor
-
     def __init__(
-        self,
-        head_width: int,
-        levels: int | Sequence[int] = 1,
-        *,
-        base: float = 10_000.0,
-        scale: float = 512.0,
-        slots: Slots | None = None,
-    ) -> None:
+        self, head_width: int, levels: int | Sequence[int] = 1, *,
+        base: float = 10_000.0, scale: float = 512.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
         require(0 < scale < math.inf, f"scale must be finite and above 0, got {scale}")
         super().__init__(head_width, levels, base=base, slots=slots)
         half = head_width // 2
         self.scale, self.reach = scale, scale / -math.log(0.4 / 1.4)
         decay = (torch.arange(half, dtype=torch.float32) / half + 0.4) / 1.4
-        self.register_buffer("log_decay", decay.log() / scale, persistent=False)
+        self.log_decay = nn.Buffer(decay.log() / scale, persistent=False)
 
     def rotate(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
-        """The rotated and scaled queries."""
         return super().rotate(x, ids) * self._factors(ids, x.dtype)
 
     def rotate_keys(self, x: Float[Tensor, "B H T d"], ids: Int[Tensor, "B T *L"]) -> Float[Tensor, "B H T d"]:
-        """The rotated keys, scaled by the inverse factors."""
         return super().rotate(x, ids) * self._factors(-ids, x.dtype)
 
     def _factors(self, ids: Tensor, dtype: torch.dtype) -> Float[Tensor, "B 1 T d"]:

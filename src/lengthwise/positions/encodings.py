@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
@@ -38,7 +39,6 @@ class EncodingShape:
 
     @property
     def position_levels(self) -> tuple[int, ...]:
-        """The levels whose ids are positions."""
         return tuple(level for level, kind in enumerate(self.kinds) if kind == "position")
 
     @property
@@ -87,6 +87,12 @@ class ModuleSpec(EncodingSpec):
 
     module: ClassVar[str]
     """The name of the class."""
+    check: ClassVar[tuple[Callable[[Any], bool], str] | None] = None
+    """What the fields have to fulfil together, and what to say otherwise, with the settings as ``{0}``."""
+
+    def __post_init__(self) -> None:
+        if self.check is not None and not self.check[0](self):
+            raise ValueError(self.check[1].format(self))
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
         """The module with the fields of the same names; what else it needs is in ``shape``."""
@@ -111,8 +117,20 @@ class EncodingRegistry(Registry[EncodingSpec]):
             return super().build("layers", pattern=spec, **fields)
         return super().build(spec, **fields)
 
+    def declare(self, name: str, module: str, summary: str, fields: dict[str, tuple[Any, Any]], **about: Any) -> None:
+        """Register the settings of a class of `lengthwise.nn`: type and default by field, and what else `about` them.
 
-ENCODINGS: Registry[EncodingSpec] = EncodingRegistry("encoding", EncodingSpec)
+        The class has the docstring that explains the fields and cites the paper.
+        """
+        types = {field: kind for field, (kind, _) in fields.items()}
+        defaults = {field: default for field, (_, default) in fields.items()}
+        about |= {"module": module, "summary": summary, "__doc__": summary, "__module__": __name__}
+        made = type(f"{module}Spec", (ModuleSpec,), {**about, **defaults, "__annotations__": types})
+        globals()[made.__name__] = self.register(name)(made)  # where pickle looks for it
+
+
+ENCODINGS = EncodingRegistry("encoding", EncodingSpec)
+declare = ENCODINGS.declare
 
 
 @ENCODINGS.register("nope")
@@ -126,7 +144,6 @@ class NoPESpec(EncodingSpec):
     uses_ids = False
 
     def build(self, shape: EncodingShape) -> PositionEncoding:
-        """A module whose hooks have no effect."""
         from lengthwise import nn
 
         return nn.NoPE()
@@ -144,34 +161,16 @@ class LearnedSpec(ModuleSpec):
     init_std: NotNegative = 0.05
 
 
-@ENCODINGS.register("learned-slow")
-class SlowLearnedSpec(ModuleSpec):
-    """A learned table that is multiplied by ``scale`` on use, so that Adam changes it ``scale`` times as fast.
-
-    Adam's steps have the size of the learning rate even where the loss hardly depends on a number; in a slow table,
-    rows that are not needed stay small. ``init_std`` is that of the product. This choice is ours, from no paper.
-    """
-
-    module = "LearnedEmbedding"
-    summary = "a learned table at a share of the learning rate, added to the token embedding"
-    has_table = True
-    translation_invariant = False
-
-    init_std: NotNegative = 0.002
-    scale: PositiveShare = 0.1
-
-
-@ENCODINGS.register("sinusoidal")
-class SinusoidalSpec(ModuleSpec):
-    """Fixed sines and cosines of the id, added to the token embedding (Vaswani et al. 2017)."""
-
-    module = "Sinusoidal"
-    summary = "fixed sines and cosines, added to the token embedding"
-    translation_invariant = False
-
-    base: AboveZero = 10_000.0
-    scale: float = 0.05
-    """Factor on the sines, to match the size of the token embeddings."""
+# Adam's steps have the size of the learning rate even where the loss hardly depends on a number; in a slow table, rows
+# that are not needed stay small. This choice is ours, from no paper.
+# fmt: off
+declare("learned-slow", "LearnedEmbedding",
+        "a learned table at a share of the learning rate, added to the token embedding",
+        {"init_std": (NotNegative, 0.002), "scale": (PositiveShare, 0.1)}, has_table=True, translation_invariant=False)
+BASE = (AboveZero, 10_000.0)
+declare("sinusoidal", "Sinusoidal", "fixed sines and cosines, added to the token embedding",
+        {"base": BASE, "scale": (float, 0.05)}, translation_invariant=False)
+# fmt: on
 
 
 @ENCODINGS.register("rope")
@@ -187,172 +186,37 @@ class RoPESpec(ModuleSpec):
     base: AboveZero = 10_000.0
 
 
-@ENCODINGS.register("rope-partial")
-class PartialRoPESpec(ModuleSpec):
-    """A share of the coordinates of queries and keys is rotated by the ids (GPT-NeoX, GPT-J)."""
-
-    module = "PartialRotary"
-    summary = "RoPE on a share of the coordinates"
-
-    share: PositiveShare = 0.5
-    base: AboveZero = 10_000.0
-
-
-@ENCODINGS.register("xpos")
-class XPosSpec(ModuleSpec):
-    """RoPE with factors that decay with the distance, faster for pairs that rotate faster (Sun et al. 2022)."""
-
-    module = "XPos"
-    summary = "RoPE whose rotated pairs also shrink with the distance"
-
-    base: AboveZero = 10_000.0
-    scale: AboveZero = 512.0
-    """Distance over which the fastest pair shrinks by 0.29."""
-
-
-@ENCODINGS.register("pi")
-class PISpec(ModuleSpec):
-    """RoPE with ids divided by ``factor``: position interpolation (Chen et al. 2023)."""
-
-    module = "PositionInterpolation"
-    summary = "RoPE with ids divided by a factor: extends the context of a trained model"
-    extends_rope = True
-
-    factor: Extension = 4.0
-    base: AboveZero = 10_000.0
-
-
-@ENCODINGS.register("ntk")
-class NTKSpec(ModuleSpec):
-    """RoPE with a base that grows with ``factor``: NTK-aware scaling (bloc97 2023)."""
-
-    module = "NTKAware"
-    summary = "RoPE with a larger base: extends the context of a trained model"
-    extends_rope = True
-
-    factor: Extension = 4.0
-    base: AboveZero = 10_000.0
-
-
-@ENCODINGS.register("dynamic-ntk")
-class DynamicNTKSpec(ModuleSpec):
-    """RoPE whose base grows with the tokens so far beyond the trained ``length`` (emozilla 2023)."""
-
-    module = "DynamicNTK"
-    summary = "RoPE whose base grows with the number of tokens beyond the trained length"
-    extends_rope = True
-    translation_invariant = False
-
-    factor: Extension = 1.0
-    length: AtLeast1 = 16
-    base: AboveZero = 10_000.0
-
-
-@ENCODINGS.register("yarn")
-class YaRNSpec(EncodingSpec):
-    """RoPE with fast pairs kept and slow pairs interpolated, and sharper attention (Peng et al. 2023).
-
-    ``length`` is the trained context in tokens. ``by_index`` is the variant of most public code.
-    ``attention_factor`` multiplies queries and keys, None: 0.1 · ln(factor) + 1.
-    """
-
-    summary = "RoPE with slow pairs interpolated and sharper attention: extends the context of a trained model"
-    extends_rope = True
-
-    factor: Extension = 4.0
-    length: AtLeast1 = 16
-    alpha: float = 1.0
-    beta: float = 32.0
-    by_index: bool = False
-    attention_factor: float | None = None
-    base: AboveZero = 10_000.0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < self.beta:
-            raise ValueError(f"yarn needs 0 < alpha < beta, got {self.alpha} and {self.beta}")
-
-    def build(self, shape: EncodingShape) -> PositionEncoding:
-        """A module without parameters, apart from those of ``label`` levels."""
-        from lengthwise import nn
-
-        return nn.YaRN(
-            shape.head_width,
-            shape.position_levels,
-            factor=self.factor,
-            length=self.length,
-            bounds=(self.alpha, self.beta),
-            by_index=self.by_index,
-            attention_factor=self.attention_factor,
-            base=self.base,
-            slots=self.slots(shape),
-        )
-
-
-@ENCODINGS.register("llama3")
-class Llama3Spec(ModuleSpec):
-    """RoPE with slow pairs interpolated, as in Llama 3.1 (Dubey et al. 2024).
-
-    ``length`` is the trained context in tokens.
-    """
-
-    module = "Llama3Rotary"
-    summary = "RoPE with slow pairs interpolated, as in Llama 3.1"
-    extends_rope = True
-
-    factor: Extension = 4.0
-    length: AtLeast1 = 16
-    low: float = 1.0
-    high: float = 4.0
-    base: AboveZero = 10_000.0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.low < self.high:
-            raise ValueError(f"llama3 needs 0 < low < high, got {self.low} and {self.high}")
-
-
-@ENCODINGS.register("longrope")
-class LongRoPESpec(ModuleSpec):
-    """RoPE with a factor for each pair, and the first ``unscaled`` ids as trained (Ding et al. 2024).
-
-    Without ``factors`` the pairs are scaled as in NTK-aware scaling, where a search for factors starts.
-    """
-
-    module = "LongRoPE"
-    summary = "RoPE with a factor for each pair of coordinates"
-    extends_rope = True
-
-    factors: tuple[float, ...] | None = None
-    factor: Extension = 4.0
-    length: AtLeast2 = 16
-    unscaled: int = 0
-    base: AboveZero = 10_000.0
-
-
-@ENCODINGS.register("self-extend")
-class SelfExtendSpec(ModuleSpec):
-    """RoPE with exact distances below ``near`` and grouped ones beyond (Jin et al. 2024)."""
-
-    module = "SelfExtend"
-    summary = "RoPE with exact near distances and grouped far ones"
-    extends_rope = True
-    translation_invariant = False
-
-    near: AtLeast1 = 8
-    group: AtLeast1 = 4
-    base: AboveZero = 10_000.0
-
-
-@ENCODINGS.register("rerope")
-class ReRoPESpec(ModuleSpec):
-    """RoPE with distances clipped at ``near``, or growing by ``leak`` beyond it (Su 2023)."""
-
-    module = "ReRoPE"
-    summary = "RoPE with distances clipped beyond a limit"
-    extends_rope = True
-
-    near: AtLeast1 = 8
-    leak: Share = 0.0
-    base: AboveZero = 10_000.0
+FACTOR, LENGTH, NEAR = (Extension, 4.0), (AtLeast1, 16), (AtLeast1, 8)
+# fmt: off
+declare("rope-partial", "PartialRotary", "RoPE on a share of the coordinates",
+        {"share": (PositiveShare, 0.5), "base": BASE})
+declare("xpos", "XPos", "RoPE whose rotated pairs also shrink with the distance",
+        {"base": BASE, "scale": (AboveZero, 512.0)})
+declare("pi", "PositionInterpolation", "RoPE with ids divided by a factor: extends the context of a trained model",
+        {"factor": FACTOR, "base": BASE}, extends_rope=True)
+declare("ntk", "NTKAware", "RoPE with a larger base: extends the context of a trained model",
+        {"factor": FACTOR, "base": BASE}, extends_rope=True)
+declare("dynamic-ntk", "DynamicNTK", "RoPE whose base grows with the number of tokens beyond the trained length",
+        {"factor": (Extension, 1.0), "length": LENGTH, "base": BASE}, extends_rope=True, translation_invariant=False)
+declare("yarn", "YaRN",
+        "RoPE with slow pairs interpolated and sharper attention: extends the context of a trained model",
+        {"factor": FACTOR, "length": LENGTH, "alpha": (float, 1.0), "beta": (float, 32.0), "by_index": (bool, False),
+         "attention_factor": (float | None, None), "base": BASE},
+        check=(lambda s: 0 < s.alpha < s.beta, "yarn needs 0 < alpha < beta, got {0.alpha} and {0.beta}"),
+        extends_rope=True)
+declare("llama3", "Llama3Rotary", "RoPE with slow pairs interpolated, as in Llama 3.1",
+        {"factor": FACTOR, "length": LENGTH, "low": (float, 1.0), "high": (float, 4.0), "base": BASE},
+        check=(lambda s: 0 < s.low < s.high, "llama3 needs 0 < low < high, got {0.low} and {0.high}"),
+        extends_rope=True)
+declare("longrope", "LongRoPE", "RoPE with a factor for each pair of coordinates",
+        {"factors": (tuple[float, ...] | None, None), "factor": FACTOR, "length": (AtLeast2, 16), "unscaled": (int, 0),
+         "base": BASE},
+        extends_rope=True)
+declare("self-extend", "SelfExtend", "RoPE with exact near distances and grouped far ones",
+        {"near": NEAR, "group": (AtLeast1, 4), "base": BASE}, extends_rope=True, translation_invariant=False)
+declare("rerope", "ReRoPE", "RoPE with distances clipped beyond a limit",
+        {"near": NEAR, "leak": (Share, 0.0), "base": BASE}, extends_rope=True)
+# fmt: on
 
 
 @ENCODINGS.register("alibi")
@@ -363,43 +227,15 @@ class ALiBiSpec(ModuleSpec):
     summary = "a fixed linear penalty on distance, one slope per head"
 
 
-@ENCODINGS.register("alibi-learned")
-class LearnedALiBiSpec(ModuleSpec):
-    """ALiBi whose slopes are learned, from those of ALiBi on."""
-
-    module = "LearnedALiBi"
-    summary = "a linear penalty on distance with a learned slope per head"
-
-
-@ENCODINGS.register("hard-alibi")
-class HardALiBiSpec(ModuleSpec):
-    """Head h of the local heads sees the last h tokens, the other heads see everything (Jelassi et al. 2024)."""
-
-    module = "HardALiBi"
-    summary = "heads that see the last 1, 2, … tokens only, and heads that see everything"
-
-    local_heads: AtLeast1 | None = None
-    """How many heads are local; None: half of them."""
-
-
-@ENCODINGS.register("t5")
-class T5Spec(ModuleSpec):
-    """A learned bias per logarithmic bucket of distances, shared by all layers (Raffel et al. 2020).
-
-    Keys with larger ids than the query's (coupled ids fall) have buckets of their own.
-    """
-
-    module = "T5Bias"
-    summary = "a learned bias per logarithmic bucket of distances"
-
-    buckets: int = 32
-    max_distance: int = 128
-
-    def __post_init__(self) -> None:
-        if self.buckets < 2 or self.max_distance <= self.buckets // 2:
-            raise ValueError(
-                f"t5 needs buckets >= 2 and max_distance > buckets / 2, got {self.buckets} and {self.max_distance}"
-            )
+# fmt: off
+declare("alibi-learned", "LearnedALiBi", "a linear penalty on distance with a learned slope per head", {})
+declare("hard-alibi", "HardALiBi", "heads that see the last 1, 2, … tokens only, and heads that see everything",
+        {"local_heads": (AtLeast1 | None, None)})
+declare("t5", "T5Bias", "a learned bias per logarithmic bucket of distances",
+        {"buckets": (int, 32), "max_distance": (int, 128)},
+        check=(lambda s: s.buckets >= 2 and s.max_distance > s.buckets // 2,
+               "t5 needs buckets >= 2 and max_distance > buckets / 2, got {0.buckets} and {0.max_distance}"))
+# fmt: on
 
 
 @ENCODINGS.register("kerple")
@@ -413,47 +249,17 @@ class KerpleSpec(ModuleSpec):
 
     @property
     def label(self) -> str:
-        """``kerple``, or ``kerple-power``."""
         return self.name if self.form == "log" else f"{self.name}-{self.form}"
 
 
 ENCODINGS.alias("kerple-power", {"name": "kerple", "form": "power"})
-
-
-@ENCODINGS.register("fire")
-class FIRESpec(ModuleSpec):
-    """A small MLP on the distance relative to the query's position, both on a log scale (Li et al. 2024).
-
-    The normalizer is the maximum of the learned threshold and the ids of query and key. One bias serves all layers.
-    """
-
-    module = "FIRE"
-    summary = "a learned function of relative distance, normalized by the query's position"
-    translation_invariant = False
-
-    threshold: AboveZero = 32.0
-    """Initial value of the learned length threshold; about the training length."""
-    width: AtLeast1 = 32
-    scale: AboveZero = 0.1
-    """Initial value of c in ln(c·x + 1)."""
-
-
-@ENCODINGS.register("shaw")
-class ShawSpec(ModuleSpec):
-    """A learned vector per clipped distance, added to keys; shared by heads and layers (Shaw et al. 2018)."""
-
-    module = "Shaw"
-    summary = "a learned vector per clipped distance, added to keys"
-
-    clip: AtLeast1 = 16
-
-
-@ENCODINGS.register("transformer-xl")
-class TransformerXLSpec(ModuleSpec):
-    """Queries meet projected sinusoids of the distance; shared by the layers (Dai et al. 2019)."""
-
-    module = "TransformerXL"
-    summary = "products of queries with projected sinusoids of the distance"
+# fmt: off
+declare("fire", "FIRE", "a learned function of relative distance, normalized by the query's position",
+        {"threshold": (AboveZero, 32.0), "width": (AtLeast1, 32), "scale": (AboveZero, 0.1)},
+        translation_invariant=False)
+declare("shaw", "Shaw", "a learned vector per clipped distance, added to keys", {"clip": (AtLeast1, 16)})
+declare("transformer-xl", "TransformerXL", "products of queries with projected sinusoids of the distance", {})
+# fmt: on
 
 
 @ENCODINGS.register("local-bias")
@@ -473,7 +279,6 @@ class LocalBiasSpec(ModuleSpec):
 
     @property
     def label(self) -> str:
-        """With its sink."""
         return "local-bias-sink" if self.sink else self.name
 
     def __post_init__(self) -> None:
@@ -482,92 +287,26 @@ class LocalBiasSpec(ModuleSpec):
 
 
 ENCODINGS.alias("local-bias-sink", {"name": "local-bias", "sink": True})
-
-
-@ENCODINGS.register("dynamic-bias")
-class DynamicBiasSpec(ModuleSpec):
-    """A small MLP on the signed distance, on a log scale, shared by the layers (Wang et al. 2021)."""
-
-    module = "DynamicBias"
-    summary = "a small MLP on the signed logarithm of the distance"
-
-    width: AtLeast1 = 32
-    depth: AtLeast1 = 2
-    """Hidden layers."""
-    log: bool = True
-
-
-@ENCODINGS.register("coupled-bias")
-class CoupledBiasSpec(ModuleSpec):
-    """A learned bias per signed, clipped distance, with a table for each level; shared by the layers."""
-
-    module = "CoupledBias"
-    summary = "a learned bias per signed distance and level of the ids"
-
-    buckets: int = 64
-    """Distances from −buckets/2 to buckets/2 − 1 have a row each."""
-
-    def __post_init__(self) -> None:
-        if self.buckets < 2 or self.buckets % 2:
-            raise ValueError(f"coupled-bias needs an even number of buckets >= 2, got {self.buckets}")
-
-
-@ENCODINGS.register("cope")
-class CoPESpec(ModuleSpec):
-    """Contextual positions: how many keys from a key up to the query pass a gate (Golovneva et al. 2024)."""
-
-    module = "CoPE"
-    summary = "positions that count the keys that pass a gate; ids are not used"
-    uses_ids = False
-    smooth = False
-
-    positions: AtLeast2 = 64
-    """Counted positions are clipped below this."""
-
-
-@ENCODINGS.register("path")
-class PaTHSpec(ModuleSpec):
-    """Queries and keys pass a matrix I − β w wᵀ for each token between them (Yang et al. 2025)."""
-
-    module = "PaTH"
-    summary = "products of queries and keys pass a learned matrix for each token between them; ids are not used"
-    uses_ids = False
-
-    rank: AtLeast1 = 32
-    """The rank of the projection that gives w."""
-
-
-@ENCODINGS.register("forgetting")
-class ForgettingSpec(ModuleSpec):
-    """Forget gates of the tokens make attention decay, as in the forgetting transformer, FoX (Lin et al. 2025)."""
-
-    module = "ForgettingBias"
-    summary = "attention that decays by forget gates of the tokens (FoX); ids are not used"
-    uses_ids = False
-
-    bias: pydantic.FiniteFloat = 5.0
-    """Initial bias of the gates; large: nearly nothing is forgotten."""
-
-
-@ENCODINGS.register("selective")
-class SelectiveSpec(ModuleSpec):
-    """Selective attention: each layer's first head decides which earlier tokens to mask (Leviathan et al. 2024)."""
-
-    module = "SelectiveAttention"
-    summary = "tokens mask earlier tokens for all later ones; ids are not used"
-    uses_ids = False
-
-
-@ENCODINGS.register("scalable-softmax")
-class ScalableSoftmaxSpec(ModuleSpec):
-    """Logits are multiplied by a learned number per head and the logarithm of the number of keys (Nakanishi 2025)."""
-
-    module = "ScalableSoftmax"
-    summary = "logits times a learned number times ln(number of keys); ids are not used"
-    uses_ids = False
-
-    length: AtLeast2 = 32
-    """About the training length: at it, logits keep their size at the start."""
+# fmt: off
+declare("dynamic-bias", "DynamicBias", "a small MLP on the signed logarithm of the distance",
+        {"width": (AtLeast1, 32), "depth": (AtLeast1, 2), "log": (bool, True)})
+declare("coupled-bias", "CoupledBias", "a learned bias per signed distance and level of the ids",
+        {"buckets": (int, 64)},
+        check=(lambda s: s.buckets >= 2 and s.buckets % 2 == 0,
+               "coupled-bias needs an even number of buckets >= 2, got {0.buckets}"))
+declare("cope", "CoPE", "positions that count the keys that pass a gate; ids are not used",
+        {"positions": (AtLeast2, 64)}, uses_ids=False, smooth=False)
+declare("path", "PaTH",
+        "products of queries and keys pass a learned matrix for each token between them; ids are not used",
+        {"rank": (AtLeast1, 32)}, uses_ids=False)
+declare("forgetting", "ForgettingBias", "attention that decays by forget gates of the tokens (FoX); ids are not used",
+        {"bias": (pydantic.FiniteFloat, 5.0)}, uses_ids=False)
+declare("selective", "SelectiveAttention", "tokens mask earlier tokens for all later ones; ids are not used", {},
+        uses_ids=False)
+declare("scalable-softmax", "ScalableSoftmax",
+        "logits times a learned number times ln(number of keys); ids are not used", {"length": (AtLeast2, 32)},
+        uses_ids=False)
+# fmt: on
 
 
 PART = re.compile(r"\s*(?P<name>[^()*+\s]+)\s*(?:\((?P<fields>[^()]*)\))?\s*(?:\*\s*(?P<times>\d+))?\s*")
@@ -608,12 +347,10 @@ class LayersSpec(EncodingSpec):
 
     @cached_property
     def parts(self) -> tuple[LayerPart, ...]:
-        """The parts of the pattern."""
         return parse_pattern(self.pattern)
 
     @property
     def label(self) -> str:
-        """The pattern."""
         return self.pattern
 
     def build(self, shape: EncodingShape) -> PositionEncoding:

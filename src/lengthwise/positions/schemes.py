@@ -35,6 +35,8 @@ class PositionScheme(ABC):
     """Where ids follow places: whether tokens have equal ids exactly where they have equal places."""
     wraps: ClassVar[bool] = False
     """Whether ids come again and again, so that a few of them suffice for any number of tokens."""
+    at_test: ClassVar[dict[str, Any]] = {}
+    """The fields that are different at test time."""
     max_position: int
 
     def __post_init__(self) -> None:
@@ -58,7 +60,7 @@ class PositionScheme(ABC):
 
     def for_evaluation(self) -> PositionScheme:
         """The scheme that gives ids at test time."""
-        return self
+        return dataclasses.replace(self, **self.at_test) if self.at_test else self  # type: ignore[type-var]
 
     def kinds(self, kinds: tuple[LevelKind, ...]) -> tuple[LevelKind, ...]:
         """The kinds of the levels of the ids, given those of the places."""
@@ -96,20 +98,16 @@ class Sequential(PositionScheme):
     """Consecutive ids from 0; with ``random_start``, from a uniform random offset in training ("absolute shift")."""
 
     summary = "0, 1, 2, …; with a random start in training on request (absolute shift)"
+    at_test: ClassVar[dict[str, Any]] = {"random_start": False}
 
     max_position: int = 2048
     random_start: bool = False
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        """Consecutive ids; each row has a start of its own."""
         rows, tokens, _ = places.shape
         self.check_fits(tokens - 1)
         start = rng.integers(self.max_position - tokens + 2, size=(rows, 1)) if self.random_start else 0
         return np.broadcast_to(start + np.arange(tokens), (rows, tokens))[:, :, None].copy()
-
-    def for_evaluation(self) -> Sequential:
-        """The same scheme without a random start."""
-        return Sequential(max_position=self.max_position)
 
 
 @SCHEMES.register("randomized")
@@ -121,7 +119,6 @@ class Randomized(PositionScheme):
     max_position: int = 2047
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        """Sorted ids; each row has a subset of its own."""
         rows, tokens, _ = places.shape
         self.check_fits(tokens - 1)
         return sorted_subsets(rng, rows, tokens, 0, self.max_position)[:, :, None]
@@ -136,6 +133,7 @@ class RandomizedFloat(PositionScheme):
     """
 
     summary = "sorted random positions on a fine grid in training; evenly spaced at test"
+    at_test: ClassVar[dict[str, Any]] = {"evenly": True}
 
     max_position: int = 4095
     grid: AtLeast1 = 4
@@ -143,7 +141,6 @@ class RandomizedFloat(PositionScheme):
     """Whether ids are evenly spaced, as they are at test."""
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        """Sorted ids; each row has a subset of its own in training."""
         rows, tokens, _ = places.shape
         self.check_fits(tokens - 1)
         if not self.evenly:
@@ -152,10 +149,6 @@ class RandomizedFloat(PositionScheme):
         step = min(float(self.grid), self.max_position / gaps)
         ids = np.floor(np.arange(tokens) * step).astype(np.int64)
         return np.broadcast_to(ids[None, :, None], (rows, tokens, 1)).copy()
-
-    def for_evaluation(self) -> RandomizedFloat:
-        """Evenly spaced ids from 0."""
-        return dataclasses.replace(self, evenly=True)
 
 
 @SCHEMES.register("pose")
@@ -173,7 +166,6 @@ class PoSE(PositionScheme):
     cut: Literal["first_half", "anywhere"] = "first_half"
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        """Ids with jumps; each row has cuts and skips of its own."""
         rows, tokens, _ = places.shape
         self.check_fits(tokens - 1)
         jumps = min(self.chunks, tokens) - 1
@@ -189,7 +181,6 @@ class PoSE(PositionScheme):
         return ids[:, :, None]
 
     def for_evaluation(self) -> Sequential:
-        """Consecutive ids from 0."""
         return Sequential(max_position=self.max_position)
 
 
@@ -214,7 +205,6 @@ class Coupled(PositionScheme):
     """Whether blocks start at 1, as they do at test."""
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T K"]:
-        """The ids; every row and position level has a table of its own."""
         ids = places.copy()
         for level, kind in enumerate(kinds):
             count = int(places[:, :, level].max(initial=0))
@@ -258,27 +248,23 @@ class AbacusScheme(PositionScheme):
 
     summary = "the place plus a random offset in training: no id beyond training length + largest offset"
     uses_places = True
+    at_test: ClassVar[dict[str, Any]] = {"offset": 0}
 
     max_position: int = 1024
     offset: AtLeast0 = 99
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T K"]:
-        """The ids; every row and position level has an offset of its own."""
         ids = places.copy()
         for level, kind in enumerate(kinds):
             if kind == "label":
                 continue
-            own = places[:, :, level]
-            largest = int(own.max(initial=0))
+            of_level = places[:, :, level]
+            largest = int(of_level.max(initial=0))
             self.check_fits(largest)
             most = min(self.offset, self.max_position - largest)
-            offsets = rng.integers(most + 1, size=(len(own), 1)) if self.offset else 0
-            ids[:, :, level] = np.where(own > 0, own + offsets, 0)
+            offsets = rng.integers(most + 1, size=(len(of_level), 1)) if self.offset else 0
+            ids[:, :, level] = np.where(of_level > 0, of_level + offsets, 0)
         return ids
-
-    def for_evaluation(self) -> AbacusScheme:
-        """The places themselves."""
-        return dataclasses.replace(self, offset=0)
 
 
 @SCHEMES.register("predictive-coupling")
@@ -289,7 +275,6 @@ class PredictiveCoupling(Coupled):
     predicted = True
 
     def check_rule(self, rule: PlaceRule) -> None:
-        """Raises `LengthwiseError` if the task goes on to new places while ids are not consecutive."""
         if rule == "next" and self.draw in ("sorted", "permuted"):
             raise LengthwiseError(
                 f"predictive-coupling with draw {self.draw!r} can't predict the id of a new place, and this task goes "
@@ -318,7 +303,6 @@ class RareJump(Coupled):
         return np.where(rng.random((rows, 1)) < self.jump, jumping, block)
 
     def for_evaluation(self) -> RareJump:
-        """The block that starts at 1."""
         return dataclasses.replace(self, draw="contiguous", start_at_one=True)
 
 
@@ -330,21 +314,17 @@ class IdMultiplier(PositionScheme):
     """
 
     summary = "0, f, 2f, … with a random factor f in training; plain ids at test"
+    at_test: ClassVar[dict[str, Any]] = {"factor": 1}
 
     max_position: int = 2047
     factor: AtLeast1 = 16
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        """Multiples of one factor; each row has a factor of its own."""
         rows, tokens, _ = places.shape
         self.check_fits(tokens - 1)
         most = min(self.factor, self.max_position // max(1, tokens - 1))
         factors = rng.integers(1, most + 1, size=(rows, 1)) if self.factor > 1 else np.ones((rows, 1), dtype=np.int64)
         return (factors * np.arange(tokens))[:, :, None]
-
-    def for_evaluation(self) -> IdMultiplier:
-        """Consecutive ids from 0."""
-        return dataclasses.replace(self, factor=1)
 
 
 @SCHEMES.register("reset")
@@ -358,12 +338,12 @@ class Reset(PositionScheme):
     summary = "ids that restart at 1 where a new part of the string begins"
     uses_places = True
     one_id_per_place = False
+    at_test: ClassVar[dict[str, Any]] = {"offset": 0}
 
     max_position: int = 1024
     offset: AtLeast0 = 99
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T K"]:
-        """The same counts on every position level; a label level keeps its places."""
         first = places[:, :, 0]
         tokens = np.arange(first.shape[1])
         falls = np.diff(first, axis=1, prepend=0) < 0
@@ -379,10 +359,6 @@ class Reset(PositionScheme):
                 ids[:, :, level] = np.where((counts > 0) & (places[:, :, level] > 0), counts + offsets, 0)
         return ids
 
-    def for_evaluation(self) -> Reset:
-        """The counts themselves."""
-        return dataclasses.replace(self, offset=0)
-
 
 @SCHEMES.register("own-rule")
 class OwnRule(PositionScheme):
@@ -396,6 +372,7 @@ class OwnRule(PositionScheme):
     summary = "ids from a Python function of your own"
     uses_places = True
     one_id_per_place = False
+    at_test: ClassVar[dict[str, Any]] = {"training": False}
 
     max_position: int = 512
     function: str = ""
@@ -428,10 +405,6 @@ class OwnRule(PositionScheme):
     def _rule(self) -> Callable[..., Any]:
         return load_object(self.function, kind="rule", wanted="function", fits=callable)
 
-    def for_evaluation(self) -> OwnRule:
-        """The same rule, called with ``training=False``."""
-        return dataclasses.replace(self, training=False)
-
 
 @SCHEMES.register("modulo")
 class Modulo(PositionScheme):
@@ -449,10 +422,8 @@ class Modulo(PositionScheme):
 
     @property
     def max_position(self) -> int:  # type: ignore[override]
-        """The largest id, m − 1."""
         return self.m - 1
 
     def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        """The same ids for every row."""
         rows, tokens, _ = places.shape
         return np.broadcast_to(np.arange(tokens) % self.m, (rows, tokens))[:, :, None].copy()

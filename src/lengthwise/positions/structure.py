@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
-from lengthwise.core.batch import Batch, Layout
-from lengthwise.core.levels import LevelKind
+from lengthwise.core.batch import Batch
 from lengthwise.core.rng import Rng, stream
 from lengthwise.positions.schemes import PositionScheme
 
-
-@runtime_checkable
-class Structured(Protocol):
-    """The part of a task that is needed here; positions and tasks do not import each other."""
-
-    @property
-    def levels(self) -> tuple[LevelKind, ...]:
-        """The kinds of the place levels."""
-        ...
-
-    def batch(self, length: int, size: int, rng: Rng, layout: Layout | None = None) -> Batch:
-        """Sequences of one length, of one layout: a drawn one by default."""
-        ...
-
-    def test_layouts(self, length: int) -> list[Layout]:
-        """The fixed layouts on which a length is tested."""
-        ...
+if TYPE_CHECKING:
+    from lengthwise.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -77,12 +61,12 @@ def reach(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T
     return Reach(int(new.sum(axis=-1).max(initial=0)), int(span))
 
 
-def structure_at(task: Structured, scheme: PositionScheme, length: int, seed: int = 0) -> Structure:
+def structure_at(task: Task, scheme: PositionScheme, length: int, seed: int = 0) -> Structure:
     """`structure` of the batch that `show` and `predict` share, so that both print the same numbers."""
     return structure(task, scheme, length, stream(seed, "show", "structure", length))
 
 
-def structure(task: Structured, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64) -> Structure:
+def structure(task: Task, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64) -> Structure:
     """The structure of a sampled batch and of every test layout, under the ids that the scheme gives at test time.
 
     Ids that are one for each place are compared as blocks from 1, since a random subset stretches all spans alike. Of

@@ -68,17 +68,14 @@ class PositionSystem:
 
     @property
     def relative(self) -> bool:
-        """Whether attention depends on differences of ids only."""
         return self.theory.relative
 
     @property
     def coupled(self) -> bool:
-        """Whether tokens of one place share an id."""
         return self.theory.coupled
 
     @property
     def random_start(self) -> bool:
-        """Whether the scheme is `RANDOM_START`."""
         return self.scheme == RANDOM_START
 
     @property

@@ -28,7 +28,6 @@ class StackedAdamW:
         """Updates of each parameter; a step without a gradient is none."""
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
         for parameter in self.parameters:
             parameter.grad = None
 
@@ -87,7 +86,6 @@ class StackedAdamW:
         )  # fmt: skip
 
     def select(self, parameters: Sequence[nn.Parameter], kept: Sequence[int]) -> None:
-        """Drop all runs but ``kept``; ``parameters`` are the stack's new ones."""
         index = torch.tensor(kept, dtype=torch.long, device=self.parameters[0].device)
         self.parameters = list(parameters)
         self.averages = [average[index] for average in self.averages]

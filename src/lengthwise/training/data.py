@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from lengthwise.core.batch import Layout
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
@@ -23,25 +23,13 @@ BLOCK = 8
 """Seeds that draw their sequences together in stacked training."""
 
 
-def training_lengths(task: Task, config: TrainingConfig) -> list[int]:
-    """The lengths that training draws from, uniformly; raises `LengthwiseError` if there is none."""
-    lengths = task.lengths(config.min_length, config.max_length)
-    if not lengths:
-        raise LengthwiseError(
-            f"task {task.name!r} has no instances of lengths {config.min_length} to {config.max_length}; "
-            "change training.min_length or training.max_length"
-        )
-    return lengths
-
-
-def priming_lengths(task: Task, config: TrainingConfig) -> list[int]:
-    """The longer lengths that priming draws from, uniformly; raises `LengthwiseError` if there is none."""
-    lengths = task.lengths(config.max_length + 1, config.priming_length)
-    if not lengths:
-        raise LengthwiseError(
-            f"task {task.name!r} has no instances of lengths {config.max_length + 1} to {config.priming_length}; "
-            "change training.priming_length"
-        )
+def training_lengths(task: Task, config: TrainingConfig, *, primed: bool = False) -> list[int]:
+    """The lengths that training (or priming) draws from, uniformly; raises `LengthwiseError` if there is none."""
+    low, high, setting = config.min_length, config.max_length, "training.min_length or training.max_length"
+    if primed:
+        low, high, setting = config.max_length + 1, config.priming_length, "training.priming_length"
+    lengths = task.lengths(low, high)
+    require(bool(lengths), f"task {task.name!r} has no instances of lengths {low} to {high}; change {setting}")
     return lengths
 
 
@@ -84,14 +72,13 @@ def stacked_groups(
 
 
 def _layouts(task: Task, config: TrainingConfig, step: int, rng: Rng) -> Iterator[Layout]:
-    """One layout for each group of a step."""
     lengths = training_lengths(task, config)
     if config.curriculum:
         share = min(1.0, (step + 1) / (config.curriculum * config.steps))
         lengths = lengths[: math.ceil(share * len(lengths))]
     for _ in range(config.groups):
         primed = config.priming and rng.random() < config.priming
-        own = priming_lengths(task, config) if primed else lengths
+        own = training_lengths(task, config, primed=True) if primed else lengths
         yield task.layout(own[int(rng.integers(len(own)))], rng)
 
 
@@ -100,9 +87,7 @@ class Setup(Protocol):
     """The model and the data of a training, each a pure function of the seed (and the step)."""
 
     @property
-    def model(self) -> ModelConfig:
-        """The configuration of the model."""
-        ...
+    def model(self) -> ModelConfig: ...
 
     def build(self, seed: int) -> Transformer:
         """The model of one seed before its first step."""
@@ -123,11 +108,9 @@ class TaskSetup:
     model: ModelConfig
 
     def build(self, seed: int) -> Transformer:
-        """The model of one seed; raises `LengthwiseError` as `build_model` does."""
         return build_model(self.task, self.scheme, self.encoding, self.model, seed=seed)
 
     def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
-        """Freshly drawn sequences of mixed lengths."""
         if config.stacked:
             return stacked_groups(self.task, self.scheme, config, seeds, step)
         (seed,) = seeds

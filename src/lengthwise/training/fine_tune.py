@@ -25,7 +25,6 @@ class Continued:
 
     @property
     def model(self) -> ModelConfig:
-        """The configuration of the model."""
         return next(iter(self.starts.values())).config
 
     def build(self, seed: int) -> Transformer:
@@ -33,7 +32,6 @@ class Continued:
         return copy.deepcopy(self.starts[seed])
 
     def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
-        """The sequences of the other setup."""
         return self.data.groups(config, seeds, step)
 
 
@@ -67,7 +65,3 @@ def recalibrate(model: Model, data: Setup, config: TrainingConfig, *, share: flo
     steps = max(1, round(share * config.steps))
     short = dataclasses.replace(config, steps=steps, warmup=min(config.warmup, steps // 10))
     return fine_tune(drop_positions(model), data, short, seed=seed)
-
-
-ReportRound = Callable[[int, int, int, float], None]
-"""Called with the round, the steps done in it, its steps, and the mean loss of the voters."""

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -36,7 +37,6 @@ class Ranks:
 
     @property
     def leads(self) -> bool:
-        """Whether this is rank 0."""
         return self.rank == 0
 
     def check(self, model: ModelConfig, training: TrainingConfig) -> None:
@@ -67,22 +67,16 @@ class Ranks:
             start += tensor.numel()
 
     def send(self, tensors: Iterable[Tensor]) -> None:
-        """Give the tensors of all ranks the values of rank 0's."""
         for tensor in tensors:
             held = tensor.detach().reshape(-1).contiguous().to(_device())
             dist.broadcast(held, 0)
             tensor.detach().copy_(held.view_as(tensor))
 
-    def said(self, text: str) -> str:
-        """What rank 0 says; the ``text`` of the others is ignored."""
-        data = text.encode() if self.leads else b""
-        length = torch.tensor([len(data)], device=_device())
-        dist.broadcast(length, 0)
-        held = torch.zeros(int(length), dtype=torch.uint8, device=_device())
-        if self.leads and data:
-            held.copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
-        dist.broadcast(held, 0)
-        return bytes(held.cpu().numpy()).decode()
+    def broadcast(self, value: Any) -> Any:
+        """Rank 0's value; those of the others are ignored."""
+        held = [value]
+        dist.broadcast_object_list(held, 0, device=torch.device(_device()))
+        return held[0]
 
 
 def _device() -> str:

@@ -78,5 +78,4 @@ class RunState:
 
     @property
     def ended(self) -> bool:
-        """Whether the run takes no more steps."""
         return self.progress.done or self.failure is not None

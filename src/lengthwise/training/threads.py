@@ -12,11 +12,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import torch
-
 from lengthwise.core.errors import require
 
 if TYPE_CHECKING:
+    import torch
+
     from lengthwise.models.config import ModelConfig
     from lengthwise.training.config import TrainingConfig
 
@@ -29,11 +29,15 @@ def autocast(device: torch.device | str, precision: Literal["float32", "bf16"]) 
     """Products in bf16 where asked for; float32 is left alone."""
     if precision == "float32":
         return contextlib.nullcontext()
+    import torch
+
     return torch.autocast(torch.device(device).type, torch.bfloat16)
 
 
 def reads_loss(device: torch.device | str, step: int) -> bool:
     """Whether progress should show the loss after so many steps: always on a CPU."""
+    import torch
+
     return torch.device(device).type == "cpu" or step % READ_EVERY == 0
 
 

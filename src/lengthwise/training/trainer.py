@@ -212,7 +212,7 @@ class Trainer:
         self.members = list(range(len(self.states)))
         self.stack = TransformerStack([self.setup.build(state.run.seed) for state in self.states]).to(self.device)
         self.stack.train()
-        self._own = self.stack.view(0)
+        self._only = self.stack.view(0)
         self.parts = StackParts(self.stack)
         decays = [self.settings(state.run).weight_decay for state in self.states]
         self.optimizer = StackedAdamW(list(self.stack.parameters()), self.config, decays)
@@ -225,12 +225,10 @@ class Trainer:
 
     @property
     def progress(self) -> Progress:
-        """How far the only run is."""
         (state,) = self.states
         return state.progress
 
     def settings(self, run: Run) -> TrainingConfig:
-        """The training configuration of one run."""
         changes = {"lr": run.lr, "weight_decay": run.weight_decay}
         return dataclasses.replace(self.config, **{name: value for name, value in changes.items() if value is not None})
 
@@ -313,20 +311,17 @@ class Trainer:
         return reported
 
     def _add_up(self, reported: Float[Tensor, " S"]) -> None:
-        """Replace gradients, and the loss that is reported, by their sums over all ranks."""
         if self.ranks is not None:
             self.ranks.add_gradients(self.stack.parameters(), reported)
 
     def _finite(self) -> list[bool]:
-        """For each run in the stack, whether all of its weights are finite."""
         return self.stack.finite()
 
     def _model(self, number: int) -> Transformer:
         """The model of one run in the stack, which sees its weights; a copy where there are several."""
-        return self.stack.unstack(number) if len(self.states) > 1 else self._own
+        return self.stack.unstack(number) if len(self.states) > 1 else self._only
 
     def _probe(self, losses: list[float]) -> None:
-        """Measure every run in the stack."""
         last = self.step_count >= self.config.steps
         for number, (index, loss, finite) in enumerate(zip(self.members, losses, self._finite(), strict=True)):
             state = self.states[index]
@@ -342,7 +337,7 @@ class Trainer:
                 record |= self.probe(model.eval(), self.step_count, state.run.seed)
                 model.train()
             if self.ranks is not None:
-                record = json.loads(self.ranks.said(json.dumps(record)))
+                record = self.ranks.broadcast(record)
             state.progress.probes.append(record)
             state.progress.done = last or (self.config.stop_when_fitted and bool(record.get("fitted")))
             if (folder := self._run_folder(index)) is not None:
@@ -364,7 +359,6 @@ class Trainer:
             self._keep(kept)
 
     def _keep(self, kept: list[int]) -> None:
-        """Drop all runs of the stack but ``kept``."""
         self.members = [self.members[number] for number in kept]
         self.stack.select(kept)
         self.parts = StackParts(self.stack)
@@ -376,12 +370,12 @@ class Trainer:
         return self.folder / f"run-{index}" if self.folder is not None and len(self.states) > 1 else self.folder
 
     def _tensors(self) -> dict[str, Tensor]:
-        """What a checkpoint of the whole stack holds."""
         return checkpoint.tensors_of(self.stack.model, self.optimizer)
 
     def _restore(self, tensors: dict[str, Tensor], path: Path) -> None:
-        """Take over what the checkpoint at ``path`` holds."""
-        checkpoint.restore(self._tensors(), tensors, path)
+        checkpoint.check_fits(self._tensors(), tensors, path)
+        for name, value in self._tensors().items():
+            value.copy_(tensors[name])
 
     def _described(self, runs: Sequence[int], members: Sequence[int]) -> StackProgress:
         states = [self.states[index] for index in runs]
@@ -415,10 +409,13 @@ class Trainer:
         """Let all ranks begin where the leading one is; its files need not be theirs."""
         if self.ranks is None:
             return
-        said = self.ranks.said(checkpoint.text_of(self._described(range(len(self.states)), self.members)))
-        if not self.ranks.leads:
-            self._go_to(checkpoint.progress_of(said))
+        self._begin_together(self.ranks)
         self.ranks.send(self._tensors().values())
+
+    def _begin_together(self, ranks: Ranks) -> None:
+        progress = ranks.broadcast(self._described(range(len(self.states)), self.members))
+        if not ranks.leads:
+            self._go_to(progress)
 
     def _resume(self) -> None:
         """Go on from the checkpoint, if there is one."""
@@ -426,15 +423,12 @@ class Trainer:
         for folder in folders:
             if folder is not None:
                 remove_unfinished(folder)
-        names = [name for name, _ in self.stack.model.named_parameters()]
-        found = None if self.folder is None else checkpoint.read(self.folder, names)
+        found = None if self.folder is None else checkpoint.read(self.folder)
         if self.folder is None or found is None:
             return
         tensors, progress = found
         path = self.folder / checkpoint.FILE
-        runs = [state.run for state in self.states]
-        unknown = len(runs) == 1 and progress.runs == [Run(checkpoint.UNKNOWN_SEED)]
-        if progress.runs != runs and not unknown:
+        if progress.runs != [state.run for state in self.states]:
             raise LengthwiseError(f"checkpoint {path} is of other runs; choose another folder")
         self._go_to(progress)
         self._restore(tensors, path)

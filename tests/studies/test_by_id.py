@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import torch
+from accuracy_by_id import accuracy_by_id
 from torch import Tensor
 
 from lengthwise.core.rng import stream
-from lengthwise.evaluation.accuracy import accuracy_by_id
 from lengthwise.positions.schemes import Coupled
 from lengthwise.tasks import TASKS
 

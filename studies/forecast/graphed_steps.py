@@ -12,9 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lengthwise.core.errors import require
-from lengthwise.models.inputs import Inputs
-from lengthwise.training.trainer import Trainer, learning_rate, step_loss
+import lengthwise as lw
 
 TENSORS = ("input_ids", "position_ids", "targets", "target_position_ids", "allowed")
 WARM_UP = 3
@@ -26,9 +24,9 @@ class _Captured:
     """A graph with the inputs that it reads."""
 
     graph: torch.cuda.CUDAGraph
-    inputs: Inputs
+    inputs: lw.models.inputs.Inputs
 
-    def replay(self, inputs: Inputs) -> None:
+    def replay(self, inputs: lw.models.inputs.Inputs) -> None:
         for name in TENSORS:
             held, given = getattr(self.inputs, name), getattr(inputs, name)
             if held is not None:
@@ -36,7 +34,7 @@ class _Captured:
         self.graph.replay()
 
 
-class GraphedTrainer(Trainer):
+class GraphedTrainer(lw.training.trainer.Trainer):
     """`Trainer` on a GPU, the same to rounding, for settings whose loss depends on the inputs alone.
 
     Raises `LengthwiseError` elsewhere, and for dropout, a regularizer, a progressive loss, bf16 or several ranks.
@@ -46,7 +44,7 @@ class GraphedTrainer(Trainer):
         super().__post_init__()
         config = self.config
         plain = not (config.regularizer or config.progressive or self.setup.model.dropout or self.ranks)
-        require(
+        lw.core.errors.require(
             plain and config.precision == "float32" and torch.device(self.device).type == "cuda",
             "captured training steps need a GPU and float32, and have no dropout, regularizer or progressive loss; use "
             "the plain trainer",
@@ -58,7 +56,7 @@ class GraphedTrainer(Trainer):
     def step(self, step: int) -> Float[Tensor, " S"]:
         """One optimizer step; returns each run's loss in nats per scored token."""
         count = len(self.members)
-        groups = [Inputs.join([group], count) for group in self.groups(step)]
+        groups = [lw.models.inputs.Inputs.join([group], count) for group in self.groups(step)]
         total = sum(group.scored for group in groups) // count
         captured = [self._captured(group) for group in groups]
         torch._foreach_zero_([p.grad for p in self.stack.parameters()])  # type: ignore[misc]
@@ -67,10 +65,12 @@ class GraphedTrainer(Trainer):
         for graph, inputs in zip(captured, groups, strict=True):
             graph.replay(inputs)
         self.optimizer.clip(self.config.clip)
-        self.optimizer.step([learning_rate(self.settings(self.states[index].run), step) for index in self.members])
+        self.optimizer.step(
+            [lw.training.trainer.learning_rate(self.settings(self.states[index].run), step) for index in self.members]
+        )
         return self._reported.clone()
 
-    def _captured(self, inputs: Inputs) -> _Captured:
+    def _captured(self, inputs: lw.models.inputs.Inputs) -> _Captured:
         """The graph for such inputs."""
         first = next(self.stack.parameters())
         if self._of is not first:
@@ -92,12 +92,12 @@ class GraphedTrainer(Trainer):
         for parameter in self.stack.parameters():
             parameter.grad = torch.zeros_like(parameter)
 
-    def _pass(self, inputs: Inputs) -> None:
-        scaled = step_loss(self.stack.model, inputs, self.config, 0) * self._share_of_token
+    def _pass(self, inputs: lw.models.inputs.Inputs) -> None:
+        scaled = lw.training.trainer.step_loss(self.stack.model, inputs, self.config, 0) * self._share_of_token
         scaled.sum().backward()
         self._reported.add_(scaled.detach())
 
-    def _capture(self, inputs: Inputs) -> _Captured:
+    def _capture(self, inputs: lw.models.inputs.Inputs) -> _Captured:
         # A copy to the device may share memory with a batch that is on it already.
         held = inputs.to(self.device)
         for name in TENSORS:

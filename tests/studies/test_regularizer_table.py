@@ -5,13 +5,15 @@ import math
 import numpy as np
 import pytest
 import torch
+from regularizer_growth import parity_by_counting, parity_by_looking_back
+from regularizer_table import regularizer_table
 
 from lengthwise.crasp import library
 from lengthwise.models.build import build_model
 from lengthwise.models.compile import compare, compile_program, random_words
 from lengthwise.models.config import ModelConfig
-from lengthwise.models.limit import LimitHead, finite_version, parity_by_counting, parity_by_looking_back
-from lengthwise.models.regularizer import positional_products, regularizer_table
+from lengthwise.models.limit import LimitHead, finite_version
+from lengthwise.models.regularizer import positional_products
 from lengthwise.positions.encodings import LearnedSpec, NoPESpec
 from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks.addition import Addition

@@ -6,11 +6,11 @@ import dataclasses
 
 import pytest
 import torch
+from graphed_steps import GraphedTrainer
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.forecast.probe import SETTINGS, STRIDE, ProbeCell, Together
 from lengthwise.tasks.language import Language
-from lengthwise.training.graphed import GraphedTrainer
 from lengthwise.training.trainer import Trainer
 
 TEXTS = ("(a|b)*b", "(ab|b)*")
