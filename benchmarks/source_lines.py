@@ -45,7 +45,7 @@ FEATURES = {
         influence/lm.py models/extension.py cli/lm.py::ExtendSettings cli/lm.py::extend
         cli/lm.py::_extension_table training/further.py""",
     "blind study": """
-        experiments/blind/ cli/blind.py cli/blind_view.py report/blind/ experiments/recipes/huang_review.py
+        experiments/blind/ report/blind/ experiments/recipes/huang_review.py
         workflows/verify.py::reliability_line workflows/verify.py::_study""",
     "studies fixed beforehand": """
         experiments/recipes/alternation_depth.py experiments/recipes/fixed_beforehand.py

@@ -8,11 +8,15 @@ ships. Each table of the page stands behind a comment with its title. Everything
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+import comparison
 from ladder_tables import LADDER, LISTS, cell_row_text, of_list
 from table_parts import RESULTS, markdown
 
@@ -30,13 +34,13 @@ def study(folder: str) -> lw.experiments.blind.study.BlindStudy:
 @cache
 def values(folder: str) -> Mapping[str, Any]:
     """Its table."""
-    return lw.experiments.blind.comparison.table.table(study(folder))
+    return comparison.table(study(folder))
 
 
 @cache
 def published() -> Mapping[str, Any]:
     """The published tasks under the ladder of the first study: a table of its own."""
-    return lw.experiments.blind.comparison.table.table(study("blind"), "published")
+    return comparison.table(study("blind"), "published")
 
 
 def counts(groups: Mapping[str, Iterable[Mapping[str, Any]]], head: str, right: str = "as predicted") -> str:
@@ -149,15 +153,10 @@ def by_next_symbols() -> dict[str, Any]:
     verdicts = study("blind-next").content["first study, by next symbols, without positions"]
     cells = values("blind")["cells"]
     predicted = {
-        lw.experiments.blind.comparison.compare.key(cell): (
-            verdicts[cell["language"]] if cell["encoding"] == "nope" else cell["predicted"]
-        )
-        == "yes"
+        comparison.key(cell): (verdicts[cell["language"]] if cell["encoding"] == "nope" else cell["predicted"]) == "yes"
         for cell in cells
     }
-    return lw.experiments.blind.comparison.compare.accuracies(
-        predicted, lw.experiments.blind.comparison.compare.outcomes(cells)
-    )
+    return comparison.accuracies(predicted, comparison.outcomes(cells))
 
 
 def plain_no() -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import blind_draw as draw
+import comparison
+import preregister
 
 import lengthwise as lw
 
@@ -16,7 +18,7 @@ def preregistration() -> dict[str, Any]:
     return {
         "title": "Predictions of length generalization made before training: 42 languages, with and without positions",
         "ladder": [rung.to_json() for rung in lw.experiments.blind.ladder.LADDER],
-        "seeds": list(lw.experiments.blind.preregistered.preregister.SEEDS),
+        "seeds": list(preregister.SEEDS),
         "encodings": list(lw.experiments.blind.ladder.ENCODINGS),
         "trained": list(lw.experiments.blind.ladder.TRAINED),
         "bins": [list(bounds) for bounds in lw.experiments.blind.ladder.BINS],
@@ -26,10 +28,10 @@ def preregistration() -> dict[str, Any]:
             "words": lw.experiments.blind.words.SIZE,
             "lengths": lw.experiments.blind.words.LENGTHS,
         },
-        "cut": lw.experiments.blind.comparison.scoring.CUT,
-        "cuts": list(lw.experiments.blind.comparison.scoring.CUTS),
-        "rules": lw.experiments.blind.preregistered.preregister.RULES,
-        "rivals": {rival.name: rival.text for rival in lw.experiments.blind.comparison.rivals.RIVALS},
+        "cut": lw.experiments.blind.study.CUT,
+        "cuts": list(comparison.CUTS),
+        "rules": preregister.RULES,
+        "rivals": {rival.name: rival.text for rival in comparison.RIVALS},
         "development": [list(pair) for pair in draw.DEVELOPMENT],
         "draw": {
             "seed": draw.SEED,
@@ -40,13 +42,11 @@ def preregistration() -> dict[str, Any]:
             "words_seed": lw.experiments.blind.words.WORDS_SEED,
         },
         "languages": [
-            lw.experiments.blind.preregistered.preregister.entry(
-                item.name, item.task, lw.experiments.blind.ladder.ENCODINGS, expression=item.expression
-            )
+            preregister.entry(item.name, item.task, lw.experiments.blind.ladder.ENCODINGS, expression=item.expression)
             for item in drawn
         ],
         "published": [
-            lw.experiments.blind.preregistered.preregister.entry(name, task, lw.experiments.blind.ladder.ENCODINGS)
+            preregister.entry(name, task, lw.experiments.blind.ladder.ENCODINGS)
             for name, task in published_tasks().items()
         ],
         "code": "the commit that adds this file",

@@ -14,6 +14,10 @@ from itertools import permutations, zip_longest
 from pathlib import Path
 from typing import Any
 
+import blind_draw as draw
+import comparison
+import preregister
+
 import lengthwise as lw
 
 SEED = 20261202
@@ -108,10 +112,7 @@ def preregistration(seen: list[str]) -> dict[str, Any]:
         "first study, by next symbols, without positions": verdicts,
         **{name: first.content[name] for name in KEPT},
         "encodings": ["nope"],
-        "rivals": {
-            **{rival.name: rival.text for rival in lw.experiments.blind.comparison.rivals.SECOND},
-            **first.content["rivals"],
-        },
+        "rivals": {**{rival.name: rival.text for rival in comparison.SECOND}, **first.content["rivals"]},
         "draw": {
             **first.content["draw"],
             "seed": SEED,
@@ -129,7 +130,7 @@ def _entry(name: str, text: str, alphabet: str) -> Mapping[str, Any]:
     task = lw.tasks.language.Language(language=text, alphabet=alphabet)
     dfa = lw.languages.automaton.language(text, alphabet)
     recognition, after = answers(dfa)
-    known = lw.experiments.blind.preregistered.preregister.entry(name, task, ["nope"], expression=text)
+    known = preregister.entry(name, task, ["nope"], expression=text)
     own = {
         "recognition": recognition == "yes",
         "no_counting": lw.crasp.decide.no_counting(dfa),

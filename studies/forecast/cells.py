@@ -11,8 +11,7 @@ from typing import Any
 
 from lengthwise.core.config import digest
 from lengthwise.core.files import read_json, slug, write_json
-from lengthwise.experiments.blind.comparison.scoring import cell_row
-from lengthwise.experiments.blind.study import TABLES, read_study
+from lengthwise.experiments.blind.study import TABLES, cell_row, read_study
 from lengthwise.forecast.probe import ProbeCell, shape_of
 from lengthwise.tasks import TASKS
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import lengthwise as lw
@@ -122,4 +124,5 @@ def _legend(figure: object, ks: Sequence[int]) -> None:
 
 
 if __name__ == "__main__":
-    write_text(Path(sys.argv[2]), sparse_parity_figure(summarize(load([Path(sys.argv[1])]))))
+    found = lw.report.summary.load([Path(sys.argv[1])])
+    lw.core.files.write_text(Path(sys.argv[2]), sparse_parity_figure(lw.report.summary.summarize(found)))

@@ -19,14 +19,14 @@ from lengthwise.cli.options import with_flags
 SOURCES = Path(__file__).parents[2] / "src" / "lengthwise"
 OTHERS = ("audit/", "experiments/", "training/distributed/")
 """Packages that are being rebuilt and still name flags; see `SHOWN_BY`."""
-IN_FOLDERS = "run, compare, demo, verify, influence, blind run"
+IN_FOLDERS = "run, compare, demo, verify, influence"
 SHOWN_BY = {
     "audit/": "audit",
     "audit/export.py": "export",
     "audit/questions.py": "audit, export",
     "experiments/blind/": "verify",
-    "experiments/blind/study.py": "verify, blind run",
-    "experiments/cluster/": "run, blind run",
+    "experiments/blind/study.py": "verify",
+    "experiments/cluster/": "run",
     "experiments/cluster/on_slurm.py": "run",
     "experiments/cluster/plan.py": "plan",
     "experiments/comparison/": "compare",

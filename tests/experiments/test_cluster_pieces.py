@@ -131,10 +131,10 @@ def test_what_each_end_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             assert run_leased(piece, PATIENCE).status == status
         assert bool(list((tmp_path / "r").glob("stack-*"))) == (status == "failed")
         assert not (tmp_path / "r" / LEASES).exists()
-    halves = piece.halves()
+    halves = piece.parts()
     assert [half.job.seeds for half in halves] == [(0,), (1,)]
     assert [run_leased(half, PATIENCE).status for half in halves] == ["finished"] * 2
-    assert [half.halves() for half in halves] == [[], []]
+    assert [half.parts() for half in halves] == [[], []]
     bug = SweepUnit("r", tmp_path / "bug", JOB)
     with monkeypatch.context() as patch:
         interrupted_after(patch, 4, ZeroDivisionError())

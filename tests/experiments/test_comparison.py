@@ -16,7 +16,6 @@ from lengthwise.experiments.compare import (
     Budget,
     ModelSetting,
     Plan,
-    StepTimes,
     default_tests,
     differ_in_every_seed,
     ranked,
@@ -114,7 +113,7 @@ def test_systems_by_short_names():
 
 
 def test_a_budget_decides_the_steps_and_may_be_too_small():
-    seconds = {"a": [StepTimes(0.01, 0.02), StepTimes(0.02, 0.03)], "b": [StepTimes(0.03, 0.05), StepTimes(0.01, 0.02)]}
+    seconds = [[(0.01, 0.02), (0.02, 0.03)], [(0.03, 0.05), (0.01, 0.02)]]
     assert steps_for(600.0, 1, seconds) == int(comparing.SHARE * 600 / 0.15) // 50 * 50
     assert steps_for(600.0, 2, seconds) == pytest.approx(2 * steps_for(600.0, 1, seconds), abs=100)
     with pytest.raises(

@@ -19,10 +19,6 @@ from typing import Any
 import pytest
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.blind.ladder import Rung
-from lengthwise.experiments.blind.preregistered.preregister import entry
-from lengthwise.experiments.blind.run import run_study
-from lengthwise.experiments.blind.study import check_files, read_study, write_study
 from lengthwise.experiments.cluster import ClusterOptions, Ray
 from lengthwise.experiments.compare import Budget, Plan, default_tests, ranked, run_comparison
 from lengthwise.experiments.engine import SweepUnit, sweep
@@ -32,7 +28,6 @@ from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, finished, run_directory
 from lengthwise.experiments.systems import chosen_systems
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.language import Language
 
 pytestmark = pytest.mark.slow
 
@@ -198,23 +193,13 @@ def test_ctrl_c_leaves_a_sweep_that_the_same_command_continues(cluster: Any, tmp
 OTHERS = """
 import sys
 from pathlib import Path
-from lengthwise.experiments.blind.run import run_study
-from lengthwise.experiments.blind.study import read_study
 from lengthwise.experiments.cluster import ClusterOptions, Ray
 from lengthwise.experiments.compare import Budget, run_comparison
 from lengthwise.tasks import TASKS
-start = lambda: Ray(ClusterOptions(sys.argv[1], patience=float(sys.argv[3])))
 out = Path(sys.argv[2])
-run_study(read_study(out / "study"), "languages", out / "work", on=start())
 run_comparison(TASKS.build("parity"), out / "compare", systems=["nope", "rope"], budget=Budget(600.0, 1, 1),
-               max_length=2, on=start())
+               max_length=2, on=Ray(ClusterOptions(sys.argv[1], patience=float(sys.argv[3]))))
 """
-CLOCK = ("seconds", "seconds_this_process", "time", "machine", "digest")
-
-
-def cells(out: Path) -> list[dict[str, Any]]:
-    found = [json.loads(path.read_text()) for path in sorted((out / "study" / "cells").glob("*.json"))]
-    return [{key: value for key, value in cell.items() if key not in CLOCK} for cell in found]
 
 
 def rows(out: Path, plan: Plan) -> list[dict[str, Any]]:
@@ -222,30 +207,19 @@ def rows(out: Path, plan: Plan) -> list[dict[str, Any]]:
     return [{**row, "seeds": [{**seed, "seconds": 0} for seed in row["seeds"]]} for row in found]
 
 
-def test_a_blind_study_and_a_comparison(cluster: Any, tmp_path: Path) -> None:
-    """A study of one tiny rung, and a comparison whose plan says 200 steps."""
-    rung = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=20, batch=4, norm="rms", weight_decay=0.1)
-    languages = [entry(text, Language(language=text), ["nope"]) for text in ("(a|b)*", "(aa)*")]
-    content = {
-        "title": "small", "ladder": [rung.to_json()], "seeds": [0, 1], "encodings": ["nope"],
-        "languages": languages, "published": [],
-    }  # fmt: skip
+def test_a_comparison(cluster: Any, tmp_path: Path) -> None:
+    """Its plan says 200 steps."""
     task = TASKS.build("parity")
     plan = Plan(TASKS.describe(task), chosen_systems(task, ["nope", "rope"]), 2, default_tests(task, 2), 1, 200)
     for name in ("local", "ray"):
-        write_study(tmp_path / name / "study", json.loads(json.dumps(content)))
         (tmp_path / name / "compare" / "tuning").mkdir(parents=True)
         plan.write(tmp_path / name / "compare")
     words = [sys.executable, "-c", OTHERS, cluster.address, str(tmp_path / "ray"), str(PATIENCE)]
     ended(subprocess.Popen(words, stderr=subprocess.PIPE, text=True), 500)
     here = tmp_path / "local"
-    run_study(read_study(here / "study"), "languages", here / "work")
     wanted: dict[str, Any] = {"systems": ["nope", "rope"], "budget": Budget(600.0, 1, 1), "max_length": 2}
     run_comparison(task, here / "compare", **wanted)
     assert rows(tmp_path / "ray", plan) == rows(here, plan)
-    assert len(cells(here)) == 2
-    assert cells(tmp_path / "ray") == cells(here)
-    check_files(read_study(tmp_path / "ray" / "study"))
 
 
 def test_our_errors_are_not_tried_again(tmp_path: Path) -> None:

@@ -14,18 +14,12 @@ from typing import Any
 import pytest
 
 from lengthwise.experiments import cluster, compare
-from lengthwise.experiments.blind import run as blind_running
-from lengthwise.experiments.blind.ladder import Rung
-from lengthwise.experiments.blind.preregistered.preregister import entry
-from lengthwise.experiments.blind.run import run_study
-from lengthwise.experiments.blind.study import check_files, read_index, write_study
 from lengthwise.experiments.cluster import Cluster, run_leased
 from lengthwise.experiments.compare import Budget, ModelSetting, Plan, ranked, read_plan, run_comparison
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.execute import Outcome, Unit, described, unit_of
 from lengthwise.experiments.run_directory import LEASES
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.language import Language
 from lengthwise.training.trainer import Trainer
 
 PATIENCE = 0.2
@@ -133,35 +127,3 @@ def test_a_budget_ends_a_comparison_on_a_cluster(tmp_path: Path) -> None:
     assert told == []
     run_comparison(task, tmp_path, budget=Budget(600.0, 1, 1), on=Inline(), **WANTED)
     assert [len(row["seeds"]) for row in found(tmp_path)] == [1, 1]
-
-
-def test_a_blind_study_on_a_cluster_is_that_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ladder of two tiny rungs and two languages; the frozen study is not touched."""
-    for name, value in (("FIT_WORDS", 12), ("PROBE_WORDS", 6), ("SIZE", 6)):
-        monkeypatch.setattr(blind_running, name, value)
-    rungs = [Rung(layers=1, heads=1, width=8, lr=1e-2, steps=n, batch=4, norm="rms", weight_decay=0.1) for n in (4, 8)]
-    names = {"everything": "(a|b)*", "parity": "(b*ab*a)*b*"}
-    content = {
-        "title": "small", "ladder": [rung.to_json() for rung in rungs], "seeds": [0, 1], "encodings": ["nope"],
-        "languages": [entry(name, Language(language=text), ["nope"], expression=text) for name, text in names.items()],
-        "published": [],
-    }  # fmt: skip
-    studies = [write_study(tmp_path / name, json.loads(json.dumps(content))) for name in ("local", "cluster")]
-    run_study(studies[0], "languages", tmp_path / "work0")
-    notes: list[Event] = []
-    run_study(studies[1], "languages", tmp_path / "work1", on=Inline(), progress=notes.append)
-    ours, theirs = ({name: read(study.folder / name) for name in read_index(study.folder)} for study in studies)
-    assert ours == theirs
-    assert len(ours) >= 2
-    check_files(studies[1])
-    assert not (tmp_path / "work1" / LEASES).exists()
-    assert notes[-1].text.startswith("[2/2] ")
-    before = {path: path.stat().st_mtime_ns for path in studies[1].folder.rglob("*.json")}
-    run_study(studies[1], "languages", tmp_path / "work1", on=Inline())
-    assert {path: path.stat().st_mtime_ns for path in studies[1].folder.rglob("*.json")} == before
-
-
-def read(path: Path) -> dict[str, Any]:
-    """A cell without what a clock or a machine says."""
-    clock = ("seconds", "seconds_this_process", "time", "machine", "digest")
-    return {key: value for key, value in json.loads(path.read_text()).items() if key not in clock}

@@ -129,7 +129,7 @@ def a_compiled_program(folder: Path) -> dict[Path, Read]:
 def a_cell_of_a_user_s_study(folder: Path) -> dict[Path, Read]:
     study = write_study(folder, {"title": "one"})
     path = folder / "cells" / "x-nope-rung1.json"
-    write_cell(study, path, {"seeds": [{"fit": n / 7, "seed": n} for n in range(5)], "speaks": True}, listed=False)
+    write_cell(study, path, {"seeds": [{"fit": n / 7, "seed": n} for n in range(5)], "speaks": True})
     return {path: lambda: read_cell(study, path), folder / "preregistration.json": lambda: read_study(folder)}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from blind_study import blind_page
 from made_up import experiment, result, score
 from made_up_influence import influence_result
 from test_figures import mixed_results
@@ -17,7 +18,7 @@ from lengthwise.audit.run import run_audit
 from lengthwise.prediction.example import to_store
 from lengthwise.report.influence import InfluenceResult, token_view
 from lengthwise.report.page import read_report, render
-from lengthwise.report.pages import audit_page, blind_page, comparison_page, verification_page
+from lengthwise.report.pages import audit_page, comparison_page, verification_page
 from lengthwise.report.summary import SeedResult
 from lengthwise.tasks import TASKS
 

@@ -187,9 +187,9 @@ def test_the_page_is_written_whole_and_counts_its_results(tmp_path: Path) -> Non
 def test_findings_name_every_system_once() -> None:
     results = [result("one"), result("two", config=experiment("sequential")), result("three", fitted=False)]
     (finding,) = findings(summarize(map(SeedResult.of, results)))
-    names = [name for group in finding.groups for name in group.names]
+    names = [name for group in finding["groups"] for name in group["names"]]
     assert sorted(names) == ["one", "three", "two"]
-    assert [group.words for group in finding.groups][-1].startswith("not fitted")
+    assert [group["words"] for group in finding["groups"]][-1].startswith("not fitted")
 
 
 STUDIES = Path(__file__).parents[2] / "results"
@@ -201,7 +201,7 @@ def test_studies_are_drawn_beside_runs(tmp_path: Path) -> None:
         (tmp_path / f"{name}.json").write_bytes((STUDIES / name / "quick" / "study.json").read_bytes())
     found = read_report([tmp_path, *(tmp_path / f"{name}.json" for name in ("planted-theory", "influence-planted"))])
     assert found.files == 3
-    assert [study.title for study in found.studies] == ["planted-theory", "influence-planted"]
+    assert [study["title"] for study in found.studies] == ["planted-theory", "influence-planted"]
     html = found.html()
     assert '<td class="l">parity</td>' in html
     assert read_report([STUDIES / "planted-theory"]).files == 1

@@ -31,7 +31,7 @@ from lengthwise.core.rng import stream
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.engine import sweep
 from lengthwise.experiments.events import Event
-from lengthwise.experiments.recipe import RECIPES, Job, Recipe
+from lengthwise.experiments.recipe import RECIPES, Candidates, Job, Recipe
 from lengthwise.languages.named import LANGUAGES
 
 # The paper's own table of which tasks have a program: with learned positions, without positions.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import second_study
+from comparison import RIVALS, rivals_of, table
+from file_list import check_files
 
 from lengthwise.crasp.decide import allowed_after
-from lengthwise.experiments.blind.comparison.rivals import RIVALS, rivals_of
-from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.study import StudyEntry, frozen_study, read_study
 from lengthwise.languages.automaton import Dfa, Word, language
 from lengthwise.tasks.language import Language

@@ -1,5 +1,6 @@
 """Studies: results that are reused, the windows of positional-products, the published table."""
 
+import look_back  # noqa: F401
 import numpy as np
 import pytest
 import torch
@@ -18,6 +19,7 @@ from positional_products import (
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.recipe import RECIPES, Study
+from lengthwise.experiments.run import run_study
 from lengthwise.experiments.run_directory import run_directory
 
 

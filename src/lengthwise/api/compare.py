@@ -15,7 +15,7 @@ from lengthwise.core.config import digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened
 from lengthwise.core.files import locked, write_json, write_text
 from lengthwise.core.table import Table, Tabular
-from lengthwise.experiments.blind.study import frozen_study
+from lengthwise.experiments.blind.study import CUT, cell_row, frozen_study, is_right, listed, write_study
 from lengthwise.experiments.events import Event
 from lengthwise.positions.schemes import PositionScheme, Sequential
 from lengthwise.positions.system import PositionSystem, position_systems
@@ -250,10 +250,8 @@ def verify(
 
     Raises: `LengthwiseError` for other targets, an unknown encoding, or a language without long words.
     """
-    from lengthwise.experiments.blind.comparison.scoring import CUT, cell_row, is_right
     from lengthwise.experiments.blind.ladder import ENCODINGS
     from lengthwise.experiments.blind.run import run_within
-    from lengthwise.experiments.blind.user_list import user_study
     from lengthwise.prediction.measured import measured_reliability, reliability_line
     from lengthwise.report.pages import verification_page
     from lengthwise.training.threads import cores
@@ -265,7 +263,7 @@ def verify(
     task = task_named(target)
     folder = Path("runs") / "verify" / digest(target) if out is None else arguments.path("out", out)
     # The study of one target, as a file that another process can read.
-    study = user_study(folder, frozen_study(), {target: task}, list(dict.fromkeys([*ENCODINGS, *encodings])))
+    study = write_study(folder, listed(frozen_study(), {target: task}, ENCODINGS))
     verdicts = {encoding: _verdict(task, encoding) for encoding in encodings}
     for reason, _ in verdicts.values():
         progress(reason)

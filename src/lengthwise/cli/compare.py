@@ -119,7 +119,7 @@ def verify(
 ) -> None:
     """Decide what theory says, train with the frozen ladder of the blind study, and compare the two."""
     from lengthwise.api.compare import verify as hold
-    from lengthwise.cli.blind_view import draw_cells
+    from lengthwise.report.pages import BINS
 
     use_threads(threads)
     notes = err()
@@ -134,5 +134,22 @@ def verify(
     if as_json:
         emit_json({"target": target, "agrees": done.agrees, "rows": list(done.rows), "report": str(done.page)})
         return
-    draw_cells(out(), done.rows)
+    heads = ("language", "ids", "predicted", "rung", "fitted", *BINS, "prediction")
+    _rows(out(), heads, tuple(_cell(row) for row in done.rows))
+    out().print("a bin: lowest to highest of the seeds; each seed is in --json and in the report", markup=False)
     notes.print(f"report: {done.page}")
+
+
+def _cell(row: dict[str, Any]) -> tuple[Any, ...]:
+    """A cell, with the lowest and the highest of its fitted seeds in each bin, or of all where it is not decided."""
+    from lengthwise.report.pages import BINS
+
+    numbers = []
+    for name in BINS:
+        seeds = [seed for seed in row["seeds"] if seed["fitted"] or row["status"] != "decided"]
+        rates = [min(w["rate"] for w in sets.values()) for seed in seeds if (sets := seed["sets"].get(name))]
+        ends = dict.fromkeys(f"{rate:.2f}" for rate in (min(rates), max(rates))) if rates else ["–"]
+        numbers.append("–".join(ends))
+    fitted = f"{row['fitted']} of {len(row['seeds'])}" if row["seeds"] else "not run"
+    outcome = {True: "right", False: "wrong", None: "undecided"}[row["right"]]
+    return row["language"], row["encoding"], row["predicted"], row["rung"], fitted, *numbers, outcome

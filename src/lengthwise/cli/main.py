@@ -20,7 +20,7 @@ from lengthwise.core.user_code import DEBUG, failure_in_user_code, load_code
 from lengthwise.training.threads import keep_memory, own_process
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
-RESUMABLE = ("run", "compare", "demo", "verify", "influence", "lm", "blind", "audit")
+RESUMABLE = ("run", "compare", "demo", "verify", "influence", "lm", "audit")
 """Commands that go on where they were interrupted."""
 LONGEST_MESSAGE = 2000
 """Characters of an error message; the middle of a longer one is left out."""
@@ -61,7 +61,7 @@ COMMANDS = {
     "influence": "influence", "check": "show", "demo": "run", "audit": "audit", "export": "export",
 }  # fmt: skip
 """In the order of the help, with the file that has the function of the same name."""
-GROUPS = {"crasp": "crasp", "lm": "influence", "blind": "blind"}
+GROUPS = {"crasp": "crasp", "lm": "influence"}
 
 
 def _add_commands() -> None:

@@ -169,12 +169,13 @@ class Cluster(Executor):
 
     queues = True
 
+    def __init__(self, options: ClusterOptions) -> None:
+        self.patience, self.options = options.patience, options
+        self._last: dict[Path, dict[str, Any]] = {}
+
     @property
     def slots(self) -> int:
         return 1
-
-    def __init__(self) -> None:
-        self._last: dict[Path, dict[str, Any]] = {}
 
     @abstractmethod
     def done(self, handles: Sequence[Any], seconds: float) -> list[Any]:
@@ -200,40 +201,41 @@ class Ray(Cluster):
     """
 
     def __init__(self, options: ClusterOptions) -> None:
-        super().__init__()
-        self.patience, self._options, self._driver = options.patience, options, secrets.token_hex(8)
+        super().__init__(options)
+        self._driver = secrets.token_hex(8)
         self._ray: Any = None
 
     @property
     def slots(self) -> int:
         """How many tasks the nodes of now have room for."""
         there = self._started().cluster_resources()
-        needs = (("CPU", self._options.cpus_per_job), ("GPU", self._options.gpus_per_job))
+        needs = (("CPU", self.options.cpus_per_job), ("GPU", self.options.gpus_per_job))
         return max(1, min(int(there.get(name, 0) / wanted) for name, wanted in needs if wanted))
 
     def start(self, unit: Unit) -> Any:
         # What the system did to a task is tried again for ever; what our own code raised is not.
         settings = {"max_retries": -1, "retry_exceptions": False}
-        resources = {"num_cpus": self._options.cpus_per_job, "num_gpus": self._options.gpus_per_job}
+        resources = {"num_cpus": self.options.cpus_per_job, "num_gpus": self.options.gpus_per_job}
         task = self._started().remote(**settings, **resources)(run_described)
-        return task.remote(described(unit), self._options.cpus_per_job, self.patience, self._driver, os.getcwd())
+        return task.remote(described(unit), self.options.cpus_per_job, self.patience, self._driver, os.getcwd())
 
     def done(self, handles: Sequence[Any], seconds: float) -> list[Any]:
         if not handles:
             time.sleep(seconds)
             return []
-        return self._ray.wait(list(handles), timeout=seconds)[0]
+        return self._started().wait(list(handles), timeout=seconds)[0]
 
     def outcome(self, handle: Any) -> Outcome:
+        ray = self._started()
         try:
-            return Outcome(*self._ray.get(handle))
-        except self._ray.exceptions.OutOfMemoryError:
+            return Outcome(*ray.get(handle))
+        except ray.exceptions.OutOfMemoryError:
             return Outcome("memory", "not enough memory")
 
     def stop(self, handles: Sequence[Any]) -> None:
         for handle in handles:
             with contextlib.suppress(Exception):
-                self._ray.cancel(handle, force=True)
+                self._started().cancel(handle, force=True)
 
     def close(self) -> None:
         if self._ray is not None:
@@ -242,8 +244,7 @@ class Ray(Cluster):
         self._ray = None
 
     def _started(self) -> Any:
-        if self._ray is None:
-            self._ray = _started_ray(self._options)
+        self._ray = self._ray or _started_ray(self.options)
         return self._ray
 
 
@@ -312,12 +313,11 @@ class Slurm(Cluster):
     """
 
     def __init__(self, options: ClusterOptions, logs: Path) -> None:
-        super().__init__()
+        super().__init__(options)
         try:
             import submitit
         except ImportError:
             raise LengthwiseError("Slurm needs the cluster extra; run: pip install 'lengthwise[cluster]'") from None
-        self.patience, self._options = options.patience, options
         local = options.address == LOCAL
         try:
             self._executor = submitit.AutoExecutor(logs, cluster="local" if local else "slurm")
@@ -333,7 +333,7 @@ class Slurm(Cluster):
         self._executor.update_parameters(**settings)
 
     def start(self, unit: Unit) -> Any:
-        return self._executor.submit(Submitted(described(unit), self._options.cpus_per_job, self.patience))
+        return self._executor.submit(Submitted(described(unit), self.options.cpus_per_job, self.patience))
 
     def done(self, handles: Sequence[Any], seconds: float) -> list[Any]:
         time.sleep(seconds)

@@ -10,11 +10,12 @@ import dataclasses
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lengthwise.core.config import config, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TrainingDivergedError, require
@@ -98,11 +99,6 @@ class Plan:
         """The task itself."""
         return TASKS.build(self.task)
 
-    @property
-    def trainings(self) -> int:
-        """The most trainings that the plan can need: the grid with the first seed, and the other seeds."""
-        return len(self.systems) * (len(self.grid) + self.seeds - 1)
-
     def system(self, name: str) -> PositionSystem:
         """The system of this name."""
         return next(system for system in self.systems if system.name == name)
@@ -112,30 +108,28 @@ class Plan:
         made = default_experiment(
             self.built_task, system.scheme, system.encoding, max_length=self.max_length, test_lengths=self.tests
         )
-        model = dataclasses.replace(made.model, layers=setting.layers, heads=self.heads, width=self.width)
-        training = TrainingConfig(
-            max_length=self.max_length,
-            steps=self.steps,
-            batch_size=self.batch_size,
-            lr=setting.lr,
-            weight_decay=setting.weight_decay,
-            warmup=min(100, self.steps // 5),
-            final_lr=0.0,
-            probe_every=max(250, self.steps // 4),
-            stacked=True,
+        return dataclasses.replace(
+            made,
+            model=dataclasses.replace(made.model, layers=setting.layers, heads=self.heads, width=self.width),
+            training=TrainingConfig(
+                max_length=self.max_length,
+                steps=self.steps,
+                batch_size=self.batch_size,
+                lr=setting.lr,
+                weight_decay=setting.weight_decay,
+                warmup=min(100, self.steps // 5),
+                final_lr=0.0,
+                probe_every=max(250, self.steps // 4),
+                stacked=True,
+            ),
+            evaluation=EvaluationConfig(
+                lengths=self.tests, samples=self.samples, fit_samples=self.fit_samples, probe_samples=16
+            ),
         )
-        evaluation = EvaluationConfig(
-            lengths=self.tests, samples=self.samples, fit_samples=self.fit_samples, probe_samples=16
-        )
-        return dataclasses.replace(made, model=model, training=training, evaluation=evaluation)
 
     def write(self, folder: Path) -> None:
         """Write ``plan.json``."""
         write_sealed(folder / FILE, fields_of(self))
-
-    def asks_the_same(self, other: Plan) -> bool:
-        """Whether the two differ in nothing but the number of steps, which follows from the budget and the machine."""
-        return dataclasses.replace(self, steps=other.steps) == other
 
 
 def read_plan(folder: Path) -> Plan | None:
@@ -159,20 +153,14 @@ def default_tests(task: Task, max_length: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-class StepTimes(NamedTuple):
-    """Seconds of one step of the first seed, and of the stack of all other seeds."""
-
-    first: float
-    others: float
-
-
-def steps_for(budget: float, jobs: int, seconds: Mapping[str, Sequence[StepTimes]]) -> int:
+def steps_for(budget: float, jobs: int, seconds: Sequence[Sequence[tuple[float, float]]]) -> int:
     """The number of steps that fits a budget of ``budget`` seconds.
 
-    ``seconds`` has one entry per system and point of the grid: the first seed is trained at each, the others at the
-    slowest at most. Raises `LengthwiseError` if the budget is too small for a training that could mean something.
+    ``seconds`` has one entry per system and point of the grid: those of a step of the first seed, which is trained at
+    each, and of the stack of the others, which are trained at the slowest at most. Raises `LengthwiseError` if the
+    budget is too small for a training that could mean something.
     """
-    for_one_step = sum(sum(t.first for t in times) + max(t.others for t in times) for times in seconds.values())
+    for_one_step = sum(sum(first for first, _ in times) + max(others for _, others in times) for times in seconds)
     steps = int(SHARE * budget * jobs / for_one_step)
     needed = FEWEST_STEPS * for_one_step / (SHARE * jobs)
     require(
@@ -191,7 +179,7 @@ def plan_in(folder: Path) -> Plan:
 
 
 def time_steps(folder: Path, system: PositionSystem, progress: Progress) -> None:
-    """Train each point of the grid for a few steps; writes the `StepTimes` of each."""
+    """Train each point of the grid for a few steps; writes what `steps_for` takes."""
     from lengthwise.training.data import TaskSetup
     from lengthwise.training.trainer import Trainer
 
@@ -222,16 +210,6 @@ def _seconds_of(take: Callable[[int], object]) -> float:
 def times_file(folder: Path, system: PositionSystem) -> Path:
     """Where `time_steps` writes, until there is a plan."""
     return folder / "times" / f"{system.name}.json"
-
-
-def read_times(folder: Path, system: PositionSystem) -> list[StepTimes]:
-    """Seconds of one step, per point of the grid."""
-    return [StepTimes(*found) for found in read_json(times_file(folder, system), what="times of steps")]
-
-
-def forget_times(folder: Path) -> None:
-    """Delete all that `time_steps` wrote."""
-    shutil.rmtree(folder / "times", ignore_errors=True)
 
 
 def tuning_file(folder: Path, system: PositionSystem) -> Path:
@@ -331,12 +309,8 @@ class StageUnit(Unit):
         return self.home / RUNS / LEASES / f"{self.stage}-{self.system.name}"
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "home": str(self.home),
-            "stage": self.stage,
-            "scheme": self.system.scheme,
-            "encoding": self.system.encoding,
-        }
+        system = {"scheme": self.system.scheme, "encoding": self.system.encoding}
+        return {"home": str(self.home), "stage": self.stage, **system}
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> StageUnit:
@@ -371,10 +345,8 @@ def results_of(folder: Path, plan: Plan, system: PositionSystem) -> list[RunResu
     if setting is None:
         return []
     experiment = plan.experiment(system, setting)
-    found = [
-        finished(run_directory(folder, RUNS, experiment, seed), experiment, seed)
-        for seed in range(FIRST_SEED, plan.seeds)
-    ]
+    seeds = range(FIRST_SEED, plan.seeds)
+    found = [finished(run_directory(folder, RUNS, experiment, seed), experiment, seed) for seed in seeds]
     return [result for result in found if result is not None]
 
 
@@ -457,20 +429,21 @@ def _planned(wanted: Plan, folder: Path, budget: Budget, clock: Clock, on: Execu
     """The plan in the folder, or a new one whose number of steps fits the budget on this machine."""
     found = read_plan(folder)
     if found is not None and (folder / "tuning").exists():
-        if not wanted.asks_the_same(found):
+        # The number of steps follows from the budget and the machine.
+        if dataclasses.replace(wanted, steps=found.steps) != found:
             raise LengthwiseError(
                 f"{folder} holds a comparison of another task, or of other systems, lengths or seeds; "
                 "choose another folder, or delete it"
             )
         return found
     wanted.write(folder)
-    forget_times(folder)
+    shutil.rmtree(folder / "times", ignore_errors=True)
     _do("time", folder, wanted.systems, clock, on)
     jobs = 1 if on is None else min(on.slots, len(wanted.systems))
-    seconds = {system.name: read_times(folder, system) for system in wanted.systems}
+    seconds = [read_json(times_file(folder, system), what="times of steps") for system in wanted.systems]
     plan = dataclasses.replace(wanted, steps=steps_for(budget.seconds, jobs, seconds))
     plan.write(folder)
-    forget_times(folder)
+    shutil.rmtree(folder / "times")
     tuning_file(folder, plan.systems[0]).parent.mkdir(exist_ok=True)
     return plan
 
@@ -492,20 +465,8 @@ def reach(rates: dict[int, float]) -> int:
 
     ``rates`` is the exact match by length.
     """
-    longest = 0
-    for length in sorted(rates):
-        if rates[length] < REACH:
-            break
-        longest = length
-    return longest
-
-
-def rates_by_length(result: RunResult) -> dict[int, float]:
-    """Exact match by length; where a length has several test layouts, that of the worst."""
-    found: dict[int, float] = {}
-    for score in result.scores:
-        found[score.length] = min(score.rate(), found.get(score.length, 1.0))
-    return found
+    passed = list(takewhile(lambda length: rates[length] >= REACH, sorted(rates)))
+    return passed[-1] if passed else 0
 
 
 def ranked(folder: Path, plan: Plan) -> list[dict[str, Any]]:
@@ -516,18 +477,19 @@ def ranked(folder: Path, plan: Plan) -> list[dict[str, Any]]:
     without a finished seed come last.
     """
     rows = [_row(folder, plan, system) for system in plan.systems]
-    return sorted(rows, key=_order)
-
-
-def _order(row: dict[str, Any]) -> tuple[bool, int, int, float]:
-    return not row["seeds"], -row["reach"], -row["fitted"], -row["mean_beyond"]
+    return sorted(rows, key=lambda row: (not row["seeds"], -row["reach"], -row["fitted"], -row["mean_beyond"]))
 
 
 def _row(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any]:
-    results = results_of(folder, plan, system)
-    setting = chosen_setting(folder, plan, system)
-    tuned = read_tuning(folder, plan, system)
-    seeds = [_seed(result) for result in results]
+    seeds = [_seed(result) for result in results_of(folder, plan, system)]
+    setting, tuned = chosen_setting(folder, plan, system), read_tuning(folder, plan, system)
+    beyond = [
+        rate
+        for seed in seeds
+        if seed["fitted"]
+        for length, rate in seed["exact_match"].items()
+        if int(length) > plan.max_length
+    ]
     return {
         "system": system.name,
         "scheme": system.scheme,
@@ -539,13 +501,16 @@ def _row(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any]:
         "diverged": tuned is not None and tuned["chosen"] is None,
         "fitted": sum(seed["fitted"] for seed in seeds),
         "reach": statistics.median_low([seed["reach"] for seed in seeds]) if seeds else 0,
-        "mean_beyond": _mean_beyond(seeds, plan.max_length),
-        "copy": None if setting is None else setting_to_copy(plan, system, setting_index=plan.grid.index(setting)),
+        "mean_beyond": statistics.fmean(beyond) if beyond else 0.0,
+        "copy": None if setting is None else setting_to_copy(plan, system, setting),
     }
 
 
 def _seed(result: RunResult) -> dict[str, Any]:
-    rates = rates_by_length(result)
+    rates: dict[int, float] = {}
+    for score in result.scores:
+        # Where a length has several test layouts, that of the worst.
+        rates[score.length] = min(score.rate(), rates.get(score.length, 1.0))
     return {
         "seed": result.seed,
         "fitted": result.fitted,
@@ -556,21 +521,8 @@ def _seed(result: RunResult) -> dict[str, Any]:
     }
 
 
-def _mean_beyond(seeds: Sequence[dict[str, Any]], trained: int) -> float:
-    """Mean exact match of the fitted seeds at the lengths beyond training's; 0 without any."""
-    rates = [
-        rate
-        for seed in seeds
-        if seed["fitted"]
-        for length, rate in seed["exact_match"].items()
-        if int(length) > trained
-    ]
-    return statistics.fmean(rates) if rates else 0.0
-
-
-def setting_to_copy(plan: Plan, system: PositionSystem, *, setting_index: int) -> dict[str, Any]:
+def setting_to_copy(plan: Plan, system: PositionSystem, setting: ModelSetting) -> dict[str, Any]:
     """The arguments of ``lengthwise.Experiment`` that train this system again."""
-    setting = plan.grid[setting_index]
     experiment = plan.experiment(system, setting)
     return {
         "task": plan.task,

@@ -68,10 +68,9 @@ class SweepPlan:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON values."""
-        return {
-            "jobs": [vars(job) for job in self.jobs], "tasks": sum(job.tasks for job in self.jobs),
-            "core_hours": self.core_hours, "hours": self.hours, "memory_bytes": self.memory,
-        }  # fmt: skip
+        jobs, tasks = [vars(job) for job in self.jobs], sum(job.tasks for job in self.jobs)
+        hours = {"core_hours": self.core_hours, "hours": self.hours}
+        return {"jobs": jobs, "tasks": tasks, **hours, "memory_bytes": self.memory}
 
 
 def plan(
@@ -88,14 +87,16 @@ def plan(
     for job in recipe.jobs:
         note(f"measuring {job.name}")
         mine = [piece for piece in waiting if piece.name == job.name]
-        step, test = _measured(job.experiment, len(mine[0].seeds) if job.experiment.training.stacked else 1)
+        seeds, stacked = len(mine[0].seeds), job.experiment.training.stacked
+        step, test = _measured(job.experiment, seeds if stacked else 1)
         # A stack's step is one step of all its seeds.
-        trainings = 1 if job.experiment.training.stacked else len(mine[0].seeds)
-        seconds = step * job.experiment.training.steps * trainings + test * len(mine[0].seeds)
+        trainings = 1 if stacked else seeds
+        seconds = step * job.experiment.training.steps * trainings + test * seeds
         costs.append(JobCost(job.name, len(mine), len(job.seeds), step, test, seconds))
         tasks += [seconds] * len(mine)
     core_hours = sum(tasks) * cpus_per_job / 3600
-    return SweepPlan(tuple(costs), core_hours, _makespan(tasks, slots) / 3600, _memory())
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return SweepPlan(tuple(costs), core_hours, _makespan(tasks, slots) / 3600, memory)
 
 
 def _measured(experiment: RunConfig, seeds: int) -> tuple[float, float]:
@@ -106,22 +107,24 @@ def _measured(experiment: RunConfig, seeds: int) -> tuple[float, float]:
 
     setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
     trainer = Trainer(setup, experiment.training, list(range(seeds)))
+    for step in range(WARM):
+        trainer.step(step)
     times = []
-    for step in range(WARM + STEPS):
+    for step in range(WARM, WARM + STEPS):
         started = time.perf_counter()
         trainer.step(step)
         times.append(time.perf_counter() - started)
-    evaluation = experiment.evaluation
+    step_seconds, evaluation = sorted(times)[STEPS // 2], experiment.evaluation
     cells = list(accuracy.evaluation_layouts(experiment.task, evaluation.lengths))
     if not cells:
-        return sorted(times[WARM:])[STEPS // 2], 0.0
+        return step_seconds, 0.0
     model = accuracy.EvaluatedModel(setup.build(0).eval(), experiment.task, experiment.scheme)
     length, layout = cells[-1]
     count = min(STRINGS, evaluation.samples)
     started = time.perf_counter()
     accuracy.score_layout(model, length, layout, count, stream(0, "plan"), answers=evaluation.answers)
     taken = time.perf_counter() - started
-    return sorted(times[WARM:])[STEPS // 2], taken * evaluation.samples / count * len(cells)
+    return step_seconds, taken * evaluation.samples / count * len(cells)
 
 
 def _makespan(tasks: Sequence[float], slots: int) -> float:
@@ -130,7 +133,3 @@ def _makespan(tasks: Sequence[float], slots: int) -> float:
     for seconds in sorted(tasks, reverse=True):
         heapq.heapreplace(free, free[0] + seconds)
     return max(free)
-
-
-def _memory() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -66,15 +66,11 @@ def default_experiment(
 
 def default_tests(task: Task, max_length: int) -> tuple[int, ...]:
     """The training length and its double and fourfold, each moved down to the nearest length with instances."""
-    found = []
-    for multiple in MULTIPLES:
-        lengths = task.lengths(1, multiple * max_length)
-        if not lengths:
-            raise LengthwiseError(
-                f"task {task.name!r} has no instances of lengths 1 to {multiple * max_length}; give another max_length"
-            )
-        found.append(lengths[-1])
-    return tuple(dict.fromkeys(found))
+    found = [(multiple * max_length, task.lengths(1, multiple * max_length)) for multiple in MULTIPLES]
+    for longest, lengths in found:
+        nothing = f"task {task.name!r} has no instances of lengths 1 to {longest}; give another max_length"
+        require(bool(lengths), nothing)
+    return tuple(dict.fromkeys(lengths[-1] for _, lengths in found))
 
 
 def roomy_scheme(task: Task, name: str, longest: int) -> PositionScheme:
@@ -90,9 +86,7 @@ def roomy_scheme(task: Task, name: str, longest: int) -> PositionScheme:
         return scheme
     if isinstance(scheme, Coupled):
         return dataclasses.replace(scheme, draw=draw_for(task), max_position=_room(_places(task, longest)))
-    if scheme.equals_places:
-        return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": _room(_places(task, longest))})
-    room = _room(_tokens(task, longest))
+    room = _room(_places(task, longest) if scheme.equals_places else _tokens(task, longest))
     return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": room})
 
 

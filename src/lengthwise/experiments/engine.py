@@ -59,8 +59,7 @@ class Sweep:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form that ``lengthwise run --json`` prints for recipes that train."""
-        runs = [[result for result in results if isinstance(result, RunResult)] for results in self.results]
-        systems = [_system_json(job, results) for job, results in zip(self.recipe.jobs, runs, strict=True)]
+        systems = [_system_json(job, found) for job, found in zip(self.recipe.jobs, self.results, strict=True)]
         trains = [system["train"] for system in systems]
         longest = max(trains, key=lambda train: train["max_length"])
         if all(train == trains[0] for train in trains):
@@ -101,7 +100,6 @@ def sweep(
                 ran.add((event.job, event.seed))
             progress(event)
 
-        failures = []
         parts = side_by_side(recipe, lambda job, seed: known[job.name, seed] is not None)
         units = [SweepUnit(recipe.name, out.resolve(), job, place) for job in parts]
         with closing(on.run(units, tell)) as ended:
@@ -115,23 +113,19 @@ def sweep(
 
     results, failures = [], []
     for job in recipe.jobs:
-        rows = _run_job(recipe.name, job, known, out, new, place)
-        results.append(tuple(rows.results))
-        failures += rows.failures
+        found, diverged = _run_job(recipe.name, job, known, out, new, place)
+        results.append(tuple(found))
+        failures += diverged
     _raise_diverged(failures)
     return Sweep(recipe, tuple(results))
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The seeds of one candidate: results, and what there is to say of those that diverged."""
+_Rows = tuple[list[AnyResult], list[str]]
+"""The seeds of one candidate: results, and what there is to say of those that diverged."""
 
-    results: list[AnyResult]
-    failures: list[str]
 
-    @property
-    def fitted(self) -> int:
-        return sum(isinstance(result, RunResult) and result.fitted for result in self.results)
+def _fitted(rows: _Rows) -> int:
+    return sum(isinstance(result, RunResult) and result.fitted for result in rows[0])
 
 
 def _raise_diverged(failures: Sequence[str]) -> None:
@@ -160,16 +154,14 @@ def _run_job(recipe: str, job: Job, known: Known, out: Path, progress: Progress,
         mine = {(job.name, seed): _finished(recipe, config, seed, out) for seed in job.seeds}
         return _run_seeds(recipe, job, config, mine, out, progress, place)
 
-    return max(
-        job.candidates.search(attempt, lambda rows: rows.fitted), key=lambda rows: (rows.fitted, len(rows.results))
-    )
+    return max(job.candidates.search(attempt, _fitted), key=lambda rows: (_fitted(rows), len(rows[0])))
 
 
 def _run_seeds(
     recipe: str, job: Job, work: RunConfig | Study, known: Known, out: Path, progress: Progress, place: Place
 ) -> _Rows:
     """All seeds of one candidate; one that diverges ends without a result, and the others go on."""
-    rows = _Rows([], [])
+    results, failures = [], []
     pending = [seed for seed in job.seeds if known[job.name, seed] is None]
     folders = {seed: run_directory(out, recipe, work, seed) for seed in pending}
     # The same training would diverge again.
@@ -194,11 +186,11 @@ def _run_seeds(
                     )
         except TrainingDivergedError as error:
             note_divergence(folders[seed], str(error))
-            rows.failures.append(f"{job.name}, seed {seed}: {error}")
+            failures.append(f"{job.name}, seed {seed}: {error}")
             continue
-        rows.results.append(result)
+        results.append(result)
         progress(end_of(job.name, seed, result, phase))
-    return rows
+    return results, failures
 
 
 def end_of(job: str, seed: int, result: AnyResult, phase: str = "finished") -> Event:
@@ -257,16 +249,12 @@ class SweepUnit(Unit):
         from lengthwise.experiments import recipes as _recipes  # noqa: F401
 
         # Everything is built anew from plain values, a task from the user's own file too.
-        return cls(
-            values["recipe"],
-            Path(values["home"]),
-            Job.from_json(values["job"], load_code=True),
-            Place(values["device"]),
-        )
+        job = Job.from_json(values["job"], load_code=True)
+        return cls(values["recipe"], Path(values["home"]), job, Place(values["device"]))
 
     def compute(self, folder: Path, progress: Progress) -> None:
-        known = _known(recipe := Recipe(self.recipe, "", (self.job,)), folder)
-        _raise_diverged(_run_job(recipe.name, self.job, known, folder, progress, self.place).failures)
+        known = _known(Recipe(self.recipe, "", (self.job,)), folder)
+        _raise_diverged(_run_job(self.recipe, self.job, known, folder, progress, self.place)[1])
 
     def owned(self, folder: Path) -> list[Path]:
         works, root = self.job.works, folder / self.recipe
@@ -285,22 +273,22 @@ class SweepUnit(Unit):
         found = {seed: finished(run_directory(self.home, self.recipe, work, seed), work, seed) for seed in seeds}
         return [end_of(self.job.name, seed, result) for seed, result in found.items() if result is not None]
 
-    def halves(self) -> list[SweepUnit]:
+    def parts(self) -> list[SweepUnit]:
         seeds, half = self.job.seeds, len(self.job.seeds) // 2
-        if len(self.job.works) > 1 or isinstance(self.job.work, Study) or not half:
-            return []
-        if not self.job.experiment.training.stacked:
+        single = len(self.job.works) == 1 and not isinstance(self.job.work, Study)
+        if not (half and single and self.job.experiment.training.stacked):
             return []
         jobs = [dataclasses.replace(self.job, seeds=part) for part in (seeds[:half], seeds[half:])]
         return [dataclasses.replace(self, job=job) for job in jobs]
 
     def forget_whole(self, folder: Path) -> None:
-        if self.halves():
+        if self.parts():
             for stack in stack_folders(self.job.experiment, folder / self.recipe):
                 shutil.rmtree(stack)
 
 
-def _system_json(job: Job, results: Sequence[RunResult]) -> dict[str, Any]:
+def _system_json(job: Job, found: Sequence[AnyResult]) -> dict[str, Any]:
+    results = [result for result in found if isinstance(result, RunResult)]
     return {
         "name": job.name,
         "claim": job.claim,
@@ -310,13 +298,13 @@ def _system_json(job: Job, results: Sequence[RunResult]) -> dict[str, Any]:
         "in_distribution": [result.in_distribution.rate() for result in results],
         "seconds": [result.seconds for result in results],
         "commits": sorted({result.commit for result in results}),
-        "scores": [_score_json(result.seed, score) for result in results for score in result.to_json()["scores"]],
+        # Where each string goes wrong is long and stays in the result files.
+        "scores": [
+            {"seed": result.seed, **{key: value for key, value in score.items() if key != "first_error_at"}}
+            for result in results
+            for score in result.to_json()["scores"]
+        ],
     }
-
-
-def _score_json(seed: int, score: dict[str, Any]) -> dict[str, Any]:
-    # Where each string goes wrong is long and stays in the result files.
-    return {"seed": seed, **{key: value for key, value in score.items() if key != "first_error_at"}}
 
 
 def training_distribution(experiment: RunConfig) -> dict[str, Any]:

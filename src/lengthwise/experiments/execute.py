@@ -83,13 +83,12 @@ class Unit(ABC):
         """The ends of its seeds, as its files have them."""
         return []
 
-    def halves(self) -> Sequence[Unit]:
+    def parts(self) -> Sequence[Unit]:
         """Two units that together do the work with half the memory; none if it can't be cut."""
         return []
 
-    def forget_whole(self, folder: Path) -> None:
-        """Delete what would make halves take as much memory as the whole."""
-        del folder
+    def forget_whole(self, folder: Path) -> None:  # noqa: B027
+        """Delete what would make the parts take as much memory as the whole."""
 
     def drop(self) -> None:  # noqa: B027
         """Delete what it has begun: nobody needs it any more."""
@@ -198,7 +197,10 @@ class Executor(ABC):
                         # Another command's process has it: look again later, and find it finished.
                         waiting.append((time.monotonic() + self.patience, unit))
                     elif outcome.status == "memory":
-                        waiting += [(0.0, half) for half in _cut(unit, outcome)]
+                        parts = unit.parts()
+                        more = "give each job more memory (cpus_per_job) or choose smaller batches"
+                        require(bool(parts), f"{outcome.what}; {more}")
+                        waiting += [(0.0, part) for part in parts]
                     elif outcome.status == "failed":
                         raise LengthwiseError(outcome.what)
                     else:
@@ -207,24 +209,15 @@ class Executor(ABC):
                                 tell(event)
                         yield unit, outcome
                         if callable(units):
-                            waiting = self._renewed(units(list(running.values())), running)
+                            wanted = units(list(running.values()))
+                            for other, worker in [(h, u) for h, u in running.items() if u not in wanted]:
+                                self.stop([other])
+                                worker.drop()
+                                del running[other]
+                            waiting = [(0.0, unit) for unit in wanted if unit not in running.values()]
         finally:
             self.stop(list(running))
             self.close()
-
-    def _renewed(self, wanted: Sequence[Unit], running: dict[Any, Unit]) -> list[tuple[float, Unit]]:
-        for handle, unit in list(running.items()):
-            if unit not in wanted:
-                self.stop([handle])
-                unit.drop()
-                del running[handle]
-        return [(0.0, unit) for unit in wanted if unit not in running.values()]
-
-
-def _cut(unit: Unit, outcome: Outcome) -> Sequence[Unit]:
-    halves = unit.halves()
-    require(bool(halves), f"{outcome.what}; give each job more memory (cpus_per_job) or choose smaller batches")
-    return halves
 
 
 class Processes(Executor):
@@ -245,7 +238,14 @@ class Processes(Executor):
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(target=serve, args=(described(unit), theirs), daemon=True)
-        _start_undisturbed(process)
+        # Ctrl-C does not reach it: its parent gets it, and ends the process. Windows has no such mask.
+        masked = hasattr(signal, "pthread_sigmask")
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masked else set()
+        try:
+            process.start()
+        finally:
+            if masked:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         self._processes[ours] = process, unit
         return ours
@@ -279,18 +279,6 @@ class Processes(Executor):
             process.terminate()
         for process in processes:
             process.join()
-
-
-def _start_undisturbed(process: BaseProcess) -> None:
-    """Start a process that Ctrl-C does not reach: its parent gets it, and ends the process."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        process.start()
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def serve(values: dict[str, Any], pipe: Connection) -> None:

@@ -8,31 +8,11 @@ import platform
 import subprocess
 from functools import lru_cache
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 from lengthwise import __version__
 
 PACKAGE = Path(__file__).parents[1]
-
-
-class Machine(TypedDict):
-    """The kind of machine, never its name."""
-
-    processor: str
-    cores: int | None
-    threads: int
-    device: str
-    python: str
-    torch: str
-
-
-class Provenance(TypedDict):
-    """Where a number comes from."""
-
-    commit: str
-    version: str
-    machine: Machine
-    time: str
 
 
 @lru_cache(maxsize=1)
@@ -57,7 +37,7 @@ def commit_of(package: Path) -> str:
         return "unknown"
 
 
-def provenance(device: str) -> Provenance:
+def provenance(device: str) -> dict[str, Any]:
     """Commit, version, machine (kind, never its name), library versions and the time in UTC."""
     import torch
 

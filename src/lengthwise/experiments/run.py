@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.config import digest
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import require
 from lengthwise.core.files import locked, write_json
 from lengthwise.core.result_file import RunResult, StudyResult, sealed
 from lengthwise.core.rng import stream
@@ -131,10 +131,15 @@ def train_seeds(
     Returns what there is to say of seeds that diverged. Raises `LengthwiseError` when the experiment is not
     ``stacked``.
     """
-    if not experiment.training.stacked:
-        raise LengthwiseError("these seeds don't share a schedule of lengths; set training.stacked to true")
+    require(experiment.training.stacked, "these seeds don't share a schedule of lengths; set training.stacked to true")
+
+    def started(seed: int) -> bool:
+        """Whether its run directory holds a result, or the checkpoint of a training (maybe not yet at its end)."""
+        own = run_directory(out, recipe, experiment, seed)
+        return finished(own, experiment, seed) is not None or any(own.glob("checkpoint*.safetensors"))
+
     # A seed that was started alone goes on alone.
-    fresh = [seed for seed in seeds if not _started(experiment, seed, out, recipe)]
+    fresh = [seed for seed in seeds if not started(seed)]
     failures: dict[int, str] = {}
     while fresh:
         for seed in fresh:
@@ -144,21 +149,14 @@ def train_seeds(
         for seed, done in ended.items():
             own = run_directory(out, recipe, experiment, seed)
             # A seed of an interrupted stack that was trained alone since keeps what it has.
-            run_folders[seed] = own if done or not _started(experiment, seed, out, recipe) else folder / f"seed-{seed}"
-        failures |= _train_stack(experiment, run_folders, folder, report, place)
+            run_folders[seed] = own if done or not started(seed) else folder / f"seed-{seed}"
+        folder.mkdir(exist_ok=True)
+        with locked(folder):
+            states = train(experiment, list(run_folders), folder, report, list(run_folders.values()), place=place)
+        shutil.rmtree(folder, ignore_errors=True)
+        failures |= {state.run.seed: state.failure for state in states if state.failure is not None}
         fresh = [seed for seed in fresh if seed not in ended]
     return failures
-
-
-def _train_stack(
-    experiment: RunConfig, run_folders: dict[int, Path], folder: Path, report: Report, place: Place
-) -> dict[int, str]:
-    """Train a stack of the seeds with these run folders to its end; returns what to say of those that diverged."""
-    folder.mkdir(exist_ok=True)
-    with locked(folder):
-        states = train(experiment, list(run_folders), folder, report, list(run_folders.values()), place=place)
-    shutil.rmtree(folder, ignore_errors=True)
-    return {state.run.seed: state.failure for state in states if state.failure is not None}
 
 
 def _stack(experiment: RunConfig, fresh: Sequence[int], root: Path) -> tuple[Path, dict[int, bool]]:
@@ -185,12 +183,6 @@ def _stack_name(experiment: RunConfig) -> str:
     return digest({"format": RESULT_FORMAT, **experiment.described()})
 
 
-def _started(experiment: RunConfig, seed: int, out: Path, recipe: str) -> bool:
-    """Whether a run directory holds a result, or the checkpoint of a training (maybe not yet at its end)."""
-    folder = run_directory(out, recipe, experiment, seed)
-    return finished(folder, experiment, seed) is not None or any(folder.glob("checkpoint*.safetensors"))
-
-
 def run_study(study: Study, seed: int, folder: Path, report: Report = silent) -> StudyResult:
     """Run a study in its directory, or return its finished result.
 
@@ -200,8 +192,7 @@ def run_study(study: Study, seed: int, folder: Path, report: Report = silent) ->
     if done is not None:
         return done
     started = time.perf_counter()
-    kept = (folder,) if study.keeps else ()
-    values = study.function(study.preset, seed, report, *kept)
+    values = study.function(study.preset, seed, report, *([folder] if study.keeps else []))
     head = {"format": RESULT_FORMAT, "study": study.name, "preset": study.preset, "seed": seed}
     seconds = round(time.perf_counter() - started, 2)
     contents = sealed({**head, **values, "seconds": seconds, **provenance("cpu")})
@@ -261,8 +252,7 @@ def measure(
     fitted = in_distribution.rate() >= evaluation.fit_threshold
     # An unfitted model proves nothing about long lengths, so it is not measured there.
     everywhere = fitted or evaluation.unfitted_too
-    longest = experiment.training.max_length
-    lengths = evaluation.lengths if everywhere else tuple(n for n in evaluation.lengths if n <= longest)
+    lengths = tuple(n for n in evaluation.lengths if everywhere or n <= experiment.training.max_length)
     scores = []
     cells = list(accuracy.evaluation_layouts(task, lengths))
     evaluated = accuracy.EvaluatedModel(model, task, experiment.scheme)
@@ -273,7 +263,7 @@ def measure(
         )
         report("test", index + 1, len(cells), scores[-1].rate())
     if everywhere:
-        scores += score_bins(experiment, model, seed, report)
+        scores += _score_bins(experiment, evaluated, seed, report)
     return RunResult.model_validate(
         {
             "format": RESULT_FORMAT,
@@ -290,7 +280,8 @@ def measure(
             "parameters": model.parameter_count,
             **({"threads": state.progress.threads} if len(state.progress.threads) > 1 else {}),
             **_attention(evaluated, cells, evaluation.attention, seed),
-            **_own_task(experiment),
+            # What a page needs to show a task that is not built in.
+            **({} if is_built_in(task) else {"task": to_store(task, evaluation.lengths).to_json()}),
             **provenance(place.chosen()),
         }
     )
@@ -312,19 +303,11 @@ def _attention(
     return {"attention": rows}
 
 
-def _own_task(experiment: RunConfig) -> dict[str, Any]:
-    """What a page needs to show a task that is not built in; nothing for one that is."""
-    if is_built_in(experiment.task):
-        return {}
-    return {"task": to_store(experiment.task, experiment.evaluation.lengths).to_json()}
-
-
-def score_bins(experiment: RunConfig, model: Transformer, seed: int, report: Report = silent) -> list[LengthScore]:
+def _score_bins(experiment: RunConfig, evaluated: EvaluatedModel, seed: int, report: Report) -> list[LengthScore]:
     """Accuracy on each bin, each set of test strings from a stream of its own."""
-    from lengthwise.evaluation.accuracy import EvaluatedModel, score_bin
+    from lengthwise.evaluation.accuracy import score_bin
 
     evaluation = experiment.evaluation
-    evaluated = EvaluatedModel(model, experiment.task, experiment.scheme)
     sets = (False, True) if evaluation.adversarial else (False,)
     cells = [(low, high, adversarial) for adversarial in sets for low, high in evaluation.bins]
     scores = []
@@ -360,7 +343,6 @@ def in_distribution_score(
     Where the evaluation has bins, the training lengths are one more bin, under the ids of training.
     """
     from lengthwise.evaluation import accuracy
-    from lengthwise.evaluation.accuracy import score_bin
 
     task, training = experiment.task, experiment.training
     evaluated = accuracy.EvaluatedModel(model, task, experiment.scheme)
@@ -368,7 +350,7 @@ def in_distribution_score(
         # With random offsets in training a model can be right at offset 0 long before it is right at the others, and
         # it is the others that long strings reach.
         lengths = training.min_length, training.max_length
-        return score_bin(evaluated, lengths, samples, stream(seed, *names), as_trained=True)
+        return accuracy.score_bin(evaluated, lengths, samples, stream(seed, *names), as_trained=True)
     lengths = accuracy.fit_lengths(task, training.min_length, training.max_length)
     each = -(-samples // len(lengths))
     return total(

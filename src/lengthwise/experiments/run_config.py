@@ -22,13 +22,13 @@ from lengthwise.training.config import TrainingConfig
 RESULT_FORMAT = FORMAT
 """Version of result files and run directories; another version never reuses their results."""
 
-ADDED_FIELDS = {("task", "sparse-parity"): ("balanced",), ("task", "variable-assignment"): ("separators",)}
-"""Fields that components gained after results with them were committed; names by the old rule had no such fields."""
-LATER_FIELDS = {
+NAMED_LATER = {
     "model": ("loops",),
     "training": ("regularizer_normed", "progressive", "curriculum", "priming", "priming_length"),
 }
-"""Fields that came after the old rule of names had ended, so no old name holds them."""
+"""Fields that came after names covered all fields, so no such name holds them."""
+NAMED_WITH_OR_WITHOUT = {"sparse-parity": "balanced", "variable-assignment": "separators"}
+"""A field that a task gained while they did."""
 PARTS = ("task", "scheme", "encoding")
 """The parts of an experiment that may be the user's own code."""
 
@@ -92,11 +92,9 @@ class RunConfig:
     def old_names(self, seed: int) -> list[str]:
         """What its run directory was called when names covered all fields, whether changed or not."""
         values = self.to_json()
-        for part, fields in LATER_FIELDS.items():
+        for part, fields in NAMED_LATER.items():
             values[part] = {key: value for key, value in values[part].items() if key not in fields}
-        names = [digest({"format": RESULT_FORMAT, "experiment": values, "seed": seed})]
-        for (part, name), fields in ADDED_FIELDS.items():
-            if values[part]["name"] == name:
-                before = {key: value for key, value in values[part].items() if key not in fields}
-                names.append(digest({"format": RESULT_FORMAT, "experiment": {**values, part: before}, "seed": seed}))
-        return names
+        gained = NAMED_WITH_OR_WITHOUT.get(values["task"]["name"])
+        before = {key: value for key, value in values["task"].items() if key != gained}
+        every = [values, *([{**values, "task": before}] if gained else [])]
+        return [digest({"format": RESULT_FORMAT, "experiment": each, "seed": seed}) for each in every]

@@ -90,11 +90,10 @@ def sensible_systems(task: Task) -> tuple[PositionSystem, ...]:
 
 
 def _applies(task: Task, scheme: str, coupled: PositionSystem | None) -> bool:
-    if scheme in NOT_COMPARED:
-        return False
-    if scheme == RANDOM_START or not SCHEMES.get(scheme).uses_places:
-        return scheme == RANDOM_START or _gives_ids(task, scheme)
-    if coupled is None or SCHEMES.get(scheme).predicted != (coupled.scheme == "predictive-coupling"):
+    if scheme in NOT_COMPARED or scheme == RANDOM_START:
+        return scheme == RANDOM_START
+    kind = SCHEMES.get(scheme)
+    if kind.uses_places and (coupled is None or kind.predicted != (coupled.scheme == "predictive-coupling")):
         return False
     return _gives_ids(task, scheme)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -93,13 +93,9 @@ class MeasuredCell:
         """
         tests = [test for test in self.tests if (test.low, test.high) == (low, high)]
         by_seed = zip(self.fitted, *(test.accuracy for test in tests), strict=True)
-        found = [min(v for v in values if v is not None) for fit, *values in by_seed if fit and any_measured(values)]
+        measured = ([v for v in values if v is not None] for fit, *values in by_seed if fit)
+        found = [min(values) for values in measured if values]
         return statistics.median(found) if found and self.fit else None
-
-
-def any_measured(values: Iterable[float | None]) -> bool:
-    """Whether a seed has an accuracy in some test."""
-    return any(value is not None for value in values)
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -108,51 +108,40 @@ def couple(
     without enough lengths, or a check of a length without instances.
     """
     with time_budget(seconds, progress):
-        return _couple(task, from_data, examples, checked, seed, progress)
+        return _couple(task, examples if from_data else 0, checked, seed, progress)
 
 
 def _couple(
-    task: Task,
-    from_data: bool,
-    examples: int,
-    checked: Sequence[int] | None,
-    seed: int,
-    progress: Callable[[str], None],
+    task: Task, examples: int, checked: Sequence[int] | None, seed: int, progress: Callable[[str], None]
 ) -> CouplingFinding:
-    lengths = _lengths(task)
-    checked = _with_instances(task) if checked is None else checked
-    _check_instances(task, checked)
+    lengths = tuple(task.lengths(SHORTEST, SHORTEST + 60))
+    few = f"task {task.name!r} has {len(lengths)} lengths in 4..64; a rule needs {FOUND_FROM}"
+    require(len(lengths) >= FOUND_FROM, few)
+    # The default lengths, or the next ones above them that have instances.
+    checked = sorted({next(iter(task.lengths(n, n + 60)), n) for n in CHECKED}) if checked is None else checked
+    for n in checked:
+        require(bool(task.lengths(n, n)), f"task {task.name!r} has no instances of length {n}; check other lengths")
+    found = CouplingFinding(task.name, task, examples > 0, examples, lengths[:FOUND_FROM], {}, 0)
     first = task.batch(lengths[0], 1, stream(seed))
     if first.allowed is not None:
-        return CouplingFinding(
-            task.name, task, from_data, 0, lengths[:FOUND_FROM], {}, 0,
-            reason="what comes next is not determined by the prefix, so no token has parents to be near",
-        )  # fmt: skip
+        why = "what comes next is not determined by the prefix, so no token has parents to be near"
+        return replace(found, examples=0, reason=why)
     _check_answer(task, first.text(0)[: first.prompt_length])
 
     def estimate(n: int) -> Dependencies:
         progress(f"dependencies at length {n}")
-        return _from_examples(task, n, examples, seed) if from_data else dependencies(task, n, seed)
+        return _from_examples(task, n, examples, seed) if examples else dependencies(task, n, seed)
 
     try:
         known, rule, reason = search(lengths, estimate)
     except OutOfTimeError as error:
-        return CouplingFinding(
-            task.name, task, from_data, examples if from_data else 0, lengths[:FOUND_FROM], {}, 0,
-            reason=str(error), unfinished=str(error),
-        )  # fmt: skip
-    facts: dict[str, Any] = {
-        "name": task.name,
-        "task": task,
-        "from_data": from_data,
-        "examples": examples if from_data else 0,
-        "lengths": tuple(known),
-    }
+        return replace(found, reason=str(error), unfinished=str(error))
     sparsity = {n: d.sparsity for n, d in known.items()}
-    queries = 0 if from_data else sum(d.queries for d in known.values())
+    queries = 0 if examples else sum(d.queries for d in known.values())
+    found = replace(found, lengths=tuple(known), sparsity=sparsity, queries=queries, reason=reason)
     if rule is None:
-        return CouplingFinding(**facts, sparsity=sparsity, queries=queries, reason=reason)
-    queried: dict[int, Dependencies] = {} if from_data else dict(known)
+        return found
+    queried: dict[int, Dependencies] = {} if examples else dict(known)
     unfinished = ""
     for n in sorted(checked):
         if n not in queried:
@@ -164,33 +153,18 @@ def _couple(
                 break
             queries += queried[n].queries
     checked = [n for n in checked if n in queried]
+    found = replace(found, queries=queries, reason=unfinished, unfinished=unfinished)
     if not checked:
-        return CouplingFinding(**facts, sparsity=sparsity, queries=queries, reason=unfinished, unfinished=unfinished)
+        return found
     checks = check_coupling(rule, queried, checked)
-    return CouplingFinding(
-        **facts,
+    return replace(
+        found,
         sparsity={**sparsity, **{n: queried[n].sparsity for n in checked}},
-        queries=queries,
         rule=rule,
         reason="" if checks.holds else checks.problems[0],
         check=checks,
         agrees=tuple(_agreements(task, rule, queried, checked, seed)),
-        unfinished=unfinished,
     )
-
-
-def _lengths(task: Task) -> tuple[int, ...]:
-    """The lengths of the task from which a rule can be found."""
-    lengths = tuple(task.lengths(SHORTEST, SHORTEST + 60))
-    require(
-        len(lengths) >= FOUND_FROM, f"task {task.name!r} has {len(lengths)} lengths in 4..64; a rule needs {FOUND_FROM}"
-    )
-    return lengths
-
-
-def _check_instances(task: Task, checked: Sequence[int]) -> None:
-    for n in checked:
-        require(bool(task.lengths(n, n)), f"task {task.name!r} has no instances of length {n}; check other lengths")
 
 
 def search(
@@ -223,12 +197,6 @@ def _check_answer(task: Task, prompt: Sequence[str]) -> None:
     except ValueError as error:
         shown = " ".join(prompt)
         raise LengthwiseError(f"task {task.name!r} does not answer its own prompt {shown!r}: {error}") from error
-
-
-def _with_instances(task: Task) -> tuple[int, ...]:
-    """The default lengths, or the next ones above them that have instances."""
-    nearest = [next(iter(task.lengths(n, n + 60)), n) for n in CHECKED]
-    return tuple(sorted(set(nearest)))
 
 
 def found_rule(task: Task, seed: int = 0) -> CouplingRule:
@@ -309,16 +277,12 @@ def couple_examples(
 
     known, rule, reason = search(lengths, estimate)
     count = sum(len(rows[n]) for n in lengths) // len(lengths)
-    if rule is None:
-        sparsity = {n: d.sparsity for n, d in known.items()}
-        return CouplingFinding(path.name, None, True, count, tuple(known), sparsity, 0, reason=reason)
-    found_from = tuple(known)
-    known |= {n: estimate(n) for n in lengths if n not in known}
-    checks = check_coupling(rule, known, lengths)
-    return CouplingFinding(
-        path.name, None, True, count, found_from, {n: d.sparsity for n, d in known.items()}, 0,
-        rule, "" if checks.holds else checks.problems[0], checks,
-    )  # fmt: skip
+    found = CouplingFinding(path.name, None, True, count, tuple(known), {}, 0, reason=reason)
+    if rule is not None:
+        known |= {n: estimate(n) for n in lengths if n not in known}
+        checks = check_coupling(rule, known, lengths)
+        found = replace(found, rule=rule, reason="" if checks.holds else checks.problems[0], check=checks)
+    return replace(found, sparsity={n: d.sparsity for n, d in known.items()})
 
 
 def _rows(path: Path) -> dict[int, TokenRows]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -141,20 +141,12 @@ def shown_rows() -> tuple[Row, ...]:
 def by_position() -> dict[tuple[str, str], list[Row]]:
     """By task and position system: all settings in which most seeds fitted."""
     groups: dict[tuple[str, str], list[Row]] = {}
-    for row in _all_rows():
+    others = [_row(cell) for cell in cells() if cell.rung is None and cell.study not in ABLATIONS]
+    for row in (*others, *(_ladder_row(cell) for cell in cells() if cell.study == FROZEN)):
         system = next((system for system in SYSTEMS if trained_with(row.cell, system)), None)
         if system is not None and row.medians and 2 * sum(row.cell.fitted) > len(row.cell.seeds):
             groups.setdefault((canonical_json(task_identity(row.cell.task)), system.known_as), []).append(row)
     return dict(sorted(groups.items()))
-
-
-def _all_rows() -> Iterator[Row]:
-    for cell in cells():
-        if cell.rung is None and cell.study not in ABLATIONS:
-            yield _row(cell)
-    for cell in cells():
-        if cell.study == FROZEN:
-            yield _ladder_row(cell)
 
 
 def _reach(cell: MeasuredCell) -> tuple[int, int]:
@@ -186,16 +178,13 @@ def _row(cell: MeasuredCell) -> Row:
             text = ", ".join(f"{key} {value}" for key, value in axes.items())
             groups.setdefault((test.low, test.high, text), []).extend(found)
     longest = max((high for _, high, _ in groups), default=0)
-    medians = tuple(
-        (
-            f"length {low}–{high}" * (low < high) + f"length {high}" * (low == high) + (f" ({text})" if text else ""),
-            round(statistics.median(found), 4),
-        )
-        for (low, high, text), found in groups.items()
-        if high == longest
-    )
+    medians = []
+    for (low, high, text), found in groups.items():
+        if high == longest:
+            lengths = f"length {low}–{high}" if low < high else f"length {high}"
+            medians.append((lengths + (f" ({text})" if text else ""), round(statistics.median(found), 4)))
     name = f"{cell.system} ({cell.variant})" if cell.study == OLD_TABLE and cell.variant else cell.system
-    return Row(cell, f"{name}, trained to {cell.train}", longest, medians)
+    return Row(cell, f"{name}, trained to {cell.train}", longest, tuple(medians))
 
 
 STUDIES = {"reliability": "blind", "next_symbols": "blind-next", "other_positions": "variants"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,16 +38,10 @@ def verdicts_of(known: list[Evidence], systems: tuple[PositionSystem, ...], othe
 
 def verdict_for(system: PositionSystem, arguments: list[Argument]) -> Verdict:
     """The verdict of one position system from its arguments."""
-    condition = "m is a multiple of the program's period" if system.scheme == "modulo" else ""
-    return Verdict(
-        system.known_as,
-        system.registered_scheme,
-        system.encoding,
-        system.fragment,
-        tuple(arguments),
-        source=system.theorem,
-        condition=condition if any(argument.answer == "yes" for argument in arguments) else "",
-    )
+    modulo = system.scheme == "modulo" and any(argument.answer == "yes" for argument in arguments)
+    condition = "m is a multiple of the program's period" if modulo else ""
+    parts = (system.known_as, system.registered_scheme, system.encoding, system.fragment)
+    return Verdict(*parts, tuple(arguments), source=system.theorem, condition=condition)
 
 
 def arguments_from_programs(system: PositionSystem, known: list[Evidence]) -> list[Argument]:
@@ -62,15 +56,11 @@ def arguments_from_programs(system: PositionSystem, known: list[Evidence]) -> li
         argument = item.argument
         yes = argument.answer == "yes" and contains(system.fragment, item.fragment)
         if yes or (argument.answer == "no" and contains(item.fragment, system.fragment)):
-            unique.setdefault((argument.answer, argument.why), _through(system, argument))
+            # Where the link from encoding to fragment is weaker, the basis is its.
+            weaker = system.theorem.startswith("cited") and argument.basis == "proved"
+            basis = "cited" if weaker else argument.basis
+            unique.setdefault((argument.answer, argument.why), replace(argument, basis=basis))
     return list(unique.values())
-
-
-def _through(system: PositionSystem, argument: Argument) -> Argument:
-    """The argument with the basis of the link from encoding to fragment, where that is weaker."""
-    if system.theorem.startswith("cited") and argument.basis == "proved":
-        return replace(argument, basis="cited")
-    return argument
 
 
 def with_help(verdicts: Sequence[Verdict], systems: tuple[PositionSystem, ...], otherwise: str) -> tuple[Verdict, ...]:
@@ -95,26 +85,22 @@ def predict_examples(path: Path, systems: tuple[PositionSystem, ...]) -> Predict
     Raises `LengthwiseError` for a malformed file.
     """
     examples = read_examples(path)
-    known = list(_program(examples))
-    verdicts = verdicts_of(known, systems, "")
-    return Prediction(
-        path.name, "examples", f"{len(examples)} examples", verdicts, depends=tuple(_dependencies(examples))
-    )
+    verdicts, depends = verdicts_of(_program(examples), systems, ""), tuple(_dependencies(examples))
+    return Prediction(path.name, "examples", f"{len(examples)} examples", verdicts, depends=depends)
 
 
-def _program(examples: list[tuple[Symbols, Symbols | bool]]) -> Iterator[Evidence]:
+def _program(examples: list[tuple[Symbols, Symbols | bool]]) -> list[Evidence]:
     """The smallest consistent program, if one is found and the answers are yes or no."""
-    labels = labelled(examples)
-    if labels is None:
-        return
+    labels = labelled(examples) or {}
     alphabet = sorted({symbol for word in labels for symbol in word})
     if len(alphabet) > MOST_SYMBOLS or len(set(labels.values())) < 2:
-        return
+        return []
     found = synthesize(labels, alphabet, max_size=6)
-    if found.program is not None:
-        item = program_evidence(found.program, f"found from {len(labels)} examples")
-        why = f"{item.argument.why}; consistent with the examples, which proves nothing about other strings"
-        yield Evidence(item.fragment, Argument("yes", "evidence", why, item.argument.certificate))
+    if found.program is None:
+        return []
+    item = program_evidence(found.program, f"found from {len(labels)} examples")
+    why = f"{item.argument.why}; consistent with the examples, which proves nothing about other strings"
+    return [Evidence(item.fragment, Argument("yes", "evidence", why, item.argument.certificate))]
 
 
 def _dependencies(examples: list[tuple[Symbols, Symbols | bool]]) -> Iterator[str]:
@@ -257,32 +243,28 @@ def predict_with_search(
     """
     if evidence(task) or asks_for_sets(task):
         return predict_task(task, systems)
-    programs, about_programs = search_programs(task, note)
-    arguments: list[Argument] = []
-    lines = [about_programs]
+    programs, line = search_programs(task, note)
+    places, lines = [], [line]
     if not has_places(task):
-        arguments, about_places = search_places(task, note)
-        lines.append(about_places)
-    found = predict_task(task, systems, Found(tuple(programs), tuple(arguments)))
+        places, line = search_places(task, note)
+        lines.append(line)
+    found = predict_task(task, systems, programs=programs, places=places)
     return replace(found, searched=tuple(lines))
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a search found: programs, and arguments for coupled positions with given ids."""
-
-    programs: tuple[Evidence, ...] = ()
-    places: tuple[Argument, ...] = ()
-
-
-def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, found: Found | None = None) -> Prediction:
+def predict_task(
+    task: Task,
+    systems: tuple[PositionSystem, ...] = SYSTEMS,
+    *,
+    programs: Sequence[Evidence] = (),
+    places: Sequence[Argument] = (),
+) -> Prediction:
     """The prediction from the task's structure (sparsity, span, places) and the evidence on programs.
 
-    A `Language` gets the verdicts on what it asks: next symbols, membership or states. ``found`` adds what a
-    search found.
+    A `Language` gets the verdicts on what it asks: next symbols, membership or states. ``programs`` and ``places``
+    (arguments for coupled positions with given ids) add what a search found.
     """
-    found = found or Found()
-    known = [*evidence_on_format(task), *found.programs]
+    known = [*evidence_on_format(task), *programs]
     rows: dict[str, StructureRow] = {}
     if not asks_for_sets(task):
         schemes = ("sequential", "coupled") if has_places(task) else ("sequential",)
@@ -291,13 +273,12 @@ def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, foun
     for system in SYSTEMS:
         row = rows.get("coupled" if system.coupled else "sequential")
         local = arguments_from_locality(system, row)
-        places = found.places if system.known_as == "coupled" else ()
-        verdict = verdict_for(system, [*arguments_from_programs(system, known), *local, *places])
-        if verdict.answer == "yes":
-            if places:
-                verdict = replace(verdict, condition="the ids are given, by the places found")
-            elif local and system.coupled and system in systems:
-                verdict = _on_condition(verdict, task)
+        searched = places if system.known_as == "coupled" else ()
+        verdict = verdict_for(system, [*arguments_from_programs(system, known), *local, *searched])
+        if verdict.answer == "yes" and searched:
+            verdict = replace(verdict, condition="the ids are given, by the places found")
+        elif verdict.answer == "yes" and local and system.coupled and system in systems:
+            verdict = _on_condition(verdict, task)
         verdicts.append(verdict)
     combined = with_help(verdicts, systems, _otherwise(rows))
     studied: tuple[Verdict, ...] = combined
@@ -306,10 +287,11 @@ def predict_task(task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, foun
         # The studies counted verdicts on membership, and measured models that predict next symbols.
         studied = _on_membership(combined, task) if task.ask == "next" else ()
     note, setting = note_on(combined), TASKS.describe(task)
+    summary = ASKED.get(task.ask, task.summary) if isinstance(task, Language) else task.summary
     return Prediction(
         target=task.name,
         kind="task",
-        summary=_summary(task) + (f"; {note}" if note else ""),
+        summary=summary + (f"; {note}" if note else ""),
         verdicts=with_conflicts(combined, setting),
         structure=tuple(rows.values()),
         depends=dependencies(task) if rows else (),
@@ -346,11 +328,9 @@ def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem
 
 def predict_program(program: Program, name: str, systems: tuple[PositionSystem, ...] = SYSTEMS) -> Prediction:
     """The prediction from one program, which proves a *yes* for its fragment and every larger one."""
-    known = [program_evidence(program, name)]
-    summary = (
-        f"a program of size {program.size}, depth {program.depth}, window {program.window}, period {program.period}"
-    )
-    verdicts = verdicts_of(known, systems, "")
+    shape = f"depth {program.depth}, window {program.window}, period {program.period}"
+    verdicts = verdicts_of([program_evidence(program, name)], systems, "")
+    summary = f"a program of size {program.size}, {shape}"
     return Prediction(name, "program", summary, verdicts, reliability=reliability_lines(verdicts))
 
 
@@ -360,14 +340,11 @@ def _on_membership(verdicts: tuple[Verdict, ...], task: Task) -> tuple[Verdict, 
     return tuple(replace(v, arguments=tuple(arguments_from_programs(by_name[v.system], known))) for v in verdicts)
 
 
-def _summary(task: Task) -> str:
-    """The task's line, with what a language is asked for."""
-    if not isinstance(task, Language) or task.ask == "next":
-        return task.summary
-    question = (
-        "is it a word after each prefix?" if task.ask == "member" else "the state after each prefix and at an end mark"
-    )
-    return f"strings and a regular or counter language; {question}"
+ASKED = {
+    "member": "strings and a regular or counter language; is it a word after each prefix?",
+    "state": "strings and a regular or counter language; the state after each prefix and at an end mark",
+}
+"""The line of a `Language` that is not asked for next symbols."""
 
 
 def _on_condition(verdict: Verdict, task: Task) -> Verdict:

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch
-from lengthwise.core.rng import Rng, stream
+from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
 from lengthwise.crasp.program import quote
 from lengthwise.positions.schemes import PredictiveCoupling
@@ -19,8 +19,6 @@ from lengthwise.tasks import Task
 
 UNKNOWN = -1
 """Where a rule gives no id."""
-FEW = 24
-"""Vocabularies up to this size may have a rule for each token; in larger ones only frequent tokens do."""
 LARGEST_ID = 1 << 16
 """Drawn ids are so sparse that no rule fits by chance; the draw takes a random number for each of them."""
 PROGRAM_FOR = "for ids up to any bound"
@@ -137,22 +135,18 @@ def id_rules(task: Task, lengths: tuple[int, ...], *, size: int = 32) -> IdRules
     samples = []
     for length in lengths:
         batch = task.batch(length, size, stream(0, "id rule", length))
-        samples.append((batch, _ids(scheme, task, batch, stream(0, "id rule", "ids", length))))
+        ids = scheme.assign(batch.places, task.levels, stream(0, "id rule", "ids", length))
+        samples.append((batch, ids))
     right = {rule: _right_after(rule, samples) for rule in _candidates(task, samples)}
-    keys = set().union(*(found for found in right.values()))
     chosen: list[tuple[NextIdRule, set[Any]]] = []
-    left = {key for key in keys if any(found.get(key) for found in right.values())}
-    hopeless = keys - left
+    left = {key for found in right.values() for key, fits in found.items() if fits}
+    hopeless = {key for found in right.values() for key in found} - left
     while left:
         gains = {rule: {key for key in left if found.get(key)} for rule, found in right.items()}
         best = max(gains, key=lambda rule: (len(gains[rule]) / rule.cost, -rule.cost))
         chosen.append((best, gains[best]))
         left -= gains[best]
     return _described(task, samples, lengths, chosen, hopeless)
-
-
-def _ids(scheme: PredictiveCoupling, task: Task, batch: Batch, rng: Rng) -> Int[ndarray, "B T K"]:
-    return scheme.assign(batch.places, task.levels, rng)
 
 
 def _key(batch: Batch, ids: ndarray, at: int) -> list[tuple[int, ...]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.crasp.program import Fragment, Program
@@ -18,15 +17,7 @@ from lengthwise.languages.sampling import lengths_with_words, sample_words
 from lengthwise.positions.system import contains
 from lengthwise.prediction.couple import FOUND_FROM, SHORTEST, search
 from lengthwise.prediction.suites import Evidence, program_evidence
-from lengthwise.prediction.target import (
-    AutomatonFile,
-    ExamplesFile,
-    Expression,
-    ProgramFile,
-    parse_target,
-    regular_language,
-    unsuitable,
-)
+from lengthwise.prediction.target import ExamplesFile, ProgramFile, parse_target, regular_language, unsuitable
 from lengthwise.prediction.verdict import Argument
 from lengthwise.sparsity.coupling import check_coupling
 from lengthwise.sparsity.dependence import Dependencies, estimate_dependencies
@@ -37,10 +28,6 @@ SECONDS = 6.0
 """No further length is looked at after this time."""
 CHECKED = 4
 """How much longer than the first the sequences are at which the rule is checked."""
-
-
-class _OutOfTimeError(LengthwiseError):
-    """The search took too long."""
 
 
 def search_places(task: Task, note: Callable[[str], None]) -> tuple[list[Argument], str]:
@@ -57,7 +44,7 @@ def search_places(task: Task, note: Callable[[str], None]) -> tuple[list[Argumen
 
     def estimate(n: int) -> Dependencies:
         if time.monotonic() > ends:
-            raise _OutOfTimeError(f"stopped after {SECONDS:.0f} s; `lengthwise couple {task.name}` takes its time")
+            raise OutOfTimeError(f"stopped after {SECONDS:.0f} s; `lengthwise couple {task.name}` takes its time")
         return _dependencies(task, n)
 
     try:
@@ -66,7 +53,7 @@ def search_places(task: Task, note: Callable[[str], None]) -> tuple[list[Argumen
             return [], f"searched: a coupling: {reason}"
         longer = lengths[min(len(lengths) - 1, FOUND_FROM - 1 + CHECKED)]
         known[longer] = estimate(longer)
-    except LengthwiseError as error:
+    except (LengthwiseError, OutOfTimeError) as error:
         return [], f"searched: a coupling: {error}"
     except Exception as error:
         return [], f"no coupling was searched: the task fails on a prompt ({type(error).__name__}: {error})"
@@ -120,18 +107,19 @@ def labelled_words(text: str, answer: str | None = None) -> LabelledWords:
         case ProgramFile():
             raise unsuitable(text, target, "crasp learn", "a task, a language or examples")
         case ExamplesFile(path):
-            return _of_examples(path)
-        case Expression() | AutomatonFile():
-            return _of_language(text)
-        case Language(language=name) if name not in COUNTER_LANGUAGES:
-            return _of_language(text)
-    return words_of_task(target, text, answer)
-
-
-def _of_language(text: str) -> LabelledWords:
-    dfa, name = language(*regular_language(text)), text.removeprefix("regex:")
+            labels = labelled(read_examples(path))
+            if labels is None:
+                raise LengthwiseError(
+                    f"{path}: a program is learned from answers that are yes or no, true or false, 1 or 0"
+                )
+            alphabet = tuple(sorted({symbol for word in labels for symbol in word}))
+            return LabelledWords(labels, alphabet, f"the examples in {path.name}")
+        case Task() if not (isinstance(target, Language) and target.language not in COUNTER_LANGUAGES):
+            return words_of_task(target, text, answer)
+    dfa = language(*regular_language(text))
     _check_alphabet(text, dfa.alphabet)
-    return LabelledWords(dfa.accepts, tuple(dfa.alphabet), f"words of {name}", members=tuple(_members(dfa)))
+    meaning = f"words of {text.removeprefix('regex:')}"
+    return LabelledWords(dfa.accepts, tuple(dfa.alphabet), meaning, members=tuple(_members(dfa)))
 
 
 def words_of_task(task: Task, name: str, answer: str | None = None) -> LabelledWords:
@@ -195,15 +183,6 @@ def _common_prefix(lists: Sequence[Sequence[str]]) -> list[str]:
     return prefix
 
 
-def _of_examples(path: Path) -> LabelledWords:
-    labels = labelled(read_examples(path))
-    require(labels is not None, f"{path}: a program is learned from answers that are yes or no, true or false, 1 or 0")
-    assert labels is not None
-    return LabelledWords(
-        labels, tuple(sorted({symbol for word in labels for symbol in word})), f"the examples in {path.name}"
-    )
-
-
 LARGEST, MOST = 6, 300_000
 """The largest size of a program, and the most candidates of one size: together a few seconds."""
 MOST_ANSWERS = 4
@@ -223,25 +202,23 @@ def search_programs(task: Task, note: Callable[[str], None]) -> tuple[list[Evide
         return [], f"no program was searched: {error}"
     answers = first.answers[:-1]
     if not 1 <= len(answers) < MOST_ANSWERS:
-        return (
-            [],
-            f"no program was searched: the task has {len(first.answers)} answers, and 2 to {MOST_ANSWERS} are tried",
-        )
+        why = f"the task has {len(first.answers)} answers, and 2 to {MOST_ANSWERS} are tried"
+        return [], f"no program was searched: {why}"
     note(f"searching for small C-RASP programs over {len(first.alphabet)} symbols (a few seconds)")
     found: list[Synthesis] = []
     try:
         for periods, distances in SPACES:
-            found = [_search(words_of_task(task, task.name, answer), periods, distances) for answer in answers]
+            words = [words_of_task(task, task.name, answer) for answer in answers]
+            found = [
+                synthesize(w.labels, w.alphabet, max_size=LARGEST, periods=periods, distances=distances, most=MOST)
+                for w in words
+            ]
             programs = [item.program for item in found if item.program is not None]
             if len(programs) == len(answers):
                 return [_joined(programs, found)], f"searched: {_extent(found)}: found"
     except Exception as error:
         return [], f"no program was searched: the task fails on a word ({type(error).__name__}: {error})"
     return [], f"searched: {_extent(found)}: none; larger programs may exist (`lengthwise crasp learn`)"
-
-
-def _search(words: LabelledWords, periods: tuple[int, ...], distances: tuple[int, ...]) -> Synthesis:
-    return synthesize(words.labels, words.alphabet, max_size=LARGEST, periods=periods, distances=distances, most=MOST)
 
 
 def _extent(found: list[Synthesis]) -> str:
@@ -256,11 +233,7 @@ def _joined(programs: list[Program], found: list[Synthesis]) -> Evidence:
     words = min(item.checked for item in found)
     argument = parts[0].argument
     why = f"{argument.why}; it agrees on {words:,} words, which proves nothing about others"
-    fragment = _smallest([part.fragment for part in parts])
+    # The smallest fragment that contains all of them.
+    fragments: tuple[Fragment, ...] = ("none", "local", "periodic", "ape")
+    fragment: Fragment = next(wide for wide in fragments if all(contains(wide, part.fragment) for part in parts))
     return Evidence(fragment, Argument("yes", "evidence", why, argument.certificate))
-
-
-def _smallest(fragments: list[Fragment]) -> Fragment:
-    """The smallest fragment that contains all of them."""
-    order: tuple[Fragment, ...] = ("none", "local", "periodic", "ape")
-    return next(wide for wide in order if all(contains(wide, narrow) for narrow in fragments))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -114,15 +114,14 @@ def language_evidence(
         sentences = explanation(decision, fragment, end).splitlines() if end in ENDS else []
         if verdict.verdict == "yes":
             shape = f"window {verdict.window}, period {verdict.period}"
-            why = f"the decision finds a program for {regex} ({shape})"
-            proof = {"kind": "potentials", "lines": sentences}
             basis = "ours" if verdict.basis == "ours" else "proved"
-            found.append(Evidence(fragment, Argument("yes", basis, why, proof)))
+            proof = {"kind": "potentials", "lines": sentences}
+            argument = Argument("yes", basis, f"the decision finds a program for {regex} ({shape})", proof)
         else:
-            why = f"no guarantee: no program exists for {regex}"
             basis = "cited" if verdict.basis == "cited" else "ours"
             proof = {"kind": "merged states", "lines": sentences}
-            found.append(Evidence(fragment, Argument("no", basis, why, proof)))
+            argument = Argument("no", basis, f"no guarantee: no program exists for {regex}", proof)
+        found.append(Evidence(fragment, argument))
     return tuple(found)
 
 
@@ -168,6 +167,12 @@ def communication(statement: str) -> Evidence:
 
 SMALL = 4
 """Symbols of a program that is written out for fewer symbols than the task has."""
+LATER = "later work on retrieval and copying, arXiv 2505.21785, as listed by others"
+PARITIES = "Running parities reveal every bit: from Alice's message at = Bob could write the trace and read her N bits."
+PRODUCTS = "Products reveal every element: from Alice's message at = Bob could write them and read her N elements."
+DIGITS = "Alice's bits are the first operand; Bob adds 0 and writes all of its digits: N digits are needed."
+SYMBOLS = "abcdefg"
+NAMES, VALUES = "abcd", "0123"
 
 STATEMENTS: dict[type[Task], str] = {
     Subtraction: "Alice's digits are the first number; Bob subtracts 0 and writes all of them: N digits are needed.",
@@ -196,34 +201,25 @@ OPEN: dict[type[Task], str] = {
 """Tasks for which we know neither a program nor a reason that there is none."""
 
 
-def _stated(task: Task) -> Iterator[Evidence]:
-    yield communication(STATEMENTS[type(task)])
-
-
-def _cycle_of(size: int, about: str) -> Iterator[Evidence]:
+def _cycle_of(size: int, about: str) -> Iterable[Evidence]:
     """Words with a number of ones that is a multiple of ``size``, a slice of the task."""
-    yield from language_evidence(f"(0*{'10*' * size})*0*", about)
+    return language_evidence(f"(0*{'10*' * size})*0*", about)
 
 
-def _modular(task: ModularArithmetic) -> Iterator[Evidence]:
-    yield from _cycle_of(task.modulus, "sums of zeros and ones that are 0")
+def _few(task: Task, most: int) -> tuple[str, ...]:
+    """The first symbols of a task."""
+    return task.vocab.tokens[4 : 4 + most]
 
 
-def _cycle(task: CycleNavigation) -> Iterator[Evidence]:
-    yield from _cycle_of(task.size, "moves to the right that lead back")
+def _written_out(template: str, name: str, key: str, symbols: Sequence[str]) -> list[Evidence]:
+    """A program that is written out for these symbols."""
+    return [template_evidence(template, name, for_symbols(len(symbols)), **{key: symbols})]
 
 
-def _group_words(task: GroupWords) -> Iterator[Evidence]:
+def _group_words(task: GroupWords) -> Iterable[Evidence]:
     if task.scratchpad:
-        yield communication(
-            "Products reveal every element: from Alice's message at = Bob could write them and read her N elements."
-        )
-    else:
-        yield from _cycle_of(2, "powers of an element of order two that are the identity")
-
-
-def _even_pairs(_: EvenPairs) -> Iterator[Evidence]:
-    yield from language_evidence("0|1|0(0|1)*0|1(0|1)*1", "the words whose first and last bit agree")
+        return [communication(PRODUCTS)]
+    return _cycle_of(2, "powers of an element of order two that are the identity")
 
 
 def _repeats(task: Duplicate | OddsFirst) -> Iterator[Evidence]:
@@ -231,32 +227,9 @@ def _repeats(task: Duplicate | OddsFirst) -> Iterator[Evidence]:
         yield communication("Alice's symbols are the string; Bob writes them all: N symbols are needed.")
 
 
-def _bucket_sort(task: BucketSort) -> Iterator[Evidence]:
-    yield template_evidence("bucket_sort", "counting each letter", symbols=task.vocab.tokens[4:])
-
-
-def _counting(task: Counting) -> Iterator[Evidence]:
-    numbers = task.vocab.tokens[4 : 4 + min(task.numbers, 7)]
-    yield template_evidence("counting", "successors", for_symbols(len(numbers)), numbers=numbers)
-
-
-def _bigram_copy(task: UniqueBigramCopy) -> Iterator[Evidence]:
-    symbols = task.vocab.tokens[4 : 4 + min(task.letters, SMALL)]
-    yield template_evidence("bigram_copy", "the last two symbols", for_symbols(len(symbols)), symbols=symbols)
-
-
-def _successor(task: Successor) -> Iterator[Evidence]:
-    symbols = task.vocab.tokens[4 : 4 + min(task.letters, SMALL)]
-    yield template_evidence("successor", "the larger symbols", for_symbols(len(symbols)), symbols=symbols)
-
-
-def _needle(task: Needle) -> Iterator[Evidence]:
-    noise = list(task.vocab.tokens[4 : 4 + min(task.noise, 2)])
-    yield _pairs("needle", "one hop after another", task.keys, noise=noise, hops=task.hops)
-
-
-def _recall(task: MultiQueryRecall) -> Iterator[Evidence]:
-    yield _pairs("recall", f"the key {task.queries} back", task.keys, queries=task.queries)
+def _needle(task: Needle) -> list[Evidence]:
+    noise = list(_few(task, min(task.noise, 2)))
+    return [_pairs("needle", "one hop after another", task.keys, noise=noise, hops=task.hops)]
 
 
 def _pairs(template: str, name: str, most: int, **values: Any) -> Evidence:
@@ -266,31 +239,6 @@ def _pairs(template: str, name: str, most: int, **values: Any) -> Evidence:
     return template_evidence(template, name, f"for {count} keys and values; {SCHEME}", **pairs, **values)
 
 
-SUITES: dict[type[Task], Callable[..., Iterator[Evidence]]] = {
-    **dict.fromkeys(STATEMENTS, _stated),
-    **dict.fromkeys(OPEN, lambda task: iter(())),
-    ModularArithmetic: _modular,
-    CycleNavigation: _cycle,
-    GroupWords: _group_words,
-    EvenPairs: _even_pairs,
-    Duplicate: _repeats,
-    OddsFirst: _repeats,
-    BucketSort: _bucket_sort,
-    Counting: _counting,
-    Successor: _successor,
-    UniqueBigramCopy: _bigram_copy,
-    Needle: _needle,
-    MultiQueryRecall: _recall,
-}
-"""How the evidence on a task of these classes is made; a derived class with rules of its own comes first."""
-
-
-LATER = "later work on retrieval and copying, arXiv 2505.21785, as listed by others"
-PARITIES = "Running parities reveal every bit: from Alice's message at = Bob could write the trace and read her N bits."
-DIGITS = "Alice's bits are the first operand; Bob adds 0 and writes all of its digits: N digits are needed."
-SYMBOLS = "abcdefg"
-NAMES, VALUES = "abcd", "0123"
-
 DEFINING = ("write", "answer", "layout", "vocab", "batch", "lengths", "min_length", "max_length")
 """The members of a task's class that determine its strings and answers."""
 
@@ -298,7 +246,7 @@ DEFINING = ("write", "answer", "layout", "vocab", "batch", "lengths", "min_lengt
 def evidence(task: Task) -> list[Evidence]:
     """All evidence on ``task`` in its configuration."""
     for kind in type(task).__mro__:
-        known = _KNOWN.get(kind) or SUITES.get(kind)
+        known = SUITES.get(kind)
         if known is not None and _defines_the_same(type(task), kind):
             return list(known(task))
     return []
@@ -408,11 +356,27 @@ def _language(task: Language, end: str = "visible") -> Iterator[Evidence]:
 
 
 def _induction(_: Induction) -> Iterator[Evidence]:
-    yield template_evidence("induction", "induction head", for_symbols(len(SYMBOLS)), symbols=SYMBOLS)
+    yield from _written_out("induction", "induction head", "symbols", SYMBOLS)
     yield no_for_nope("induction", LATER)
 
 
-_KNOWN: dict[type[Task], Callable[..., Iterable[Evidence]]] = {
+SUITES: dict[type[Task], Callable[..., Iterable[Evidence]]] = {
+    **dict.fromkeys(STATEMENTS, lambda task: [communication(STATEMENTS[type(task)])]),
+    **dict.fromkeys(OPEN, lambda _: []),
+    ModularArithmetic: lambda task: _cycle_of(task.modulus, "sums of zeros and ones that are 0"),
+    CycleNavigation: lambda task: _cycle_of(task.size, "moves to the right that lead back"),
+    GroupWords: _group_words,
+    EvenPairs: lambda _: language_evidence("0|1|0(0|1)*0|1(0|1)*1", "the words whose first and last bit agree"),
+    Duplicate: _repeats,
+    OddsFirst: _repeats,
+    BucketSort: lambda task: [template_evidence("bucket_sort", "counting each letter", symbols=task.vocab.tokens[4:])],
+    Counting: lambda task: _written_out("counting", "successors", "numbers", _few(task, min(task.numbers, 7))),
+    Successor: lambda t: _written_out("successor", "the larger symbols", "symbols", _few(t, min(t.letters, SMALL))),
+    UniqueBigramCopy: lambda t: _written_out(
+        "bigram_copy", "the last two symbols", "symbols", _few(t, min(t.letters, SMALL))
+    ),
+    Needle: _needle,
+    MultiQueryRecall: lambda t: [_pairs("recall", f"the key {t.queries} back", t.keys, queries=t.queries)],
     Majority: _majority,
     Copy: _copy,
     Reverse: _reverse,
@@ -431,3 +395,4 @@ _KNOWN: dict[type[Task], Callable[..., Iterable[Evidence]]] = {
     VariableAssignment: _variable_assignment,
     Language: _language,
 }
+"""How the evidence on a task of these classes is made; a derived class with rules of its own comes first."""

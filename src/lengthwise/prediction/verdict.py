@@ -104,9 +104,8 @@ class Verdict:
     @property
     def in_theory(self) -> str:
         """The reasons with the condition."""
-        parts = [self.why.removeprefix("no guarantee: ")]
-        parts += [f"condition: {self.condition}"] if self.condition else []
-        return ". ".join(parts)
+        why = self.why.removeprefix("no guarantee: ")
+        return f"{why}. condition: {self.condition}" if self.condition else why
 
     @property
     def reason(self) -> str:

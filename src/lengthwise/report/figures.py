@@ -25,7 +25,6 @@ from lengthwise.report.summary import Cell, Panel, SystemSummary, common_chance,
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-    from matplotlib.axes import Axes
     from matplotlib.axes import Axes as Plot
     from matplotlib.transforms import Transform
 
@@ -88,7 +87,6 @@ def new_figure(width: float, height: float, salt: str = "", alt: str = "") -> It
 
     ``alt`` describes it to screen readers.
     """
-
     with page_style(salt):
         yield Drawing(width, height, salt, alt)
 
@@ -110,7 +108,7 @@ def themed(svg: str) -> str:
     return re.sub(rf"({pattern})(?![0-9a-f])", lambda found: f"var(--{ROLES[found[1]]},{found[1]})", svg)
 
 
-def log_axis(plot: Axes, which: Literal["x", "y"], ticks: Sequence[float] | None = None, base: int = 10) -> None:
+def log_axis(plot: Plot, which: Literal["x", "y"], ticks: Sequence[float] | None = None, base: int = 10) -> None:
     """Make an axis logarithmic, with plain numbers at ``ticks`` or at matplotlib's choice of powers."""
     axis = plot.xaxis if which == "x" else plot.yaxis
     (plot.set_xscale if which == "x" else plot.set_yscale)("log", base=base)
@@ -211,11 +209,8 @@ class Picture:
         """Both versions, of which the style sheet shows one; without a narrow version, a narrow page scrolls."""
         from markupsafe import Markup
 
-        if self.narrow is None:
-            return Markup(f'<div class="scroll">{themed(self.wide.svg())}</div>')
-        return Markup(
-            f'<div class="wide">{themed(self.wide.svg())}</div><div class="narrow">{themed(self.narrow.svg())}</div>'
-        )
+        shown = {"wide": self.wide, "narrow": self.narrow} if self.narrow else {"scroll": self.wide}
+        return Markup("".join(f'<div class="{name}">{themed(each.svg())}</div>' for name, each in shown.items()))
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
@@ -239,55 +234,53 @@ MOST_NAMED = 6
 
 
 def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Drawing | None:
-    """One panel per task and axes, ``width`` inches wide; None if no seed of any system fitted."""
+    """One panel per task and axes, ``width`` inches wide; None if no seed of any system fitted.
+
+    More than `MOST_NAMED` panels of the same systems are about 2 inches wide, above one legend.
+    """
     drawn = [panel for panel in panels(systems) if panel.cells]
     if not drawn:
         return None
-    if len(drawn) > MOST_NAMED and len({panel.systems for panel in drawn}) == 1:
-        return _draw_small(drawn, systems, width)
-    small = width < 2 * NARROW
-    columns = 1 if small or len(drawn) == 1 else 2
-    rows = -(-len(drawn) // columns)
-    size, letters = (7.5, 17) if small else (9.5, 30 if columns == 1 else 20)
-    names = [_with_fitted(system, letters) for system in systems]
-    lines = max(sum(names[index].count("\n") + 1.35 for index in panel.cells) for panel in drawn)
-    height = max(2.6 if small else 3.9 / columns**0.5, lines * 1.25 * size / 72 * (HIGH - LOW) + MARGINS)
-    salt, missing = f"accuracy {systems[0].recipe} {width}", _not_drawn(systems, 46 if small else 100)
-    room = height * rows + 1.5 * size / 72 * len(missing)
-    with new_figure(width, room, salt, "Exact match against length, by system") as figure:
+    narrow = width < 2 * NARROW
+    small = len(drawn) > MOST_NAMED and len({panel.systems for panel in drawn}) == 1
+    if small:
+        columns, size, letters = (2, 7.5, 42) if narrow else (4, 8.5, 60)
+    else:
+        columns = 1 if narrow or len(drawn) == 1 else 2
+        size, letters = (7.5, 17) if narrow else (9.5, 30 if columns == 1 else 20)
+    rows, names = -(-len(drawn) // columns), [_with_fitted(system, letters) for system in systems]
+    if small:
+        lines = sum(names[index].count("\n") + 1 for index in drawn[0].systems) / (columns // 2)
+        height, missing, room = 1.95, [], 1.6 * size / 72 * lines
+    else:
+        lines = max(sum(names[index].count("\n") + 1.35 for index in panel.cells) for panel in drawn)
+        height = max(2.6 if narrow else 3.9 / columns**0.5, lines * 1.25 * size / 72 * (HIGH - LOW) + MARGINS)
+        missing = _not_drawn(systems, 46 if narrow else 100)
+        room = 1.5 * size / 72 * len(missing)
+    salt, alt = f"accuracy {systems[0].recipe} {width}", "Exact match against length, by system"
+    with new_figure(width, height * rows + room, salt, alt) as figure:
         if missing:
             figure.supxlabel("\n".join(missing), x=0.01, ha="left", fontsize=size, color=QUIET)
         grid = figure.subplots(rows, columns, squeeze=False)
         for plot in grid.flat[len(drawn) :]:
             plot.set_visible(False)
         for plot, panel in zip(grid.flat, drawn, strict=False):
-            _Panel(figure, plot, panel, systems).draw(size)
-            _names(plot, panel, names, size, (height - MARGINS) * 72)
+            _Panel(figure, plot, panel, systems).draw(size, small=small)
+            if not small:
+                _names(plot, panel, names, size, (height - MARGINS) * 72)
+        if small:
+            handles = [_handle(drawn[0], index, systems[index], names[index]) for index in sorted(drawn[0].systems)]
+            figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         return figure
 
 
-def _draw_small(drawn: Sequence[Panel], systems: Sequence[SystemSummary], width: float) -> Drawing:
-    """Small panels of about 2 inches, four or two side by side, above one legend."""
+def _handle(panel: Panel, index: int, system: SystemSummary, name: str) -> Any:
+    """The entry of a system in a legend, without a line where no seed fitted."""
     from matplotlib.lines import Line2D
 
-    columns, size, letters = (2, 7.5, 42) if width < 2 * NARROW else (4, 8.5, 60)
-    names = {index: _with_fitted(systems[index], letters) for index in drawn[0].systems}
-    rows, lines = -(-len(drawn) // columns), sum(name.count("\n") + 1 for name in names.values()) / (columns // 2)
-    salt, height = f"accuracy {systems[0].recipe} {width}", 1.95 * rows + 1.6 * size / 72 * lines
-    with new_figure(width, height, salt, "Exact match against length, by system") as figure:
-        grid = figure.subplots(rows, columns, squeeze=False)
-        for plot in grid.flat[len(drawn) :]:
-            plot.set_visible(False)
-        for plot, panel in zip(grid.flat, drawn, strict=False):
-            _Panel(figure, plot, panel, systems).draw(size, small=True)
-        handles = []
-        for index, name in sorted(names.items()):
-            (colour, marker), style = look(drawn[0], index), line_style(drawn[0], index)
-            if not systems[index].fitted:
-                marker, style = "", "none"
-            handles.append(Line2D([], [], color=colour, marker=marker, ms=4.5, lw=2, ls=style, label=name))
-        figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
-        return figure
+    colour, marker = look(panel, index)
+    style = line_style(panel, index) if system.fitted else "none"
+    return Line2D([], [], color=colour, marker=marker if system.fitted else "", ms=4.5, lw=2, ls=style, label=name)
 
 
 def _with_fitted(system: SystemSummary, letters: int) -> str:
@@ -397,12 +390,8 @@ def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
 
 def _names(plot: Plot, panel: Panel, names: Sequence[str], size: float, points: float) -> None:
     """Names at the line ends of a plot that is ``points`` high, moved apart where they would overlap."""
-    ends: list[tuple[float, int, int]] = []
-    for index, cells in panel.cells.items():
-        last = cells[-1]
-        found = last.estimate()
-        if found is not None:
-            ends.append((found.median, -index, last.length))
+    last = {index: (cells[-1], cells[-1].estimate()) for index, cells in panel.cells.items()}
+    ends = [(found.median, -index, cell.length) for index, (cell, found) in last.items() if found is not None]
     unit = 1.25 * size / points * (HIGH - LOW)
     ends.sort(reverse=True)
     heights = [(names[-minus].count("\n") + 1.35) * unit for _, minus, _ in ends]
@@ -531,35 +520,27 @@ def _arc(plot: Plot, start: Point, end: Point, picked: bool, reach: float) -> fl
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    colour, width, order = (ACCENT, 1.6, 3) if picked else (FAINT, 0.7, 1)
     height, lift = 0.4 + 2.6 * abs(end[0] - start[0]) / reach, 0.35
     corners = [(start[0], lift), (start[0], height * 1.33), (end[0], height * 1.33), (end[0], lift)]
     curve = Path(corners, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
-    plot.add_patch(PathPatch(curve, fill=False, ec=colour, lw=width, zorder=order))
+    plot.add_patch(PathPatch(curve, fill=False, **_stroke(picked)))
     return height
 
 
 def _line(plot: Plot, start: Point, end: Point, picked: bool) -> None:
     from matplotlib.patches import FancyArrowPatch
 
-    colour, width, order = (ACCENT, 1.6, 3) if picked else (FAINT, 0.7, 1)
     bend = "arc3,rad=0.25" if start[0] == end[0] else "arc3,rad=0.08"
-    plot.add_patch(
-        FancyArrowPatch(
-            start, end, connectionstyle=bend, arrowstyle="-", color=colour, lw=width, zorder=order, shrinkA=8, shrinkB=8
-        )
-    )
+    style: Any = {"connectionstyle": bend, "arrowstyle": "-", "shrinkA": 8, "shrinkB": 8, **_stroke(picked)}
+    plot.add_patch(FancyArrowPatch(start, end, **style))
+
+
+def _stroke(picked: bool) -> dict[str, Any]:
+    return {"ec": ACCENT, "lw": 1.6, "zorder": 3} if picked else {"ec": FAINT, "lw": 0.7, "zorder": 1}
 
 
 AXES = {"problem": "words", "length": "words", "distance": "distance", "number": "number", "distractors": "distractors"}
 """What is on the horizontal axis of each sweep."""
-TITLES = {
-    "problem": "problem, no filler",
-    "length": "length alone",
-    "distance": "distance alone",
-    "number": "number alone",
-    "distractors": "distractors alone",
-}
 LABELS = {
     "words": "words",
     "distance": "words to the farthest that matters",
@@ -584,7 +565,7 @@ def draw_audit(cells: Sequence[Mapping[str, Any]], width: float = WIDE) -> Drawi
 
 
 def _panel(figure: Drawing, plot: Plot, sweep: str, cells: Sequence[Mapping[str, Any]]) -> None:
-    plot.set_title(TITLES[sweep], fontsize=9)
+    plot.set_title("problem, no filler" if sweep == "problem" else f"{sweep} alone", fontsize=9)
     plot.set_xlabel(LABELS[AXES[sweep]], fontsize=8)
     plot.set_ylim(-0.05, 1.05)
     for index, form in enumerate(dict.fromkeys(cell["form"] for cell in cells)):
@@ -624,9 +605,9 @@ def draw_comparison(values: Mapping[str, Any], width: float = WIDTH) -> Drawing 
     small = width < 2 * NARROW
     names = [short_name(row["system"], 13 if small else 34) for row in reversed(rows)]
     lines = max(name.count("\n") + 1 for name in names)
-    with new_figure(
-        width, (1.9 if small else 1.3) + max(0.42, 0.17 * lines) * len(rows), salt, _description(values, rows)
-    ) as figure:
+    best = f"{rows[0]['system']} goes to {rows[0]['reach']}"
+    alt = f"How far {len(rows)} position systems go on {task}; {best}"
+    with new_figure(width, (1.9 if small else 1.3) + max(0.42, 0.17 * lines) * len(rows), salt, alt) as figure:
         plot = figure.subplots()
         plot.axvspan(left, trained, color=BAND, zorder=0, linewidth=0)
         for line, row in enumerate(reversed(rows)):
@@ -635,7 +616,9 @@ def draw_comparison(values: Mapping[str, Any], width: float = WIDTH) -> Drawing 
             seeds = row["seeds"]
             heights = [line + SPREAD * (index - (len(seeds) - 1) / 2) for index in range(len(seeds))]
             for seed, height in zip(seeds, heights, strict=True):
-                tip = f"{row['system']}, seed {seed['seed']}: " + _outcome(seed)
+                unfitted = f"not fitted, {seed['in_distribution']:.3f} in distribution"
+                outcome = f"up to length {seed['reach']}" if seed["fitted"] else unfitted
+                tip = f"{row['system']}, seed {seed['seed']}: {outcome}"
                 plot.plot(
                     [max(seed["reach"], left)], [height], "o", color=colour if seed["fitted"] else QUIET, ms=5.5,
                     mfc=colour if seed["fitted"] else PAPER, zorder=3, gid=figure.tip_id([tip]), clip_on=False,
@@ -656,27 +639,13 @@ def draw_comparison(values: Mapping[str, Any], width: float = WIDTH) -> Drawing 
         return figure
 
 
-def _outcome(seed: Mapping[str, Any]) -> str:
-    if not seed["fitted"]:
-        return f"not fitted, {seed['in_distribution']:.3f} in distribution"
-    return f"up to length {seed['reach']}"
-
-
-def _description(values: Mapping[str, Any], rows: list[Any]) -> str:
-    best = rows[0]
-    task = title_of(values["name"])
-    return f"How far {len(rows)} position systems go on {task}; {best['system']} goes to {best['reach']}"
-
-
-LanguageRow = Mapping[str, Any]
-
 VERDICT_COLOURS = {"yes": COLOURS[2], "no": COLOURS[1], "unknown": QUIET}
 """Of what was predicted; people with any common colour blindness can tell them apart."""
 BLIND_SPREAD = 0.13
 """Vertical distance between the dots of neighbouring seeds, in rows."""
 
 
-def draw_blind(rows: Sequence[LanguageRow], cut: float, width: float = WIDE, name: str = "101-150") -> Drawing:
+def draw_blind(rows: Sequence[Mapping[str, Any]], cut: float, width: float = WIDE, name: str = "101-150") -> Drawing:
     """Accuracy of every seed in one bin, the lower one of uniform and adversarial words.
 
     Filled dots are fitted seeds of decided cells; hollow ones are all others. A bar is the median that decides.
@@ -706,7 +675,7 @@ def draw_blind(rows: Sequence[LanguageRow], cut: float, width: float = WIDE, nam
         return figure
 
 
-def _row(figure: Drawing, plot: Plot, row: LanguageRow, line: int, name: str) -> None:
+def _row(figure: Drawing, plot: Plot, row: Mapping[str, Any], line: int, name: str) -> None:
     """The dots of the seeds of one cell."""
     colour = VERDICT_COLOURS[row["predicted"]]
     for index, seed in enumerate(row["seeds"]):

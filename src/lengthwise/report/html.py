@@ -6,6 +6,7 @@ import base64
 import hashlib
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from lengthwise import __version__
@@ -13,23 +14,17 @@ from lengthwise import __version__
 FOLDER = "lengthwise.report"
 
 
-def render_page(template: str, script: str = "page.js", **values: Any) -> str:
-    """The page of ``templates/<template>``; its content security policy allows ``script`` only."""
+def render_page(template: str | Path, script: str = "page.js", **values: Any) -> str:
+    """The page of ``templates/<template>``, or of another file; its content security policy allows ``script`` only."""
     from markupsafe import Markup
 
     code = _text(script)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    return (
-        _environment()
-        .get_template(template)
-        .render(
-            style=Markup(_text("style.css")),
-            script=Markup(code),
-            script_hash=f"sha256-{digest}",
-            version=__version__,
-            **values,
-        )
-    )
+    jinja = _environment()
+    own = isinstance(template, Path)
+    page = jinja.from_string(template.read_text("utf-8")) if own else jinja.get_template(template)
+    style, sha = Markup(_text("style.css")), f"sha256-{digest}"
+    return page.render(style=style, script=Markup(code), script_hash=sha, version=__version__, **values)
 
 
 @lru_cache(maxsize=1)

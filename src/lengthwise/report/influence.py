@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pydantic
@@ -113,14 +113,10 @@ class _Overlap(_FrozenPart):
     common: dict[int, float]
 
 
-class _Overlaps(_FrozenPart):
-    pairs: list[_Overlap]
-
-
 class _Summary(_Rows):
     needs_context: Split | None = None
     extrapolation: Link | None = None
-    overlap: _Overlaps | None = None
+    overlap: dict[str, list[_Overlap]] | None = None
 
 
 @dataclass(frozen=True)
@@ -174,7 +170,7 @@ class InfluenceResult:
                 cells=summary.cells,
                 needing=summary.needs_context,
                 link=summary.extrapolation,
-                overlap=tuple((*p.rules, p.common) for p in summary.overlap.pairs) if summary.overlap else (),
+                overlap=tuple((*p.rules, p.common) for p in summary.overlap["pairs"]) if summary.overlap else (),
                 passages=tuple(values.get("passages") or ()),
                 values=values,
             )
@@ -360,9 +356,6 @@ def draw_recovered(result: InfluenceResult, width: float = WIDE) -> Drawing:
         return figure
 
 
-MASK_MAIN, MASK_OTHER = COLOURS[0], COLOURS[1]
-
-
 def draw_spans(result: InfluenceResult, width: float = WIDE) -> Drawing:
     """The distribution of distances of the best rule's tokens, at the smallest and the largest k."""
     first, last = result.recent + 1, result.recent + result.block
@@ -374,9 +367,7 @@ def draw_spans(result: InfluenceResult, width: float = WIDE) -> Drawing:
         for k, style in zip(dict.fromkeys((result.ks[0], result.ks[-1])), ("-", "--"), strict=False):
             spans = result.spans(result.best, k)
             share = np.histogram(spans, edges)[0] / len(spans) / np.diff(edges)
-            plot.stairs(
-                share, edges, color=MASK_MAIN if style == "-" else MASK_OTHER, lw=1.6, ls=style, label=f"k = {k}"
-            )
+            plot.stairs(share, edges, color=MAIN if style == "-" else OTHER, lw=1.6, ls=style, label=f"k = {k}")
         plot.axhline(1 / result.block, color=QUIET, lw=1, ls=(0, (2, 3)), label="uniform choice")
         plot.set_xlim(first, last + 1)
         plot.set_ylim(bottom=0)
@@ -416,7 +407,7 @@ def _mask(plot: Plot, context: int, visible: set[int], picked: set[int], size: f
             # A masked token attends to itself, but no other query attends to it.
             seen = key in visible or key == query
             opacity = 0.2 if seen and query not in visible else 0.9 if seen else 1.0
-            colour = MASK_OTHER if key in picked else MASK_MAIN
+            colour = OTHER if key in picked else MAIN
             plot.add_patch(
                 Rectangle(
                     (key - 0.44, query - 0.44), 0.88, 0.88, fc=colour if seen else PAPER, lw=0.8,
@@ -437,15 +428,6 @@ def _mask(plot: Plot, context: int, visible: set[int], picked: set[int], size: f
 
 LEAST_SCALE = 0.05
 """Smallest gain in nats that gets the full colour, so that noise stays pale."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a token's text; ``mark`` stands for an invisible character, and ``newline`` ends the line."""
-
-    text: str
-    mark: bool = False
-    newline: bool = False
 
 
 def token_view(result: InfluenceResult) -> str:
@@ -511,16 +493,14 @@ def _tokens(passage: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _parts(token: str) -> list[Part]:
+def _parts(token: str) -> list[dict[str, Any]]:
     """The text with ⏎ and a line break for line ends; a token without text becomes a dot."""
     if not token:
-        return [Part("·", mark=True)]
-    parts = []
+        return [{"text": "·", "mark": True, "newline": False}]
+    parts: list[dict[str, Any]] = []
     for index, line in enumerate(token.split("\n")):
-        if index:
-            parts.append(Part("⏎", mark=True, newline=True))
-        if line:
-            parts.append(Part(line))
+        parts += [{"text": "⏎", "mark": True, "newline": True}] * (index > 0)
+        parts += [{"text": line, "mark": False, "newline": False}] * bool(line)
     return parts
 
 
@@ -530,56 +510,30 @@ ENOUGH = 0.9
 """Share of the gain at which k tokens count as sufficient; our own convention."""
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A finding, whose text continues its ``name``."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True)
-class InfluenceSection:
-    """One result on the page."""
-
-    result: InfluenceResult
-    title: str
-    anchor: str
-    findings: tuple[Sentence, ...]
-    best: str
-    scatter: Picture
-    recovered: Picture
-    spans: Picture
-    masks: Picture
-    tables: tuple[dict[str, Any], ...]
-    overlap: tuple[dict[str, Any], ...]
-    settings: Mapping[str, Any]
-
-    @property
-    def pictures(self) -> list[Picture]:
-        """All figures of the section."""
-        return [self.masks, self.recovered, self.scatter, self.spans]
-
-
-def influence_section(result: InfluenceResult, anchor: str) -> InfluenceSection:
-    """The section of one result."""
-    return InfluenceSection(
-        result,
-        title=f"influence: {result.title}",
-        anchor=anchor,
-        findings=tuple(findings(result)),
-        best=NAMES.get(result.best, result.best),
-        scatter=Picture("influence-scatter", draw_scatter(result), draw_scatter(result, NARROW)),
-        recovered=Picture("influence-recovered", draw_recovered(result), draw_recovered(result, NARROW)),
-        spans=Picture("influence-distances", draw_spans(result), draw_spans(result, NARROW)),
-        masks=Picture("influence-masks", draw_masks(), draw_masks(NARROW)),
-        tables=tuple(_tables(result)),
-        overlap=tuple(_overlap(result)),
-        settings={
-            key: result.values.get(key)
-            for key in ("model", "chooser", "extrapolator", "pair", "corpus", "config", "speed")
-        },
-    )
+def influence_section(result: InfluenceResult, anchor: str) -> dict[str, Any]:
+    """The section of one result, as the template takes it."""
+    settings = ("model", "chooser", "extrapolator", "pair", "corpus", "config", "speed")
+    return {
+        "result": result,
+        "title": f"influence: {result.title}",
+        "anchor": anchor,
+        "findings": findings(result),
+        "best": NAMES.get(result.best, result.best),
+        "scatter": Picture("influence-scatter", draw_scatter(result), draw_scatter(result, NARROW)),
+        "recovered": Picture("influence-recovered", draw_recovered(result), draw_recovered(result, NARROW)),
+        "spans": Picture("influence-distances", draw_spans(result), draw_spans(result, NARROW)),
+        "masks": Picture("influence-masks", draw_masks(), draw_masks(NARROW)),
+        "tables": _tables(result),
+        "overlap": _overlap(result),
+        "settings": {key: result.values.get(key) for key in settings},
+    }
 
 
 def too_small(result: InfluenceResult) -> bool:

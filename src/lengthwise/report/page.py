@@ -10,23 +10,14 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
 from lengthwise.core.result_file import StudyResult
-from lengthwise.prediction.example import (
-    StructureTable,
-    Token,
-    TokenSequence,
-    short_example,
-    tested_structure,
-    title_of,
-)
+from lengthwise.prediction.example import TokenSequence, short_example, tested_structure, title_of
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_dependencies, write_pictures
 from lengthwise.report.html import render_page
-from lengthwise.report.influence import KIND, InfluenceResult, InfluenceSection, influence_section
+from lengthwise.report.influence import KIND, InfluenceResult, influence_section
 from lengthwise.report.summary import (
     INTERVAL,
     Cell,
-    Finding,
     Panel,
-    RankCorrelation,
     SeedResult,
     SystemSummary,
     common_chance,
@@ -37,11 +28,9 @@ from lengthwise.report.summary import (
     kind_of,
     known_task,
     panels,
-    rank_correlations,
     runs,
     summarize,
 )
-from lengthwise.tasks import Task
 
 MOST_FIGURES = 2
 """Further tasks of a recipe show their examples without figures and structure tables."""
@@ -56,21 +45,7 @@ CAPTION = (
 )
 
 
-@dataclass(frozen=True)
-class TaskSection:
-    """One task of a recipe."""
-
-    task: str
-    summary: str = ""
-    note: str = ""
-    length: int = 0
-    tokens: tuple[Token, ...] = ()
-    structure: StructureTable | None = None
-    figure: Picture | None = None
-    caption: str = CAPTION
-
-
-def task_sections(systems: Iterable[SystemSummary]) -> list[TaskSection]:
+def task_sections(systems: Iterable[SystemSummary]) -> list[dict[str, Any]]:
     """One section per task; configurations of a task with the same example share one."""
     specs = {repr(sorted(s.experiment["task"].items(), key=str)): s for s in systems}
     found: dict[object, tuple[SystemSummary, TokenSequence | None]] = {}
@@ -94,23 +69,24 @@ def _labels(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
     return labels
 
 
-def _section(label: str, system: SystemSummary, shown: TokenSequence | None, full: bool) -> TaskSection:
+def _section(label: str, system: SystemSummary, shown: TokenSequence | None, full: bool) -> dict[str, Any]:
     task, stored = known_task(system.experiment), system.task
-    if task is None and stored is None:
-        return TaskSection(label, note=NOT_STORED)
-    about = TaskSection(label, task.summary if task is not None else stored.summary if stored is not None else "")
-    if shown is not None:
-        about = replace(about, note=f"An example of length {shown.length}:", length=shown.length, tokens=shown.tokens)
-    if not full:
-        return about
-    figure = None if shown is None else Picture(f"{label}-dependencies", draw_dependencies(shown))
-    return replace(about, structure=_structure(system, task), figure=figure)
-
-
-def _structure(system: SystemSummary, task: Task | None) -> StructureTable | None:
-    if task is None:
-        return None if system.task is None else system.task.structure
-    return tested_structure(task, system.experiment.get("evaluation", {}).get("lengths") or [])
+    known = task is not None or stored is not None
+    summary = task.summary if task is not None else stored.summary if stored is not None else ""
+    note = f"An example of length {shown.length}:" if shown else "" if known else NOT_STORED
+    structure = None if stored is None else stored.structure
+    if task is not None and full:
+        structure = tested_structure(task, system.experiment.get("evaluation", {}).get("lengths") or [])
+    return {
+        "task": label,
+        "summary": summary,
+        "note": note,
+        "length": shown.length if shown else 0,
+        "tokens": shown.tokens if shown else (),
+        "structure": structure if full else None,
+        "figure": Picture(f"{label}-dependencies", draw_dependencies(shown)) if shown and full else None,
+        "caption": CAPTION,
+    }
 
 
 def _example(system: SystemSummary) -> TokenSequence | None:
@@ -124,30 +100,18 @@ MOST_LETTERS = 90
 """A longer text in a cell is cut; the file has it whole."""
 
 
-@dataclass(frozen=True)
-class StudySection:
-    """One study on the page."""
-
-    title: str
-    anchor: str
-    setting: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-def study_section(values: dict[str, Any], anchor: str, where: str) -> StudySection:
+def study_section(values: dict[str, Any], anchor: str, where: str) -> dict[str, Any]:
     """The section of a study's file; raises `LengthwiseError` that names ``where`` if it is damaged."""
     result = StudyResult.of(values, where)
-    rows, name = result.rows, result.study
-    columns = tuple(dict.fromkeys(str(key) for row in rows for key in row))
+    columns = tuple(dict.fromkeys(str(key) for row in result.rows for key in row))
     known = ("preset", "seed", "commit", "time", "note")
-    return StudySection(
-        title=name,
-        anchor=anchor,
-        setting=", ".join(f"{key} {values[key]}" for key in known if values.get(key) is not None) + ".",
-        columns=columns,
-        rows=tuple(tuple(_text(row.get(column)) for column in columns) for row in rows),
-    )
+    return {
+        "title": result.study,
+        "anchor": anchor,
+        "setting": ", ".join(f"{key} {values[key]}" for key in known if values.get(key) is not None) + ".",
+        "columns": columns,
+        "rows": [[_text(row.get(column)) for column in columns] for row in result.rows],
+    }
 
 
 def _text(value: Any) -> str:
@@ -174,48 +138,26 @@ ERROR_COLOURS = {"token": "c1", "id": "c0", "both": "c3", "eos": "c4"}
 
 
 @dataclass(frozen=True)
-class Section:
-    """The part of the page on one recipe."""
-
-    title: str
-    anchor: str
-    setting: str
-    systems: tuple[SystemSummary, ...]
-    tasks: tuple[TaskSection, ...]
-    fitted: str
-    findings: tuple[Finding, ...]
-    figure: Picture | None
-    panels: tuple[dict[str, Any], ...]
-    settings: tuple[dict[str, Any], ...]
-    ranks: tuple[RankCorrelation, ...]
-
-    @property
-    def pictures(self) -> list[Picture]:
-        """All figures of the section."""
-        return [picture for picture in (self.figure, *(task.figure for task in self.tasks)) if picture]
-
-
-@dataclass(frozen=True)
 class ResultsPage:
-    """All sections of a page."""
+    """All sections of a page, as the template takes them."""
 
-    results: tuple[SeedResult, ...]
-    sections: tuple[Section, ...]
-    influences: tuple[InfluenceSection, ...]
-    studies: tuple[StudySection, ...] = ()
+    results: Sequence[SeedResult]
+    sections: Sequence[dict[str, Any]]
+    influences: Sequence[dict[str, Any]]
+    studies: Sequence[dict[str, Any]] = ()
 
     @classmethod
     def of(cls, results: Sequence[SeedResult], influences: Sequence[InfluenceResult] = ()) -> ResultsPage:
         """The report of these results, with a section per recipe and per measurement of influential tokens."""
         systems = summarize(results)
-        recipes = list(dict.fromkeys(system.recipe for system in systems))
+        recipes = dict.fromkeys(system.recipe for system in systems)
         return cls(
-            tuple(results),
-            tuple(
+            results,
+            [
                 _run_section(recipe, [system for system in systems if system.recipe == recipe], f"section-{index}")
                 for index, recipe in enumerate(recipes)
-            ),
-            tuple(influence_section(result, f"influence-{index}") for index, result in enumerate(influences)),
+            ],
+            [influence_section(result, f"influence-{index}") for index, result in enumerate(influences)],
         )
 
     @property
@@ -226,11 +168,13 @@ class ResultsPage:
     @property
     def pictures(self) -> list[Picture]:
         """The figures of all sections."""
-        return [picture for section in (*self.sections, *self.influences) for picture in section.pictures]
+        found = [[s["figure"], *(task["figure"] for task in s["tasks"])] for s in self.sections]
+        found += [[s[name] for name in ("masks", "recovered", "scatter", "spans")] for s in self.influences]
+        return [picture for pictures in found for picture in pictures if picture]
 
     def html(self) -> str:
         """The page as HTML text."""
-        titles = [section.title for section in (*self.sections, *self.influences, *self.studies)]
+        titles = [section["title"] for section in (*self.sections, *self.influences, *self.studies)]
         return render_page(
             "page.html",
             title=", ".join(titles) if len(titles) < 4 else f"{len(titles)} results",
@@ -261,7 +205,7 @@ def read_report(folders: Sequence[Path]) -> ResultsPage:
         raise LengthwiseError(
             f"no results of runs in or under {', '.join(map(str, folders))}; `lengthwise run` makes some"
         )
-    return replace(ResultsPage.of(results, influences), studies=tuple(studies))
+    return replace(ResultsPage.of(results, influences), studies=studies)
 
 
 def write_report(folders: Sequence[Path], target: Path, figures: Path | None = None) -> int:
@@ -288,22 +232,21 @@ def page(folders: Sequence[Path]) -> str:
     return read_report(folders).html()
 
 
-def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str) -> Section:
+def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str) -> dict[str, Any]:
     lengths = ", ".join(str(length) for length in sorted({system.max_length for system in systems}))
     wide, narrow = draw_accuracy(systems), draw_accuracy(systems, NARROW)
-    return Section(
-        title=recipe or "results",
-        anchor=anchor,
-        setting=f"{len(systems)} system{'s' if len(systems) != 1 else ''}, trained on lengths up to {lengths}.",
-        systems=tuple(systems),
-        tasks=tuple(task_sections(systems)),
-        fitted=fitted_text(systems),
-        findings=tuple(findings(systems)),
-        figure=Picture(f"{recipe}-accuracy", wide, narrow) if wide else None,
-        panels=tuple(_table(panel, systems) for panel in panels(systems)),
-        settings=tuple(differing_settings(systems)),
-        ranks=tuple(rank_correlations(systems)),
-    )
+    return {
+        "title": recipe or "results",
+        "anchor": anchor,
+        "setting": f"{len(systems)} system{'s' if len(systems) != 1 else ''}, trained on lengths up to {lengths}.",
+        "systems": systems,
+        "tasks": task_sections(systems),
+        "fitted": fitted_text(systems),
+        "findings": findings(systems),
+        "figure": Picture(f"{recipe}-accuracy", wide, narrow) if wide else None,
+        "panels": [_table(panel, systems) for panel in panels(systems)],
+        "settings": differing_settings(systems),
+    }
 
 
 def _table(panel: Panel, systems: Sequence[SystemSummary]) -> dict[str, Any]:

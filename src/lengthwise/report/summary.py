@@ -1,30 +1,23 @@
-"""What a page says in numbers: chance, intervals, findings, headline, rank correlation."""
+"""What a page says in numbers: chance, intervals, findings."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-import numpy as np
-from jaxtyping import Int
-from numpy import ndarray
 from pydantic import Field
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
-from lengthwise.core.ranks import spearman
 from lengthwise.core.result_file import Axes, RunResult, Score, check_seal, each_once, result_files
 from lengthwise.core.rng import stream
 from lengthwise.core.statistics import Estimate, estimate
-from lengthwise.core.table import Table
 from lengthwise.core.user_code import no_new_code
 from lengthwise.prediction.example import StoredTask, stored_task
 from lengthwise.tasks import TASKS, Task
@@ -76,9 +69,8 @@ def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -
             raise LengthwiseError(f"no results at {folder}; check the path, or make some with `lengthwise run`")
         found = [folder] if folder.is_file() else [path for name in names for path in result_files(folder, name)]
         files.update((path.resolve(), path) for path in found)
-    if not files:
-        where = ", ".join(map(str, folders))
-        raise LengthwiseError(f"no result.json in or under {where}; make some with `lengthwise run`")
+    where = ", ".join(map(str, folders))
+    require(bool(files), f"no result.json in or under {where}; make some with `lengthwise run`")
     for path in files.values():
         require(path.suffix == ".json", f"{path} is not a result file (.json); give it, or a folder of results")
     read = [(path, read_json(path, what="result file")) for path in files.values()]
@@ -361,34 +353,20 @@ UNFITTED = "not fitted in any seed, so not tested at longer lengths"
 CONTROL = "not fitted in any seed, and tested all the same as a control (unfitted_too)"
 
 
-@dataclass(frozen=True)
-class Group:
-    """Systems with similar results."""
-
-    words: str
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The systems by their accuracy at the longest test."""
-
-    heading: str
-    groups: tuple[Group, ...]
-
-
 def fitted_text(systems: Sequence[SystemSummary]) -> str:
     """How many systems and seeds fitted in distribution."""
     fitted, seeds = sum(bool(s.fitted) for s in systems), sum(len(s.fitted) for s in systems)
-    runs = sum(len(s.results) for s in systems)
     return (
         f"{fitted} of {len(systems)} systems fitted their training lengths in at least one seed "
-        f"({seeds} of {runs} runs). Only fitted runs are tested at longer lengths."
+        f"({seeds} of {sum(len(s.results) for s in systems)} runs). Only fitted runs are tested at longer lengths."
     )
 
 
-def findings(systems: Sequence[SystemSummary]) -> list[Finding]:
-    """One finding per value of the axes that make panels; systems without a fitted seed stand in the first."""
+def findings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
+    """The systems by their accuracy at the longest test: one finding per value of the axes that make panels.
+
+    Systems without a fitted seed stand in the first.
+    """
     merged: dict[str, dict[int, tuple[int, float]]] = {}
     for panel in panels(systems):
         text = axes_text(panel.axes)
@@ -398,20 +376,20 @@ def findings(systems: Sequence[SystemSummary]) -> list[Finding]:
                 merged.setdefault(text, {})[index] = (cells[-1].length, found.median)
     result = []
     unfitted = [
-        Group(words, names)
+        {"words": words, "names": names}
         for words, tested in ((UNFITTED, False), (CONTROL, True))
-        if (names := tuple(s.label for s in systems if not s.fitted and bool(s.unfitted_cells) == tested))
+        if (names := [s.label for s in systems if not s.fitted and bool(s.unfitted_cells) == tested])
     ]
     for text, by_system in merged.items() or [("", {})]:
         groups = []
         above = float("inf")
         for least, words in LEVELS:
-            names = tuple(systems[i].label for i, (_, median) in by_system.items() if least <= median < above)
-            groups += [Group(words, names)] if names else []
+            names = [systems[i].label for i, (_, median) in by_system.items() if least <= median < above]
+            groups += [{"words": words, "names": names}] if names else []
             above = least
         if unfitted and not result:
             groups += unfitted
-        result.append(Finding(_heading(text, by_system, systems), tuple(groups)))
+        result.append({"heading": _heading(text, by_system, systems), "groups": groups})
     return result
 
 
@@ -424,146 +402,3 @@ def _heading(text: str, by_system: dict[int, tuple[int, float]], systems: Sequen
     if len(factors) == 1:
         where += f", {min(factors)} × the longest training length"
     return f"{where}{f', with {text}' if text else ''}:" if by_system else "No system has a test at longer lengths:"
-
-
-DRAWS = 2000
-"""Number of bootstrap draws of an interval."""
-
-
-@dataclass(frozen=True)
-class RankCorrelation:
-    """One system at one length; ``length`` None stands for all lengths beyond training."""
-
-    system: str
-    k_train: int
-    length: int | None
-    ks: tuple[int, ...]
-    fitted: int
-    seeds: int
-    accuracy: tuple[float, ...]
-    """Median over the fitted seeds, for each k."""
-    value: float | None
-    """Spearman's ρ over all pairs of a fitted seed and a k, or None with the reason in ``note``."""
-    low: float | None = None
-    high: float | None = None
-    each: tuple[float | None, ...] = ()
-    """ρ within each fitted seed, which differences between seeds do not affect."""
-    note: str = ""
-
-    @property
-    def text(self) -> str:
-        """``-0.62 [-0.90, -0.11] (each seed -1.00 – -0.80)``, or the reason why it does not exist."""
-        if self.value is None:
-            return self.note
-        if self.low is None:
-            return f"{self.value:+.2f} (one seed)"
-        each = " ".join("–" if value is None else f"{value:+.2f}" for value in self.each)
-        return f"{self.value:+.2f} [{self.low:+.2f}, {self.high:+.2f}] (each seed {each})"
-
-
-def interval(
-    ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S K"], *, draws: int = DRAWS
-) -> tuple[float, float]:
-    """A 95 % bootstrap interval of ρ over S seeds with a test per k, which resamples seeds and strings.
-
-    A draw with equal accuracies counts as 0. The draws are a function of the counts.
-    """
-    rng = stream(0, "rank correlation", *correct.ravel().tolist(), *n.ravel().tolist())
-    picks = rng.integers(len(correct), size=(draws, len(correct)))
-    shares = rng.binomial(n[picks], correct[picks] / n[picks]) / n[picks]
-    repeated = np.broadcast_to(np.asarray(ks), shares.shape)
-    found = np.nan_to_num(spearman(repeated.reshape(draws, -1), shares.reshape(draws, -1)))
-    low, high = np.quantile(found, (0.025, 0.975))
-    return float(low), float(high)
-
-
-def rank_correlations(systems: Iterable[SystemSummary]) -> list[RankCorrelation]:
-    """For each system with balanced tests: all lengths beyond training together, then each length."""
-    rows = []
-    for system in systems:
-        task = system.experiment["task"]
-        if task["name"] == "sparse-parity" and task.get("balanced"):
-            rows += _of_system(system, int(task["k_max"]), [int(k) for k in task["k_test"]])
-    return rows
-
-
-def _of_system(system: SystemSummary, k_train: int, k_test: Sequence[int]) -> list[RankCorrelation]:
-    ks = tuple(k for k in k_test if k <= k_train)
-    counts = _counts(system)
-    # A length below the largest k lacks some tests.
-    lengths = sorted(length for length in {length for length, _ in counts} if all((length, k) in counts for k in ks))
-    beyond = [length for length in lengths if length > system.max_length]
-    head = (system.label, k_train)
-    tail = (ks, len(system.fitted), len(system.results))
-    if not system.fitted or not lengths:
-        return [RankCorrelation(*head, None, *tail, accuracy=(), value=None, note="not fitted")]
-    rows = []
-    for length, together in ((None, beyond), *((length, [length]) for length in lengths)):
-        if not together:
-            continue
-        right, strings = np.sum([np.stack([counts[n, k] for k in ks], axis=-1) for n in together], axis=0)
-        rows.append(RankCorrelation(*head, length, *tail, **_measure(ks, right, strings)))
-    return rows
-
-
-def _counts(system: SystemSummary) -> dict[tuple[int, int], Int[ndarray, "2 S"]]:
-    """By length and k, the numbers of right and of all strings for each fitted seed, on balanced tests."""
-    found: Mapping[tuple[int, int], Any] = {
-        (cell.length, dict(cell.axes)["k"]): np.array(
-            [[s.correct["exact_match"] for s in cell.scores], [s.n for s in cell.scores]]
-        )
-        for cell in system.cells
-        if dict(cell.axes).get("min_ones") == 0
-    }
-    for (length, k), pair in found.items():
-        require(
-            pair.shape[1] == len(system.fitted),
-            f"{system.label}: length {length}, k {k} was measured for {pair.shape[1]} of {len(system.fitted)} seeds; "
-            "run the missing ones again",
-        )
-    return dict(found)
-
-
-def _measure(ks: Sequence[int], correct: Int[ndarray, "S K"], n: Int[ndarray, "S K"]) -> dict[str, Any]:
-    """Accuracies by k, and ρ with its interval or the reason why it does not exist."""
-    shares = correct / n
-    found: dict[str, Any] = {"accuracy": tuple(np.median(shares, axis=0).tolist()), "value": None}
-    if len(ks) < 2:
-        return {**found, "note": "only one k"}
-    if np.ptp(shares) == 0:
-        return {**found, "note": f"no effect: all accuracies are {shares.flat[0]:.3f}"}
-    repeated = np.broadcast_to(np.asarray(ks), shares.shape)
-    each = [None if np.isnan(value) else value for value in spearman(repeated, shares).tolist()]
-    low, high = interval(ks, correct, n) if len(shares) > 1 else (None, None)
-    value = float(spearman(repeated.ravel(), shares.ravel()))
-    return {**found, "value": value, "low": low, "high": high, "each": tuple(each)}
-
-
-def table(rows: Sequence[RankCorrelation]) -> Table:
-    """One line per row."""
-    lines = []
-    for row in rows:
-        length = "beyond training" if row.length is None else str(row.length)
-        ks, accuracy = " ".join(map(str, row.ks)), " ".join(f"{a:.3f}" for a in row.accuracy)
-        lines.append((row.system, f"{row.fitted}/{row.seeds}", length, ks, accuracy or "-", row.text))
-    return Table(("system", "fitted", "length", "k", "accuracy", "rank correlation with k [95 %]"), tuple(lines))
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m lengthwise.report.summary FOLDER… [--json]``."""
-    parser = argparse.ArgumentParser(prog="lengthwise.report.summary", description=__doc__)
-    parser.add_argument("folders", nargs="+", type=Path, help="folders that are searched for result.json files")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    given = parser.parse_args(arguments)
-    try:
-        rows = rank_correlations(summarize(load(given.folders)))
-        require(bool(rows), "no sparse parity with balanced tests there; run the recipe sparse-parity, preset standard")
-    except LengthwiseError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(canonical_json([asdict(row) for row in rows]) if given.json else table(rows))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

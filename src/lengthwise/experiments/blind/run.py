@@ -1,18 +1,27 @@
-"""Running a study: every cell climbs the same ladder until four of five seeds fit; no finished rung runs twice."""
+"""Running a study: every cell climbs the same ladder until four of five seeds fit; no finished rung runs twice.
+
+At the end of the file is what is measured of a trained model on a set of words.
+"""
 
 from __future__ import annotations
 
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.core.errors import BusyError, OutOfTimeError
-from lengthwise.core.files import locked, slug
+import numpy as np
+from jaxtyping import Int
+
+from lengthwise.core.batch import Batch
+from lengthwise.core.errors import OutOfTimeError
+from lengthwise.core.files import slug
+from lengthwise.core.levels import LevelKind
+from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.ladder import (
     BINS,
     TRAINED,
@@ -22,19 +31,10 @@ from lengthwise.experiments.blind.ladder import (
     position_scheme,
     training_config,
 )
-from lengthwise.experiments.blind.measure import measure
-from lengthwise.experiments.blind.study import (
-    BlindStudy,
-    StudyEntry,
-    cell_path,
-    list_cells,
-    read_cell,
-    read_study,
-    write_cell,
-)
+from lengthwise.experiments.blind.study import BlindStudy, StudyEntry, cell_path, read_cell, read_study, write_cell
 from lengthwise.experiments.blind.words import SIZE, adversarial_batches, uniform_batches
 from lengthwise.experiments.events import Event, Progress, unwatched
-from lengthwise.experiments.execute import Executor, Processes, Unit
+from lengthwise.experiments.execute import Processes, Unit
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.recipe import Candidates
 from lengthwise.experiments.run_directory import LEASES
@@ -45,58 +45,14 @@ from lengthwise.training.config import TrainingConfig
 if TYPE_CHECKING:
     from lengthwise.models.inputs import Inputs
     from lengthwise.models.transformer import Transformer
+    from lengthwise.positions.schemes import PositionScheme
     from lengthwise.training.data import Setup
 
 FIT_WORDS, PROBE_WORDS = 2000, 200
 FIT = 0.995
 """Share of the words of the training lengths that a fitted seed gets right, every prefix of them."""
 NEEDED = 4
-"""Fitted seeds with which a rung speaks for its cell."""
-
-
-def run_study(
-    study: BlindStudy,
-    table: str,
-    work: Path,
-    *,
-    encodings: Sequence[str] | None = None,
-    on: Executor | None = None,
-    progress: Progress = unwatched,
-) -> None:
-    """Run what is missing of one table, cell by cell; ``work`` holds the checkpoints of the rungs that are at work.
-
-    Processes that run the same study share it: each passes over the cells at which another one is at work. ``on``
-    computes the cells somewhere else; it has the study for itself and raises `BusyError` otherwise.
-    """
-    cells = [(entry, encoding) for entry in study.entries(table) for encoding in encodings or study.encodings]
-    work.mkdir(parents=True, exist_ok=True)
-    if on is not None:
-        units = [CellUnit(study.folder.resolve(), table, entry.name, name, work.resolve()) for entry, name in cells]
-        seen: set[Event] = set()
-
-        def new(event: Event) -> None:
-            if event.phase != "note" or event not in seen:
-                seen.add(event)
-                progress(event)
-
-        with locked(work), closing(on.run(units, new)) as ended:
-            for count, (unit, _) in enumerate(ended, start=1):
-                progress(_note(unit.name, f"[{count}/{len(cells)}] {unit.name}: finished"))
-        for unit in units:
-            list_cells(study, unit.paths(study.folder))
-        return
-    for index, (entry, encoding) in enumerate(cells, start=1):
-
-        def numbered(event: Event, at: str = f"[{index}/{len(cells)}] ") -> None:
-            progress(replace(event, text=at + event.text) if event.text else event)
-
-        with ExitStack() as claim:
-            try:
-                claim.enter_context(locked(work, f"{slug(entry.name)}-{encoding}.lock"))
-            except BusyError:
-                numbered(_note(entry.name, f"{entry.name}, {encoding}: another process is at work on it"))
-                continue
-            run_cell(study, table, entry, encoding, work, numbered)
+"""Fitted seeds with which a rung counts for its cell."""
 
 
 def _note(job: str, text: str) -> Event:
@@ -104,14 +60,7 @@ def _note(job: str, text: str) -> Event:
 
 
 def run_cell(
-    study: BlindStudy,
-    table: str,
-    entry: StudyEntry,
-    encoding: str,
-    work: Path,
-    progress: Progress = unwatched,
-    *,
-    listed: bool = True,
+    study: BlindStudy, table: str, entry: StudyEntry, encoding: str, work: Path, progress: Progress = unwatched
 ) -> None:
     """Climb the ladder with one cell: stop at the first rung at which enough seeds fit, or at the last."""
 
@@ -119,7 +68,7 @@ def run_cell(
         result = read_cell(study, cell_path(study, table, entry.name, encoding, number))
         if result is None:
             progress(_note(entry.name, f"{entry.name} ({entry.expression}), {encoding}, rung {number}"))
-            result = _finish_rung(study, table, entry, encoding, number, work, progress, listed=listed)
+            result = _finish_rung(study, table, entry, encoding, number, work, progress)
             text = f"{entry.name}, {encoding}, rung {number}: {fits(result)}, {result['seconds']} s"
             progress(_note(entry.name, text))
         return result
@@ -129,12 +78,11 @@ def run_cell(
 
 
 def _finish_rung(
-    study: BlindStudy, table: str, entry: StudyEntry, encoding: str, number: int, work: Path, progress: Progress, *,
-    listed: bool,
-) -> dict[str, Any]:  # fmt: skip
+    study: BlindStudy, table: str, entry: StudyEntry, encoding: str, number: int, work: Path, progress: Progress
+) -> dict[str, Any]:
     """Run a rung, write its result file and remove its checkpoints."""
     result = run_rung(study, entry, encoding, number, work, progress)
-    write_cell(study, cell_path(study, table, entry.name, encoding, number), result, listed=listed)
+    write_cell(study, cell_path(study, table, entry.name, encoding, number), result)
     shutil.rmtree(work_folder(work, entry.name, encoding, number), ignore_errors=True)
     return result
 
@@ -144,7 +92,7 @@ def run_rung(
 ) -> dict[str, Any]:
     """Train all seeds of one rung (from 1) and measure them.
 
-    Long lengths are measured only where the rung speaks for the cell, and at the last rung.
+    Long lengths are measured only where the rung counts for the cell, and at the last rung.
     """
     rung, task = study.ladder[number - 1], entry.task
     scheme = position_scheme(task, encoding)
@@ -162,11 +110,15 @@ def run_rung(
         task, encoding, rung, study.seeds, work_folder(work, entry.name, encoding, number), probe=probe, on_step=on_step
     )
     fit_words = list(uniform_batches(task, f"fit {entry.name}", *TRAINED, FIT_WORDS, every=True))
-    seeds = [_in_distribution(seed, measure(seed.model, scheme, fit_words, seed.seed) if seed.model else None)
-             for seed in trained]  # fmt: skip
+    seeds: list[dict[str, Any]] = []
+    for seed in trained:
+        found = measure(seed.model, scheme, fit_words, seed.seed) if seed.model else None
+        fit = None if found is None else found["right"] / found["n"]
+        head = {"seed": seed.seed, "fit": fit, "fitted": fit is not None and fit >= FIT, "in_distribution": found}
+        seeds.append({**head, "fit_by_step": seed.fit_by_step, "sets": {}})
     fitted = sum(seed["fitted"] for seed in seeds)
-    speaks = fitted >= NEEDED
-    measured = speaks or number == len(study.ladder)
+    counts = fitted >= NEEDED
+    measured = counts or number == len(study.ladder)
     if measured:
         _measure_long(entry, scheme, trained, seeds)
     return {
@@ -176,7 +128,7 @@ def run_rung(
         "rung": number,
         "settings": rung.to_json(),
         "fitted": fitted,
-        "speaks": speaks,
+        "speaks": counts,
         "measured": measured,
         "seeds": seeds,
         "seconds": round(sum(seed.seconds for seed in trained), 1),
@@ -194,18 +146,6 @@ def fits(result: dict[str, Any]) -> str:
 def work_folder(work: Path, name: str, encoding: str, number: int) -> Path:
     """Where the checkpoint of a rung at work is."""
     return work / f"{slug(name)}-{encoding}-rung{number}"
-
-
-def _in_distribution(seed: TrainedSeed, found: dict[str, Any] | None) -> dict[str, Any]:
-    fit = None if found is None else found["right"] / found["n"]
-    return {
-        "seed": seed.seed,
-        "fit": fit,
-        "fitted": fit is not None and fit >= FIT,
-        "in_distribution": found,
-        "fit_by_step": seed.fit_by_step,
-        "sets": {},
-    }
 
 
 def _measure_long(entry: StudyEntry, scheme: Any, trained: Sequence[TrainedSeed], seeds: list[dict[str, Any]]) -> None:
@@ -307,57 +247,6 @@ def train_rung(
     ]
 
 
-@dataclass(frozen=True)
-class CellUnit(Unit):
-    """An entry of a table under one encoding; ``work`` has checkpoints, and leases on a cluster.
-
-    Its settings are part of the preregistration, so a stack of seeds is never cut.
-    """
-
-    home: Path
-    """The folder of the study."""
-    table: str
-    entry: str
-    encoding: str
-    work: Path
-
-    @property
-    def name(self) -> str:
-        return f"{self.entry}, {self.encoding}"
-
-    @property
-    def leases(self) -> Path:
-        return self.work / LEASES / f"{self.table}-{slug(self.entry)}-{self.encoding}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"home": str(self.home), "cell": [self.table, self.entry, self.encoding], "work": str(self.work)}
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> CellUnit:
-        table, entry, encoding = values["cell"]
-        return cls(Path(values["home"]), table, entry, encoding, Path(values["work"]))
-
-    def compute(self, folder: Path, progress: Progress) -> None:
-        study = read_study(self.home)
-        work = self.work if folder == self.home else folder / "work"
-        entry = _entry(study, self.entry, self.table)
-        run_cell(replace(study, folder=folder), self.table, entry, self.encoding, work, progress, listed=False)
-
-    def paths(self, folder: Path) -> list[Path]:
-        """The result files of all rungs below a folder, in order, whether they exist or not."""
-        study = read_study(self.home)
-        rungs = range(1, len(study.ladder) + 1)
-        study = replace(study, folder=folder)
-        return [cell_path(study, self.table, self.entry, self.encoding, rung) for rung in rungs]
-
-    def owned(self, folder: Path) -> list[Path]:
-        return [path for path in self.paths(folder) if path.exists()]
-
-
-def _entry(study: BlindStudy, name: str, table: str = "languages") -> StudyEntry:
-    return next(entry for entry in study.entries(table) if entry.name == name)
-
-
 def run_within(
     study: BlindStudy, work: Path, encodings: Sequence[str], *, budget: float, jobs: int, progress: Progress
 ) -> None:
@@ -395,7 +284,7 @@ def _climb_all(study: BlindStudy, work: Path, encoding: str, budget: float, prog
     watch = StepWatch(encoding, budget, progress)
     for entry in study.entries():
         try:
-            run_cell(study, "languages", entry, encoding, work, watch, listed=False)
+            run_cell(study, "languages", entry, encoding, work, watch)
         except OutOfTimeError:
             number = next(_missing(study, entry, encoding))
             progress(_note(entry.name, f"{encoding}: {watch.left(number, study.ladder[number - 1].steps)}"))
@@ -440,11 +329,9 @@ class RungUnit(Unit):
         study = replace(read_study(self.home), folder=folder)
         watch = StepWatch(self.name, self.until - time.monotonic(), progress)
         progress(_note(self.entry, f"{self.name} begins"))
-        entry = _entry(study, self.entry)
+        entry = next(entry for entry in study.entries() if entry.name == self.entry)
         try:
-            result = _finish_rung(
-                study, "languages", entry, self.encoding, self.number, self.work, watch, listed=False
-            )  # fmt: skip
+            result = _finish_rung(study, "languages", entry, self.encoding, self.number, self.work, watch)
         except OutOfTimeError:
             left = watch.left(self.number, study.ladder[self.number - 1].steps)
             progress(_note(self.entry, f"{self.encoding}: {left}"))
@@ -466,18 +353,16 @@ def rung_order(study: BlindStudy, work: Path, encodings: Sequence[str], ends: fl
     A cell for which theory says no often climbs to the end, and its last rung takes longest: it comes right behind the
     rung that has to be trained next.
     """
-    found: list[tuple[int, int, RungUnit]] = []
-    last = len(study.ladder)
+    found: list[tuple[int, RungUnit]] = []
     for entry in study.entries():
         for encoding in encodings:
             missing = list(_missing(study, entry, encoding))
-            no = entry.predicted[encoding] != "yes"
             for number in missing:
-                needed = number == missing[0]
-                rank = (0 if needed else 1 if number == last else 3) if no else (2 if needed else 4)
+                last, needed = number == len(study.ladder), number == missing[0]
+                ranks = (2, 4, 4) if entry.predicted[encoding] == "yes" else (0, 1, 3)
                 unit = RungUnit(study.folder.resolve(), work.resolve(), entry.name, encoding, number, ends)
-                found.append((rank, number, unit))
-    return [unit for _, _, unit in sorted(found, key=lambda item: item[:2])]
+                found.append((ranks[0 if needed else 1 if last else 2], unit))
+    return [unit for _, unit in sorted(found, key=lambda item: (item[0], item[1].number))]
 
 
 def _missing(study: BlindStudy, entry: StudyEntry, encoding: str) -> Iterator[int]:
@@ -519,3 +404,60 @@ class StepWatch:
             "trains all steps and then tests, and the time for testing is not counted. The same call goes on from "
             f"here; this rung takes about {max(1, math.ceil(seconds / 60))} more minutes (budget)"
         )
+
+
+TOKENS = 1 << 15
+"""Tokens of one forward pass, so that memory stays bounded."""
+
+
+def measure(model: Transformer, scheme: PositionScheme, batches: Iterable[Batch], seed: int) -> dict[str, Any]:
+    """Counts over all words of ``batches``, under the ids that ``scheme`` gives (random starts from ``seed``).
+
+    ``right``: words with every scored prefix right; ``symbols`` of ``symbols_total``: scored prefixes that are right;
+    ``no_stop``: words whose only error is the last one, at the end; ``first_wrong``: the least, the quartiles and the
+    largest of the places of first errors (0 = after ``<bos>``); ``by_length``: right and all words of each length.
+    """
+    # Torch is loaded only when something is measured.
+    from lengthwise.evaluation.accuracy import judge
+    from lengthwise.models.inputs import Inputs
+
+    rng = stream(seed, "blind", "positions")
+    counts = dict.fromkeys(("n", "right", "symbols", "symbols_total", "no_stop"), 0)
+    first_wrong: list[int] = []
+    by_length: dict[str, list[int]] = {}
+    levels: tuple[LevelKind, ...] = ("position",)
+    for batch in batches:
+        inputs = Inputs.of(batch, scheme, levels, rng)
+        rows, again = _different_rows(inputs)
+        judged = [judge(model, part).token for part in _parts(inputs, rows, max(1, TOKENS // batch.tokens))]
+        token = np.concatenate(judged)[again]
+        right = np.asarray(token.all(axis=1))
+        counts["n"] += len(token)
+        counts["right"] += int(right.sum())
+        counts["symbols"] += int(token.sum())
+        counts["symbols_total"] += int(token.size)
+        counts["no_stop"] += int((token[:, :-1].all(axis=1) & ~token[:, -1]).sum())
+        first_wrong += token[~right].argmin(axis=1).tolist()
+        entry = by_length.setdefault(str(batch.layout.length), [0, 0])
+        entry[0] += int(right.sum())
+        entry[1] += len(token)
+    quartiles = np.percentile(first_wrong, [0, 25, 50, 75, 100]).tolist() if first_wrong else None
+    return {**counts, "first_wrong": quartiles, "by_length": by_length}
+
+
+def _different_rows(inputs: Inputs) -> tuple[Int[np.ndarray, " D"], Int[np.ndarray, " B"]]:
+    """One row of each word under each ids, and for every row which of those it equals.
+
+    A language with one letter has one word of each length; it is computed once.
+    """
+    ids = inputs.position_ids.flatten(1)
+    both = np.concatenate([inputs.input_ids.numpy(), ids.numpy()], axis=1)
+    _, rows, again = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    return rows, again.reshape(-1)
+
+
+def _parts(inputs: Inputs, rows: Int[np.ndarray, " D"], size: int) -> Iterator[Inputs]:
+    """These rows of a batch in parts of at most ``size``."""
+    for start in range(0, len(rows), size):
+        chosen = inputs.input_ids.new_tensor(rows[start : start + size])
+        yield type(inputs).gather([(inputs, chosen)])

@@ -1,33 +1,43 @@
 """A study: everything that is fixed before any training, in one file that names itself by its SHA-256, and its results.
 
-There is one result file per cell and rung, and an index of the files that there must be.
+There is one result file per cell and rung. `verify` writes a study of one target; those that are committed are in
+``results/blind``, ``results/blind-next`` and ``results/variants``, with an index of the files that there must be.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lengthwise.core.config import canonical_json, from_fields
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.files import locked, read_json, slug, write_json
+from lengthwise.core.files import read_json, slug, write_json
 from lengthwise.core.result_file import read_sealed, sealed
-from lengthwise.core.user_code import no_new_code
-from lengthwise.experiments.blind.ladder import Rung
+from lengthwise.core.user_code import code_of, no_new_code
+from lengthwise.experiments.blind.ladder import BINS, TRAINED, Rung
+from lengthwise.experiments.blind.variants import variant
+from lengthwise.prediction.predict import fragment_answer
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.language import Language
 
 FROZEN = Path(str(files("lengthwise"))) / "experiments" / "blind" / "frozen"
 """The frozen study as the package ships it, wherever it is installed."""
-INDEX = "files.json"
-"""Path of every result file, relative to the study's folder, and its SHA-256."""
 FILE = "preregistration.json"
 TABLES = ("languages", "published")
 """The study's own languages, and the 25 published tasks under the same ladder: two tables that are never mixed."""
+CUT = 0.70
+"""Score from which on a cell generalizes."""
+DECIDING = "101-150"
+"""The bin whose accuracy decides."""
+
+WordSet = Literal["lower", "uniform", "adversarial"]
+"""The lower accuracy of the two sets, or one of them."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,45 @@ def frozen_study() -> BlindStudy:
     return read_study(FROZEN)
 
 
+def listed(frozen: BlindStudy, tasks: Mapping[str, Task], encodings: Sequence[str]) -> dict[str, Any]:
+    """The content of a study of these tasks, by name, with the ladder and the seeds of the frozen one.
+
+    Raises `LengthwiseError` if a task has no strings among the training lengths or in a bin.
+    """
+    code = {name: found for name, task in tasks.items() if (found := code_of(task))}
+    return {
+        "title": "Languages of a user's list under the frozen ladder",
+        "frozen": frozen.sha256,
+        "ladder": frozen.content["ladder"],
+        "seeds": frozen.seeds,
+        "encodings": list(encodings),
+        "trained": list(TRAINED),
+        "bins": [list(bounds) for bounds in BINS],
+        "languages": [entry(name, _checked(task), encodings) for name, task in tasks.items()],
+        "published": [],
+        # An edited task is another study.
+        **({"code": code} if code else {}),
+    }
+
+
+def entry(name: str, task: Task, encodings: Sequence[str], *, expression: str = "") -> dict[str, Any]:
+    """One language or task as JSON values: what is trained, and what we predict by encoding."""
+    predicted = {encoding: fragment_answer(task, variant(encoding).verdict) for encoding in encodings}
+    head = {"name": name, "expression": expression or name, "task": TASKS.describe(task)}
+    return {**head, "predicted": predicted, "features": {}}
+
+
+def _checked(task: Task) -> Task:
+    what = repr(task.language) if isinstance(task, Language) else task.name
+    for low, high in (TRAINED, *BINS):
+        if not task.lengths(low, high):
+            raise LengthwiseError(
+                f"{what} has no strings of the lengths {low} to {high}, so nothing can be measured there; choose one "
+                "with longer strings"
+            )
+    return task
+
+
 def cell_path(study: BlindStudy, table: str, name: str, encoding: str, rung: int) -> Path:
     """Where the result of one rung (from 1) of one cell is."""
     folder = "cells" if table == "languages" else table
@@ -123,46 +172,91 @@ def read_cell(study: BlindStudy, path: Path) -> dict[str, Any] | None:
     return values
 
 
-def write_cell(study: BlindStudy, path: Path, values: Mapping[str, Any], *, listed: bool = True) -> None:
-    """Write a result file whole and, if ``listed``, enter it in the index.
-
-    The index has the SHA-256 of what is listed; any other file carries its own digest.
-    """
-    held = {"preregistration": study.sha256, **values}
-    write_json(path, held if listed else sealed(held), dense=True)
-    if listed:
-        list_cells(study, [path])
+def write_cell(study: BlindStudy, path: Path, values: Mapping[str, Any]) -> None:
+    """Write a result file whole, with its own digest."""
+    write_json(path, sealed({"preregistration": study.sha256, **values}), dense=True)
 
 
-def list_cells(study: BlindStudy, paths: Iterable[Path]) -> None:
-    """Enter those result files that exist in the index; one process at a time."""
-    with locked(study.folder, wait=60):
-        index = read_index(study.folder)
-        there = {path.relative_to(study.folder).as_posix(): _digest(path) for path in paths if path.exists()}
-        if not there.items() <= index.items():
-            write_json(study.folder / INDEX, dict(sorted({**index, **there}.items())))
+def cell_row(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) -> dict[str, Any]:
+    """One cell of the table from its result files; ``not run`` if its ladder has not been climbed to an end."""
+    results = _results(study, table, entry, encoding)
+    ended = bool(results) and (results[-1]["speaks"] or results[-1]["rung"] == len(study.ladder))
+    last = results[-1] if ended else {"speaks": False, "seeds": [], "rung": None, "fitted": 0}
+    seeds = [_seed_row(seed) for seed in last["seeds"]]
+    score = cell_score(seeds) if last["speaks"] else None
+    predicted = entry.predicted[encoding]
+    return {
+        "language": entry.name,
+        "expression": entry.expression,
+        "encoding": encoding,
+        "predicted": predicted,
+        "status": "decided" if last["speaks"] else "not fitted" if ended else "not run",
+        "rung": last["rung"],
+        "fitted": last["fitted"],
+        "score": score,
+        "generalizes": None if score is None else score >= CUT,
+        "right": is_right(predicted, score, CUT),
+        "seeds": seeds,
+        "early_fit": _early(results[0], study) if results else None,
+        "seconds": round(sum(result["seconds"] for result in results), 1),
+        "commits": sorted({str(result["commit"]) for result in results}),
+    }
 
 
-def read_index(folder: Path) -> dict[str, str]:
-    """Path and SHA-256 of every result file that was written."""
-    path = folder / INDEX
-    return dict(read_json(path, what="list of result files")) if path.exists() else {}
+def is_right(predicted: str, score: float | None, cut: float) -> bool | None:
+    """Whether prediction and measurement agree at a cut; None if the cell is undecided or nothing is predicted."""
+    if score is None or predicted not in ("yes", "no"):
+        return None
+    return (score >= cut) == (predicted == "yes")
 
 
-def check_files(study: BlindStudy) -> None:
-    """Raise a `LengthwiseError` if a listed result file is missing or changed, or one is not listed."""
-    index = read_index(study.folder)
-    for name, expected in index.items():
-        path = study.folder / name
-        if not path.exists():
-            raise LengthwiseError(f"result file {path} is listed in {INDEX} and missing; restore it")
-        if _digest(path) != expected:
-            raise LengthwiseError(f"the SHA-256 of result file {path} is not the one in {INDEX}; restore it")
-    for folder in ("cells", "published"):
-        for path in sorted((study.folder / folder).glob("*.json")):
-            if path.relative_to(study.folder).as_posix() not in index:
-                raise LengthwiseError(f"result file {path} is not listed in {INDEX}; move it away")
+def cell_score(seeds: Sequence[Mapping[str, Any]], name: str = DECIDING, words: WordSet = "lower") -> float | None:
+    """The median over fitted seeds of the accuracy in one bin; None where none of them was measured on such words."""
+    values = [seed_score(seed, name, words) for seed in seeds if seed["fitted"]]
+    found = [value for value in values if value is not None]
+    return statistics.median(found) if found else None
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def seed_score(seed: Mapping[str, Any], name: str = DECIDING, words: WordSet = "lower") -> float | None:
+    """Accuracy of one seed in one bin."""
+    rates = [found["rate"] for kind, found in seed["sets"].get(name, {}).items() if words == "lower" or kind == words]
+    return min(rates, default=None)
+
+
+def _results(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) -> list[dict[str, Any]]:
+    """The result files of a cell, rung by rung, up to the one that counts."""
+    results: list[dict[str, Any]] = []
+    for number in range(1, len(study.ladder) + 1):
+        result = read_cell(study, cell_path(study, table, entry.name, encoding, number))
+        if result is None:
+            break
+        results.append(result)
+        if result["speaks"]:
+            break
+    return results
+
+
+def _seed_row(seed: Mapping[str, Any]) -> dict[str, Any]:
+    """What the table shows of one seed: its fit, and rates by bin and set of words."""
+    return {
+        "seed": seed["seed"],
+        "fit": seed["fit"],
+        "fitted": seed["fitted"],
+        "sets": {name: {kind: _rates(found) for kind, found in kinds.items()} for name, kinds in seed["sets"].items()},
+    }
+
+
+def _rates(found: Mapping[str, Any]) -> dict[str, Any]:
+    quartiles = found["first_wrong"]
+    return {
+        "rate": found["right"] / found["n"],
+        "by_symbol": round(found["symbols"] / found["symbols_total"], 5),
+        "no_stop": found["no_stop"] / found["n"],
+        "first_wrong": None if quartiles is None else quartiles[2],
+    }
+
+
+def _early(result: Mapping[str, Any], study: BlindStudy) -> dict[str, Any]:
+    """Accuracy in distribution of each seed after half of the first rung's steps; 0 for one that had diverged."""
+    half = str(study.ladder[0].steps // 2)
+    return {"by_seed": [seed["fit_by_step"].get(half, 0.0) for seed in result["seeds"]]}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from preregister import read_languages, user_study
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.blind.study import BlindStudy
-from lengthwise.experiments.blind.user_list import read_languages, user_study
 from lengthwise.tasks.language import Language
 
 

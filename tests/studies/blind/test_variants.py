@@ -6,15 +6,14 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from blind_study import blind_page, run_study
+from comparison import table
+from preregister import user_study
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.ladder import ENCODINGS, LADDER, encoding_spec, model_config, training_config
-from lengthwise.experiments.blind.run import run_study
 from lengthwise.experiments.blind.study import BlindStudy
-from lengthwise.experiments.blind.user_list import user_study
 from lengthwise.experiments.blind.variants import VARIANTS, variant
-from lengthwise.report.pages import blind_page
 from lengthwise.tasks.language import Language
 
 

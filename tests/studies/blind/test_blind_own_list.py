@@ -1,4 +1,4 @@
-"""``blind run`` on a list of one's own, from nothing to the page, on a ladder that trains in seconds."""
+"""``blind_study.py run`` on a list of one's own, from nothing to the page, on a ladder that trains in seconds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from terminal import Terminal
+from blind_study import app
+from typer.testing import CliRunner, Result
 
 from lengthwise.experiments.blind import run as running
 from lengthwise.experiments.blind import study as studies
@@ -31,31 +32,35 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_from_a_list_to_a_page(mine: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = terminal("blind", *WORDS)
-    assert answer.code == 0, answer.err
-    assert "[1/4] (a|b)* ((a|b)*), nope, rung 1" in " ".join(answer.err.split())
-    assert "[4/4]" in answer.err
+def call(*words: str) -> Result:
+    return CliRunner().invoke(app, words)
+
+
+def test_from_a_list_to_a_page(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = call(*WORDS)
+    assert answer.exit_code == 0, answer.stderr
+    assert "[1/4] (a|b)* ((a|b)*), nope, rung 1" in " ".join(answer.stderr.split())
+    assert "[4/4]" in answer.stderr
     folder = mine / "runs" / "blind" / "mine"
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "(aa)*" in page
     assert "<svg" in page
-    lines = [line for line in answer.out.splitlines() if line.startswith(("(a|b)*", "(aa)*"))]
+    lines = [line for line in answer.stdout.splitlines() if line.startswith(("(a|b)*", "(aa)*"))]
     assert len(lines) == 4
 
     monkeypatch.setattr(running, "train_rung", _never)
-    again = terminal("blind", *WORDS, "--json")
-    assert again.code == 0
-    values = json.loads(again.out)
+    again = call(*WORDS, "--json")
+    assert again.exit_code == 0
+    values = json.loads(again.stdout)
     assert [(row["language"], row["encoding"]) for row in values["cells"]][:2] == [
         ("(a|b)*", "nope"),
         ("(a|b)*", "ape"),
     ]
-    table = terminal("blind", "table", "--languages", "mine.txt", "--json")
-    assert json.loads(table.out) == values, "rebuilt from the files alone"
+    table = call("table", "--languages", "mine.txt", "--json")
+    assert json.loads(table.stdout) == values, "rebuilt from the files alone"
 
 
-def test_it_goes_on_where_it_was_stopped(mine: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_goes_on_where_it_was_stopped(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, left = running.run_rung, [1]
     (mine / "mine.txt").write_text("a*b*\n(aa)*\n", encoding="utf-8")
     words = WORDS[:5]
@@ -67,20 +72,20 @@ def test_it_goes_on_where_it_was_stopped(mine: Path, terminal: Terminal, monkeyp
         return whole(*given, **more)
 
     monkeypatch.setattr(running, "run_rung", until_interrupted)
-    assert terminal("blind", *words).code != 0
+    assert call(*words).exit_code != 0
     cells = mine / "runs" / "blind" / "mine" / "cells"
     first = {path.name: path.read_bytes() for path in cells.iterdir()}
     assert len(first) == 1
     monkeypatch.setattr(running, "run_rung", whole)
-    assert terminal("blind", *words).code == 0
+    assert call(*words).exit_code == 0
     assert len(list(cells.iterdir())) == 2
     assert {name: (cells / name).read_bytes() for name in first} == first
 
 
-def test_other_position_systems_want_a_list(mine: Path, terminal: Terminal) -> None:
-    answer = terminal("blind", "run", "--encoding", "rope", "--out", str(mine / "frozen"))
-    assert answer.code == 2
-    assert "unknown encoding of the study 'rope'" in answer.err
+def test_other_position_systems_want_a_list(mine: Path) -> None:
+    answer = call("run", "--encoding", "rope", "--out", str(mine / "frozen"))
+    assert answer.exit_code
+    assert "unknown encoding of the study 'rope'" in str(answer.exception)
 
 
 def _never(*_given, **_more):

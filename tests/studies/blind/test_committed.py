@@ -9,10 +9,11 @@ from pathlib import Path
 
 import blind_draw as draw
 import pytest
+from comparison import table
+from file_list import check_files, read_index
 
-from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.ladder import LADDER
-from lengthwise.experiments.blind.study import FILE, read_study
+from lengthwise.experiments.blind.study import FILE, FROZEN, frozen_study, read_study
 from lengthwise.prediction.measured import measured_reliability
 
 ROOT = Path(__file__).parents[3]

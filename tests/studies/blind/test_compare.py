@@ -6,16 +6,15 @@ from itertools import product
 from operator import mul
 from typing import Any
 
+import comparison as compare
 import numpy as np
 import pytest
+from comparison import BOOTSTRAP, counts, our_answers, reliability
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lengthwise.core.rng import stream
-from lengthwise.experiments.blind.comparison import compare
-from lengthwise.experiments.blind.comparison.rivals import our_answers
-from lengthwise.experiments.blind.comparison.scoring import BOOTSTRAP, cell_score, is_right
-from lengthwise.experiments.blind.comparison.table import counts, reliability
+from lengthwise.experiments.blind.study import cell_score, is_right
 
 CELLS = [("a", "nope"), ("a", "ape"), ("b", "nope"), ("b", "ape"), ("c", "nope"), ("c", "ape")]
 

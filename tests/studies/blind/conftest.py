@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from preregister import entry
 
 from lengthwise.experiments.blind import run as running
 from lengthwise.experiments.blind.ladder import Rung
-from lengthwise.experiments.blind.preregistered.preregister import entry
 from lengthwise.experiments.blind.study import BlindStudy, write_study
 from lengthwise.tasks.language import Language
 

@@ -6,12 +6,13 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from blind_study import run_study
+from comparison import table
+from preregister import entry
 
-from lengthwise.experiments.blind.comparison.table import table
 from lengthwise.experiments.blind.ladder import Rung
-from lengthwise.experiments.blind.preregistered.preregister import entry
-from lengthwise.experiments.blind.run import run_study, run_within, rung_order
-from lengthwise.experiments.blind.study import BlindStudy, cell_path, write_cell, write_study
+from lengthwise.experiments.blind.run import run_within, rung_order
+from lengthwise.experiments.blind.study import BlindStudy, cell_path, cell_row, write_cell, write_study
 from lengthwise.experiments.events import Event
 from lengthwise.tasks.language import Language
 
@@ -76,8 +77,6 @@ def test_the_outcome_is_that_of_climbing(tmp_path: Path) -> None:
 
 
 def _rows(study: BlindStudy) -> list[dict]:
-    from lengthwise.experiments.blind.comparison.scoring import cell_row
-
     return [cell_row(study, "languages", item, encoding) for item in study.entries() for encoding in ("nope", "ape")]
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from blind_study import run_study
+from comparison import table
+from file_list import INDEX, list_cells
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.blind import run as running
-from lengthwise.experiments.blind.comparison.table import table
-from lengthwise.experiments.blind.run import run_study
-from lengthwise.experiments.blind.study import FILE, INDEX, BlindStudy, cell_path, list_cells, read_study, write_study
+from lengthwise.experiments.blind.study import FILE, BlindStudy, cell_path, read_study, write_study
 from lengthwise.experiments.events import Event
 
 
