@@ -5,7 +5,7 @@ Run: python benchmarks/influence.py [--context 128] [--recent 64] [-k 8] [--mode
 tokens and losses are the same. Weights are random, which changes no time.
 
 The steps add up: the plain loop (explicit 4-D mask over the whole window, all logits); logits at one position; masked
-tokens left out; rows batched and, of our transformer, what masks that differ in one token share.
+tokens left out; rows batched.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--context", type=int, default=128)
     parser.add_argument("--recent", type=int, default=64)
     parser.add_argument("-k", type=int, default=8)
-    parser.add_argument("--targets", type=int, default=8, help="of the shared search; the loops get one each")
+    parser.add_argument("--targets", type=int, default=8, help="of the batched search; the loops get one each")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="processor threads of both sides")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
@@ -156,7 +156,7 @@ def main() -> None:
         path = scorer.path(chosen)
         rate = arguments.targets / (clock() - started)
         found = (chosen[0].tolist(), path[0].tolist())
-        show(name, "+ batches, shared passes: what `measure` does", rate, base, forwards, found, (order, losses))
+        show(name, "+ batches: what `measure` does", rate, base, forwards, found, (order, losses))
 
 
 def show(

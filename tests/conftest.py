@@ -20,9 +20,7 @@ sys.path += [str(STUDIES), *(str(folder) for folder in sorted(STUDIES.iterdir())
 CHECKED_PACKAGES = ("nn", "tasks", "positions", "models", "training", "evaluation", "experiments")
 CHECKED_MODULES = [
     "lengthwise.core.batch",
-    *(f"lengthwise.influence.models.{name}" for name in ("exact_reader", "huggingface", "language_model")),
-    "lengthwise.influence.planted_text",
-    *(f"lengthwise.influence.measure.{name}" for name in ("scorer", "selection", "summary", "surrogate")),
+    *(f"lengthwise.influence.{name}" for name in ("huggingface", "measure", "models")),
     *(
         ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
         for package in CHECKED_PACKAGES

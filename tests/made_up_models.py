@@ -8,9 +8,10 @@ import numpy as np
 from numpy import ndarray
 
 from lengthwise.influence.corpus import Windows
+from lengthwise.influence.models import LanguageModel
 
 
-class WrittenDown:
+class WrittenDown(LanguageModel):
     """The loss is a function of the window's target and the set of visible positions."""
 
     def __init__(self, loss: Callable[[int, frozenset[int]], float], *, max_length: int | None = None) -> None:

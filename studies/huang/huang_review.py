@@ -223,7 +223,8 @@ def _latest(paths: Iterable[Path]) -> dict[str, list[CellResults]]:
         values = lw.core.files.read_json(path, what="result file")
         if isinstance(values, dict) and values.get("recipe") != "huang":
             continue
-        result = lw.core.result_file.checked(values, f"result file {path}")
+        lw.core.result_file.RunResult.of(values, f"result file {path}")
+        result = values
         runs[result["system"], lw.core.config.canonical_json(result["experiment"]), result["seed"]] = result
     found: dict[str, list[CellResults]] = {}
     for (system, _, _), result in sorted(runs.items()):

@@ -32,7 +32,8 @@ def build_table(folders: Iterable[Path]) -> list[agreement.Agreement]:
         values = lw.core.files.read_json(path, what="result file")
         if isinstance(values, dict) and "kind" in values:
             continue  # not of a training run: a language model's, or of influential tokens
-        result = lw.core.result_file.checked(values, f"result file {path}")
+        lw.core.result_file.RunResult.of(values, f"result file {path}")
+        result = values
         if result.get("recipe") == "huang" and _of_the_protocol(result):
             found.append((path, result))
     by_system: dict[str, list[dict[str, Any]]] = {}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lengthwise.core.ranks import midranks, spearman
+from lengthwise.core.statistics import midranks, spearman
 
 Pairs = list[tuple[int, int]]
 

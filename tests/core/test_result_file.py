@@ -12,7 +12,7 @@ from huang_table import build_table
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
-from lengthwise.core.result_file import check_seal, checked, each_once, sealed
+from lengthwise.core.result_file import RunResult, check_seal, each_once, sealed
 from lengthwise.report.page import findings
 from lengthwise.report.summary import SeedResult, summarize
 
@@ -54,7 +54,7 @@ def test_one_change_anywhere() -> None:
     accepted = 0
     for changed in changes():
         try:
-            checked(changed, "file x")
+            RunResult.of(changed, "file x")
         except LengthwiseError as error:
             refused.append(str(error))
             continue
@@ -77,9 +77,9 @@ def test_the_table_refuses_what_lacks_a_part(tmp_path: Path, key: str) -> None:
 @pytest.mark.parametrize("values", [None, 3, [], {}, "x", [1]])
 def test_other_contents(values: Any) -> None:
     with pytest.raises(LengthwiseError, match="file x is damaged"):
-        checked(values, "file x")
+        RunResult.of(values, "file x")
     with pytest.raises(LengthwiseError, match="has format 3, not 1 or 2"):
-        checked({**SOUND, "format": 3}, "file x")
+        RunResult.of({**SOUND, "format": 3}, "file x")
 
 
 def test_a_copy_is_no_further_seed() -> None:
@@ -110,6 +110,6 @@ def test_a_rate_that_contradicts_its_counts_is_refused() -> None:
         score["exact_match"] = before / 2 + 0.25
         if score["exact_match"] != before:
             with pytest.raises(LengthwiseError, match=r"exact_match is .*, and .* of .* right"):
-                checked(changed, "file x")
+                RunResult.of(changed, "file x")
         score["exact_match"] = before
-    checked(changed, "file x")
+    RunResult.of(changed, "file x")

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.core.rng import stream
 from lengthwise.influence import lm as held_out_loss
 from lengthwise.influence.corpus import Corpus, Document, TextTask
@@ -67,7 +68,7 @@ def test_a_finished_model_is_not_trained_again(trained: Path) -> None:
     def never(what: str, done: int, total: int, number: float) -> None:
         raise AssertionError("trained again")
 
-    assert train_lm(TINY, CORPUS, trained, never) == json.loads((trained / "result.json").read_text())
+    assert train_lm(TINY, CORPUS, trained, never) == read_sealed(trained / "result.json", "result file")
 
 
 def test_the_seed_changes_weights_and_windows(trained: Path, tmp_path: Path) -> None:
@@ -157,7 +158,7 @@ def test_folders_of_something_else_are_left_alone(trained: Path, tmp_path: Path)
         train_lm(TINY, CORPUS, tmp_path / "mine")
     assert (tmp_path / "mine").read_text() == "precious"
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.json").write_text('{"experiment": {}}')
+    write_sealed(tmp_path / "run" / "config.json", {"experiment": {}})
     with pytest.raises(LengthwiseError, match="not the folder of a language model"):
         train_lm(TINY, CORPUS, tmp_path / "run")
     assert not is_lm(tmp_path / "run")

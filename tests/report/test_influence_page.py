@@ -202,7 +202,7 @@ def test_a_damaged_result_is_named(damage: Any) -> None:
 
 def test_another_format_is_named() -> None:
     with pytest.raises(LengthwiseError, match="another format"):
-        InfluenceResult.of({**influence_result(), "format": 2})
+        InfluenceResult.of({**influence_result(), "format": 3})
 
 
 class Tokens(HTMLParser):

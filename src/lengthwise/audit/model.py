@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,10 +46,6 @@ class Reply:
     reasoning: bool = False
     """Whether there was reasoning in a field of its own."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return asdict(self)
-
 
 class RequestFailed(Exception):
     """A request without an answer; ``kind`` is one of `WRITTEN`."""
@@ -77,10 +73,6 @@ class ModelFacts:
     rope_scaling: str | None = None
     encoding: str | None = None
     """The name of its position system in `lengthwise predict`."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return asdict(self)
 
     def warnings(self) -> list[str]:
         """What a reader of the numbers should know, in sentences."""

@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -290,7 +290,7 @@ def _ask(asker: Asker, key: str, question: Question, store: AnswerStore, spendin
     known = reply.prompt_tokens is not None and reply.completion_tokens is not None
     used = (reply.prompt_tokens or 0) + (reply.completion_tokens or 0) if known else most
     spending.give_back(most * (asker.tries - reply.retries) - used, asker.tries - 1 - reply.retries)
-    store.put(key, {"expected": question.expected, **reply.to_json()})
+    store.put(key, {"expected": question.expected, **asdict(reply)})
 
 
 def _key(asker: Asker, question: Question) -> str:
@@ -326,7 +326,7 @@ def _result(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore) 
     everything = list(once.values())
     cells = cells_of(answers)
     return {
-        "model": asker.facts.to_json(),
+        "model": asdict(asker.facts),
         "identity": asker.identity,
         "warnings": [*asker.facts.warnings(), *_warnings(asker, once, store)],
         "cells": cells,

@@ -77,27 +77,22 @@ def with_truncation(answers: Sequence[AskedQuestion]) -> list[AskedQuestion]:
     of one, fitted to the shorter prompts of the same form. A word has one token or more, so the fit can't go below
     that. A prompt with less than `SHORTENED` of its fit was truncated; a smaller cut can't be seen from outside.
     """
-    limits: dict[tuple[str, str], float] = {}
+    truncated: set[tuple[str, str]] = set()
     for form in dict.fromkeys(each.question.form for each in answers):
-        tokens = {
-            each.question.prompt: each.prompt_tokens
-            for each in answers
-            if each.question.form == form and each.prompt_tokens
-        }
-        texts = sorted(tokens, key=lambda text: (_kinds(text)[0] + _kinds(text)[1], len(text)))
+        asked = [each for each in answers if each.question.form == form and each.prompt_tokens]
+        tokens = {each.question.prompt: each.prompt_tokens or 0 for each in asked}
         rows: list[tuple[int, int, int]] = []
         counted: list[int] = []
-        for text in texts:
+        for text in sorted(tokens, key=lambda text: (sum(_kinds(text)[:2]), len(text))):
             kinds = _kinds(text)
-            fitted = _fitted(rows, counted, kinds) if rows else float(tokens[text])
-            if tokens[text] < SHORTENED * fitted:
-                limits[form, text] = fitted
+            if rows and tokens[text] < SHORTENED * _fitted(rows, counted, kinds):
+                truncated.add((form, text))
             else:
                 rows.append(kinds)
                 counted.append(tokens[text])
     return [
         replace(each, outcome=TRUNCATED)
-        if each.outcome in ANSWERED and (each.question.form, each.question.prompt) in limits
+        if each.outcome in ANSWERED and (each.question.form, each.question.prompt) in truncated
         else each
         for each in answers
     ]
@@ -194,25 +189,15 @@ def _says(
     breaks: Sequence[str], excluded: Sequence[str], wide: Sequence[str], empty: Sequence[str], failing: Sequence[str]
 ) -> str:
     """A sentence for each kind of conclusion that has members."""
-    parts = []
-    if breaks:
-        parts.append(f"What breaks the model: {_listed(breaks)}.")
-    if excluded:
-        points = round(200 * NOTICEABLE)
-        parts.append(
-            f"Not what breaks it at these lengths (a drop of {points} points is excluded): {_listed(excluded)}."
-        )
-    if wide:
-        parts.append(f"Intervals too wide to say, so ask more samples: {_listed(wide)}.")
-    if failing:
-        parts.append(f"Nothing can be said, since the model fails where the sweep begins: {_listed(failing)}.")
-    if empty:
-        parts.append(f"Nothing can be said, since too few answers count: {_listed(empty)}.")
-    return " ".join(parts)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(NAMES[name] for name in names)
+    points = round(200 * NOTICEABLE)
+    kinds = {
+        "What breaks the model": breaks,
+        f"Not what breaks it at these lengths (a drop of {points} points is excluded)": excluded,
+        "Intervals too wide to say, so ask more samples": wide,
+        "Nothing can be said, since the model fails where the sweep begins": failing,
+        "Nothing can be said, since too few answers count": empty,
+    }
+    return " ".join(f"{what}: {', '.join(NAMES[name] for name in names)}." for what, names in kinds.items() if names)
 
 
 def paired(first: Sequence[AskedQuestion], second: Sequence[AskedQuestion]) -> list[dict[str, Any]]:

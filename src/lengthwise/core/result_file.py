@@ -96,31 +96,8 @@ def _experiment(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-class RunResult(_StrictPart):
-    """One system trained with one seed and measured: the contents of ``result.json``."""
-
+class _Result(_StrictPart):
     format: int = FORMAT
-    recipe: str = ""
-    system: str
-    experiment: Annotated[dict[str, Any], pydantic.AfterValidator(_experiment)]
-    """The configuration, as `lengthwise.experiments.run_config.RunConfig` writes it."""
-    seed: WholeNumber
-    fitted: bool
-    in_distribution: Score
-    scores: list[Score]
-    steps: WholeNumber | None = None
-    seconds: Seconds | None = None
-    probes: list[dict[str, Any]] = []
-    parameters: WholeNumber | None = None
-    commit: str = "unknown"
-    machine: dict[str, Any] = {}
-    time: str = ""
-
-    @property
-    def max_length(self) -> int:
-        """The longest length that was trained, priming included."""
-        training = self.experiment["training"]
-        return int(training["priming_length"] if training.get("priming") else training["max_length"])
 
     def to_json(self) -> dict[str, Any]:
         """The fields that were given, as plain JSON values."""
@@ -145,13 +122,38 @@ class RunResult(_StrictPart):
         raise LengthwiseError(f"{where} is damaged{what}; delete it and run again")
 
 
-class StudyResult(_StrictPart):
+class RunResult(_Result):
+    """One system trained with one seed and measured: the contents of ``result.json``."""
+
+    recipe: str = ""
+    system: str
+    experiment: Annotated[dict[str, Any], pydantic.AfterValidator(_experiment)]
+    """The configuration, as `lengthwise.experiments.run_config.RunConfig` writes it."""
+    seed: WholeNumber
+    fitted: bool
+    in_distribution: Score
+    scores: list[Score]
+    steps: WholeNumber | None = None
+    seconds: Seconds | None = None
+    probes: list[dict[str, Any]] = []
+    parameters: WholeNumber | None = None
+    commit: str = "unknown"
+    machine: dict[str, Any] = {}
+    time: str = ""
+
+    @property
+    def max_length(self) -> int:
+        """The longest length that was trained, priming included."""
+        training = self.experiment["training"]
+        return int(training["priming_length"] if training.get("priming") else training["max_length"])
+
+
+class StudyResult(_Result):
     """The result of a study with one seed: rows of a table with the same columns, or a ``kind`` of result of its own.
 
     Further fields are the study's own, and commit, version, machine and time.
     """
 
-    format: int = FORMAT
     study: str
     preset: str
     seed: int
@@ -164,21 +166,6 @@ class StudyResult(_StrictPart):
         if self.kind is None and (not self.rows or any(set(row) != set(self.rows[0]) for row in self.rows)):
             raise ValueError("rows are missing or of different columns")
         return self
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields that were given, as plain JSON values."""
-        return self.model_dump(mode="json", exclude_unset=True)
-
-    @classmethod
-    def of(cls, values: Any, where: str) -> StudyResult:
-        """From the contents of a result file; raises `LengthwiseError` if it is damaged or of another format."""
-        check_seal(values, where)
-        try:
-            if values["format"] in (FORMAT, SEALED):
-                return cls.model_validate(_unsealed(values))
-        except (pydantic.ValidationError, TypeError, KeyError):
-            pass
-        raise LengthwiseError(f"{where} is damaged or of another format; delete it and run again")
 
 
 def sealed(values: dict[str, Any]) -> dict[str, Any]:
@@ -239,12 +226,6 @@ def result_files(folder: Path, name: str = "result.json") -> list[Path]:
     # Unlike `rglob`, this finds links to files that do not exist, which are an error and not skipped.
     found = sorted(Path(root, name) for root, _, files in os.walk(folder) if name in files)
     return [path for path in found if not {SUPERSEDED, CONTROLS} & set(path.relative_to(folder).parts)]
-
-
-def checked(values: Any, where: str) -> dict[str, Any]:
-    """The contents of a result file; raises `LengthwiseError` as `RunResult.of` does."""
-    RunResult.of(values, where)
-    return values
 
 
 def each_once(results: Iterable[tuple[Path, dict[str, Any]]]) -> list[tuple[Path, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""Computes confidence intervals of shares, over the strings of one seed or over several seeds and their strings."""
+"""Confidence intervals of shares, over strings or over seeds and their strings; rank correlation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
 
 from lengthwise.core.rng import stream
 
@@ -46,3 +48,22 @@ def estimate(correct: Sequence[int], n: Sequence[int], *, draws: int = 2000) -> 
     shares = rng.beta(counts[picks] + 0.5, sizes[picks] - counts[picks] + 0.5)
     low, high = np.quantile(np.median(shares, axis=1), (0.025, 0.975))
     return Estimate(median, min(float(low), median), max(float(high), median))
+
+
+def midranks(values: Float[ndarray, "*rows N"]) -> Float[ndarray, "*rows N"]:
+    """Ranks 1..N along the last axis; equal values share the mean of their ranks."""
+    if values.ndim == 1:  # for long lists, of which comparing all pairs would take the square
+        _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
+        return (np.cumsum(counts) - (counts - 1) / 2)[index]
+    smaller = (values[..., None, :] < values[..., :, None]).sum(axis=-1)
+    equal = (values[..., None, :] == values[..., :, None]).sum(axis=-1)
+    return smaller + (equal + 1) / 2
+
+
+def spearman(x: Float[ndarray, "*rows N"], y: Float[ndarray, "*rows N"]) -> Float[ndarray, "*rows"]:
+    """Spearman's ρ along the last axis: the correlation of midranks (Spearman 1904); NaN where x or y is constant."""
+    a, b = midranks(np.asarray(x, dtype=float)), midranks(np.asarray(y, dtype=float))
+    a, b = a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True)
+    scale = np.sqrt((a * a).sum(axis=-1) * (b * b).sum(axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(scale > 0, (a * b).sum(axis=-1) / scale, np.nan)

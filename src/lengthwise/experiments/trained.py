@@ -27,7 +27,7 @@ def load_trained(folder: Path) -> tuple[RunConfig, Transformer]:
     values = read_sealed(folder / "config.json", "run configuration")
     try:
         experiment, seed = RunConfig.from_json(values["experiment"]), int(values["seed"])
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise LengthwiseError(f"{folder / 'config.json'} is not a run configuration; choose a run directory") from None
     model = build_model(experiment.task, experiment.scheme, experiment.encoding, experiment.model, seed=seed)
     if checkpoint.load_model(folder, model) is None:
@@ -43,7 +43,7 @@ def load_exported(folder: Path) -> tuple[RunConfig, Transformer]:
     values = read_json(folder / "config.json", what="model configuration")
     try:
         experiment, seed, words = RunConfig.from_json(values["experiment"]), int(values["seed"]), values["vocabulary"]
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise LengthwiseError(f"{folder / 'config.json'} holds no experiment; export the model again") from None
     require(
         list(experiment.task.vocab.tokens) == words,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from lengthwise.core.errors import LengthwiseError
 
 if TYPE_CHECKING:
-    from lengthwise.hf.attach import attach as attach
-    from lengthwise.hf.attach import detach as detach
+    from lengthwise.hf.attachment import attach as attach
+    from lengthwise.hf.attachment import detach as detach
     from lengthwise.hf.data import collate as collate
     from lengthwise.hf.data import dataset as dataset
     from lengthwise.hf.data import text_dataset as text_dataset
-    from lengthwise.hf.extend import extend as extend
+    from lengthwise.hf.extension import extend as extend
     from lengthwise.hf.influence import language_model as language_model
     from lengthwise.hf.influence import task_windows as task_windows
     from lengthwise.hf.own import LengthwiseConfig as LengthwiseConfig
@@ -35,66 +35,30 @@ if TYPE_CHECKING:
     from lengthwise.hf.rules import SchemeIds as SchemeIds
     from lengthwise.hf.score import right_answers as right_answers
 
-_HOMES = {
-    "Abacus": "lengthwise.hf.rules",
-    "CoupledPlaces": "lengthwise.hf.rules",
-    "IdRule": "lengthwise.hf.rules",
-    "Interpolated": "lengthwise.hf.rules",
-    "Restart": "lengthwise.hf.rules",
-    "SchemeIds": "lengthwise.hf.rules",
-    "LengthwiseConfig": "lengthwise.hf.own",
-    "LengthwiseForCausalLM": "lengthwise.hf.own",
-    "from_run": "lengthwise.hf.own",
-    "to_run": "lengthwise.hf.own",
-    "encode_prompt": "lengthwise.hf.own",
-    "decode": "lengthwise.hf.own",
-    "model_card": "lengthwise.hf.own",
-    "save_with_card": "lengthwise.hf.own",
-    "collate": "lengthwise.hf.data",
-    "dataset": "lengthwise.hf.data",
-    "text_dataset": "lengthwise.hf.data",
-    "language_model": "lengthwise.hf.influence",
-    "task_windows": "lengthwise.hf.influence",
-    "right_answers": "lengthwise.hf.score",
-    "attach": "lengthwise.hf.attach",
-    "extend": "lengthwise.hf.extend",
-    "detach": "lengthwise.hf.attach",
+# No module may have the name of a function: its import would take the function's place.
+_NAMES = {
+    "attachment": "attach detach",
+    "data": "collate dataset text_dataset",
+    "extension": "extend",
+    "influence": "language_model task_windows",
+    "own": "LengthwiseConfig LengthwiseForCausalLM decode encode_prompt from_run model_card save_with_card to_run",
+    "rules": "Abacus CoupledPlaces IdRule Interpolated Restart SchemeIds",
+    "score": "right_answers",
 }
-"""The module of each public name."""
+"""The public names of each module."""
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 _EXTRA = {"transformers", "tokenizers", "datasets", "accelerate", "peft"}
-
-__all__ = [
-    "Abacus",
-    "CoupledPlaces",
-    "IdRule",
-    "Interpolated",
-    "LengthwiseConfig",
-    "LengthwiseForCausalLM",
-    "Restart",
-    "SchemeIds",
-    "attach",
-    "collate",
-    "dataset",
-    "decode",
-    "detach",
-    "encode_prompt",
-    "extend",
-    "from_run",
-    "language_model",
-    "model_card",
-    "right_answers",
-    "save_with_card",
-    "task_windows",
-    "text_dataset",
-    "to_run",
-]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'lengthwise.hf' has no attribute {name!r}; it has {', '.join(__all__)}")
+    if name == "__all__":
+        return sorted(_MODULE_OF)
+    if name not in _MODULE_OF:
+        raise AttributeError(
+            f"module 'lengthwise.hf' has no attribute {name!r}; it has {', '.join(sorted(_MODULE_OF))}"
+        )
     try:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
+        value = getattr(importlib.import_module(f"lengthwise.hf.{_MODULE_OF[name]}"), name)
     except ModuleNotFoundError as error:
         if error.name not in _EXTRA:
             raise
@@ -114,4 +78,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(_MODULE_OF)

@@ -21,7 +21,7 @@ from torch import Tensor
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.accuracy import read_prompt
-from lengthwise.hf.attach import STATE, Attachment, rule_ids, stock
+from lengthwise.hf.attachment import STATE, Attachment, rule_ids, stock
 from lengthwise.hf.own import LengthwiseForCausalLM
 from lengthwise.influence.corpus import Windows, problem_windows
 from lengthwise.influence.huggingface import HuggingFaceModel

@@ -27,7 +27,7 @@ from lengthwise.evaluation.accuracy import read_prompt
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir
 from lengthwise.experiments.trained import load_trained
-from lengthwise.hf.attach import padding_mask, refuse_generation, rule_ids
+from lengthwise.hf.attachment import padding_mask, refuse_generation, rule_ids
 from lengthwise.hf.rules import CoupledPlaces, IdRule, assigned, is_fixed, training_rng
 from lengthwise.models.attention_state import Cache, causal_mask, visible_keys_seen
 from lengthwise.models.build import build_model

@@ -15,7 +15,7 @@ from lengthwise.core import config as arguments
 from lengthwise.core.batch import Batch
 from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
-from lengthwise.hf.attach import stock
+from lengthwise.hf.attachment import stock
 from lengthwise.hf.own import LengthwiseForCausalLM
 from lengthwise.tasks import TASKS, Task
 

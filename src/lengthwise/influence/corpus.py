@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -17,7 +17,7 @@ from numpy import ndarray
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.rng import Rng, stream
+from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import SPECIALS, Vocab
 from lengthwise.influence.tokenizer import Tokenizer
 from lengthwise.tasks import Task
@@ -277,53 +277,6 @@ def problem_windows(task: Task, length: int, size: int, at: int, rng: Rng) -> tu
     require(0 <= at <= most, f"the answers have tokens 0 to {most} at length {length}, got at={at}; choose one of them")
     names = tuple(f"{task.name} {number}" for number in range(size))
     return Windows(batch.input_ids[:, : end + 1].astype(np.int64), np.arange(size), names, np.full(size, end)), batch
-
-
-SHORTEST, LONGEST = 80, 240
-"""Characters of a passage, before it is filled up to the end of a line: about 30 to 90 tokens."""
-BACK = 3
-"""A quotation is one of the last so many passages, the one just before it left out."""
-QUOTED = 0.5
-"""Share of the places between passages at which one is quoted."""
-
-
-def with_quotations(corpus: Corpus, seed: int = 0) -> Corpus:
-    """The same documents, each with some of its own passages repeated word by word some hundred characters later.
-
-    Training and held-out documents stay apart. The quotations depend on ``seed`` and the document's name only.
-    """
-    return Corpus(
-        f"{corpus.name}-quoted",
-        tuple(quoted(document, seed) for document in corpus.train),
-        tuple(quoted(document, seed) for document in corpus.held_out),
-        corpus.skipped,
-    )
-
-
-def quoted(document: Document, seed: int) -> Document:
-    """One document with its quotations."""
-    rng = stream(seed, "quotations", document.name)
-    written: list[str] = []
-    own: list[str] = []
-    for passage in passages(document.text, rng):
-        written.append(passage)
-        if len(own) >= 1 and rng.random() < QUOTED:
-            written.append(own[-1 - int(rng.integers(min(BACK, len(own))))])
-        own.append(passage)
-    return Document(document.name, "".join(written))
-
-
-def passages(text: str, rng: Rng) -> Iterator[str]:
-    """The text in pieces of whole lines, each of `SHORTEST` to `LONGEST` characters and the rest of its last line."""
-    lines, held, wanted = text.splitlines(keepends=True), "", 0
-    for line in lines:
-        wanted = wanted or int(rng.integers(SHORTEST, LONGEST + 1))
-        held += line if line.endswith("\n") else line + "\n"
-        if len(held) >= wanted:
-            yield held
-            held, wanted = "", 0
-    if held:
-        yield held
 
 
 class TextTask(Task):

@@ -7,32 +7,33 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Num
+from jaxtyping import Float, Num
 from numpy import ndarray
-from torch import Tensor, nn
+from torch import Tensor
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.influence.models import (
-    at_last_token,
+    Ids,
+    LanguageModel,
+    Nats,
+    PerToken,
+    Targets,
+    Tokens,
+    Visible,
     batch_tokens,
     captured_vectors,
-    check_folder,
-    first_line,
     gradient_times_input,
+    model_type,
     nats,
-    of_transformers,
-    opened,
-    separable_mlp,
     tensor,
-    without_progress_bars,
 )
 from lengthwise.models.device import chosen_device
 
@@ -89,7 +90,7 @@ class HuggingFaceTokenizer:
         return self.inner.decode(ids, clean_up_tokenization_spaces=False)
 
 
-class HuggingFaceModel:
+class HuggingFaceModel(LanguageModel):
     """A causal model of `transformers` in float32, on the device that LENGTHWISE_DEVICE names.
 
     ``max_length``, in tokens, overrides the model's configuration; a sliding window limits it, since attention is full
@@ -113,9 +114,7 @@ class HuggingFaceModel:
         self.parameters = sum(parameter.numel() for parameter in inner.parameters())
         self.batch_tokens = batch_tokens(self._device)
         self._one_logit = "logits_to_keep" in inspect.signature(inner.forward).parameters
-        self._last_mlp: nn.Module | None = None
         self._check_masks()
-        self._last_mlp = separable_mlp(inner, self._probe)
 
     @classmethod
     def load(cls, source: str | Path, max_length: int | None = None) -> HuggingFaceModel:
@@ -123,15 +122,10 @@ class HuggingFaceModel:
 
         Raises `LengthwiseError` without the [lm] extra, if the model does not exist, or if it can't be masked.
         """
-        auto = of_transformers("AutoModelForCausalLM")
         source = str(source)
-        check_folder(source)
-        with without_progress_bars():
-            inner = opened(
-                lambda: auto.from_pretrained(source, use_safetensors=True, trust_remote_code=False),
-                f"model {source} can't be loaded",
-            )
-        inner = inner.to(chosen_device())
+        _check_folder(source)
+        what = f"model {source} can't be loaded"
+        inner = _loaded("AutoModelForCausalLM", source, what, use_safetensors=True).to(chosen_device())
         name = Path(source).name if Path(source).is_dir() else source
         try:
             bos = _tokenizer(name, source).bos
@@ -149,36 +143,20 @@ class HuggingFaceModel:
         return found
 
     @torch.inference_mode()
-    def target_losses(
-        self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"], targets: Int[ndarray, " B"]
-    ) -> Float[ndarray, " B"]:
-        """Losses from the visible tokens; logits and the last block's MLP are computed at the last token only."""
-        with nullcontext() if self._last_mlp is None else at_last_token(self._last_mlp):
-            return nats(self._last_logits(tokens, positions), targets)
+    def target_losses(self, tokens: Tokens, positions: Ids, targets: Targets) -> Nats:
+        return nats(self._last_logits(tokens, positions), targets)
 
     @torch.inference_mode()
-    def masked_losses(
-        self, tokens: Int[ndarray, "B Lbar"], visible: Bool[ndarray, "B Lbar"], targets: Int[ndarray, " B"]
-    ) -> Float[ndarray, " B"]:
+    def masked_losses(self, tokens: Tokens, visible: Visible, targets: Targets) -> Nats:
         """Losses under a mask of shape [B, 1, query, key], in which a masked token attends to itself only."""
         return self._masked(tokens, visible, targets, self.window_ids(tokens))
 
-    def window_ids(self, tokens: Int[ndarray, "N Lbar"]) -> Num[ndarray, "N Lbar"]:
-        """The position ids of whole windows: the positions.
-
-        Raises `LengthwiseError` if some layer's attention does not reach from one end of a window to the other.
-        """
+    def window_ids(self, tokens: Tokens) -> Ids:
+        """Raises `LengthwiseError` if some layer's attention does not reach from one end of a window to the other."""
         self._check_reach(tokens.shape[1])
-        return np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape)
+        return super().window_ids(tokens)
 
-    def _masked(
-        self,
-        tokens: Int[ndarray, "B Lbar"],
-        visible: Bool[ndarray, "B Lbar"],
-        targets: Int[ndarray, " B"],
-        ids: Num[ndarray, "B Lbar"],
-    ) -> Float[ndarray, " B"]:
-        """`masked_losses` under given position ids."""
+    def _masked(self, tokens: Tokens, visible: Visible, targets: Targets, ids: Ids) -> Nats:
         length = tokens.shape[1] + (self.bos is not None)
         visible = np.pad(visible, ((0, 0), (length - visible.shape[1], 0)), constant_values=True)
         causal = torch.ones(length, length, dtype=torch.bool, device=self._device).tril()
@@ -188,8 +166,8 @@ class HuggingFaceModel:
         return nats(self._forward(tokens, ids, mask).logits[:, -1], targets)
 
     @torch.inference_mode()
-    def attention(self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"]) -> Float[ndarray, "B T"]:
-        """Mean attention of the last token to each; raises `LengthwiseError` if the model does not return it."""
+    def attention(self, tokens: Tokens, positions: Ids) -> PerToken:
+        """Raises `LengthwiseError` if the model does not return its attention."""
         with self._eager():
             found = self._forward(tokens, positions, output_attentions=True).attentions
         layers = [layer for layer in found or () if layer is not None]
@@ -197,10 +175,7 @@ class HuggingFaceModel:
         mean = torch.stack([layer[:, :, -1].double().mean(1) for layer in layers]).mean(0).cpu().numpy()
         return mean[:, mean.shape[1] - tokens.shape[1] :]
 
-    def gradient_input(
-        self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"], targets: Int[ndarray, " B"]
-    ) -> Float[ndarray, "B T"]:
-        """−gradient · input of each token's embedding."""
+    def gradient_input(self, tokens: Tokens, positions: Ids, targets: Targets) -> PerToken:
         with captured_vectors(self.inner.get_input_embeddings()) as vectors:
             found = gradient_times_input(self._last_logits(tokens, positions), targets, vectors)
         return found[:, found.shape[1] - tokens.shape[1] :]
@@ -209,13 +184,11 @@ class HuggingFaceModel:
     def _device(self) -> torch.device:
         return self.inner.get_input_embeddings().weight.device
 
-    def _last_logits(self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"]) -> Float[Tensor, "B V"]:
+    def _last_logits(self, tokens: Tokens, positions: Ids) -> Float[Tensor, "B V"]:
         keep: dict[str, Any] = {"logits_to_keep": 1} if self._one_logit else {}
         return self._forward(tokens, positions, **keep).logits[:, -1]
 
-    def _forward(
-        self, tokens: Int[ndarray, "B T"], positions: Num[ndarray, "B T"], mask: Tensor | None = None, **more: Any
-    ) -> Any:
+    def _forward(self, tokens: Tokens, positions: Ids, mask: Tensor | None = None, **more: Any) -> Any:
         if self.bos is not None:
             tokens = np.pad(tokens, ((0, 0), (1, 0)), constant_values=self.bos)
             positions = self._behind_bos(positions)
@@ -228,7 +201,7 @@ class HuggingFaceModel:
         """The model on tokens with position ids."""
         return self.inner(input_ids=ids, position_ids=position_ids, **more)
 
-    def _behind_bos(self, positions: Num[ndarray, "B T"]) -> Num[ndarray, "B T+1"]:
+    def _behind_bos(self, positions: Ids) -> Num[ndarray, "B T+1"]:
         """The position ids with that of the token in front."""
         return np.pad(positions + 1, ((0, 0), (1, 0)))
 
@@ -263,10 +236,9 @@ class HuggingFaceModel:
         for number in range(DRAWS):
             rng = stream(0, "reach", number)
             tokens = tensor(rng.integers(self.vocab_size, size=(1, length)), device)
+            given = {"use_cache": False, **keep}
             whole, alone, without = (
-                self._call(tokens[:, part], ids[:, part], attention_mask=seen[:, part], use_cache=False, **keep).logits[
-                    0, -1
-                ]
+                self._call(tokens[:, part], ids[:, part], attention_mask=seen[:, part], **given).logits[0, -1]
                 for part in parts
             )
             noise = 1e-5 * alone.abs().max()
@@ -305,7 +277,7 @@ class HuggingFaceModel:
                 masked = self._masked(tokens, np.stack([visible, visible]), targets, ids)
             compact = self.target_losses(tokens[:1, visible], ids[:1, visible], targets[:1])
         except (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError) as error:
-            raise LengthwiseError(f"{what} ({first_line(error)}); {SUITED}") from None
+            raise LengthwiseError(f"{what} ({_first_line(error)}); {SUITED}") from None
         if not np.isfinite([*masked, *compact]).all():
             raise LengthwiseError(f"model {self.name} gives losses that are not finite; its weights are damaged")
         apart = max(abs(masked[0] - masked[1]), abs(masked[0] - compact[0]))
@@ -314,17 +286,47 @@ class HuggingFaceModel:
             f"{what}: masked tokens move its loss by {apart:.2g} nats; {SUITED}",
         )
 
-    def _probe(self) -> Float[ndarray, " 2"]:
-        """Losses of two random windows."""
-        rng, length = stream(0, "probe"), min(PROBED, self.max_length or PROBED)
-        tokens, targets = rng.integers(self.vocab_size, size=(2, length)), rng.integers(self.vocab_size, size=2)
-        return self.target_losses(tokens, np.tile(np.arange(length), (2, 1)), targets)
+
+def _loaded(auto: str, source: str | None, what: str, **options: Any) -> Any:
+    """What a class of `transformers` loads; raises `LengthwiseError`, with ``what`` if that fails."""
+    try:
+        import transformers
+    except ImportError:
+        raise LengthwiseError(
+            "models of Hugging Face need the package transformers; run: pip install 'lengthwise[lm]'"
+        ) from None
+    logging = transformers.utils.logging
+    logging.disable_progress_bar()
+    try:
+        return getattr(transformers, auto).from_pretrained(source, trust_remote_code=False, **options)
+    # The package raises errors without a common type for missing and damaged files.
+    except Exception as error:
+        raise LengthwiseError(f"{what} ({type(error).__name__}: {_first_line(error)})") from None
+    finally:
+        logging.enable_progress_bar()
+
+
+def _check_folder(source: str) -> None:
+    """Raises `LengthwiseError` for a folder that does not exist, holds no model, or holds the model of a task."""
+    path = Path(source)
+    looks_local = path.is_absolute() or source.startswith((".", "~")) or source.count("/") > 1
+    require(path.is_dir() or not looks_local, f"no folder {source}; check `model`")
+    if not path.is_dir():
+        return
+    require((path / "config.json").is_file(), f"folder {source} holds no model (config.json is missing); check `model`")
+    require(
+        model_type(path) != "lengthwise",
+        f"{source} holds the model of a task, which reads no text; measure it alone, as `model`",
+    )
+
+
+def _first_line(error: Exception) -> str:
+    """The beginning of an error's text."""
+    return (str(error).strip().splitlines() or [""])[0][:160].rstrip(".")
 
 
 def _tokenizer(name: str, source: str | None) -> HuggingFaceTokenizer:
-    auto = of_transformers("AutoTokenizer")
-    found = opened(lambda: auto.from_pretrained(source, trust_remote_code=False), _no_tokenizer(name))
-    return HuggingFaceTokenizer(found)
+    return HuggingFaceTokenizer(_loaded("AutoTokenizer", source, _no_tokenizer(name)))
 
 
 def _no_tokenizer(name: str) -> str:

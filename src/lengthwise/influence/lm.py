@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,10 +16,11 @@ from numpy import ndarray
 
 from lengthwise.core.config import AtLeast2, config, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
-from lengthwise.core.files import LOCK, locked, read_json, write_json
-from lengthwise.core.result_file import read_sealed, sealed, write_sealed
+from lengthwise.core.files import LOCK, locked, read_json
+from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.core.rng import stream
 from lengthwise.influence.corpus import Corpus, Document, TextTask
+from lengthwise.influence.models import OwnModel
 from lengthwise.influence.tokenizer import (
     FILE,
     Bytes,
@@ -32,16 +33,13 @@ from lengthwise.influence.tokenizer import (
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.extension import extend, extension_methods
 from lengthwise.models.transformer import Transformer
-from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.encodings import ENCODINGS, EncodingShape
 from lengthwise.positions.schemes import PoSE, PositionScheme, Sequential
+from lengthwise.training import checkpoint
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import TaskSetup
 from lengthwise.training.fine_tune import fine_tune, recalibrate
-from lengthwise.training.runs import RunState
 from lengthwise.training.trainer import Trainer
-
-if TYPE_CHECKING:
-    from lengthwise.influence.models import OwnModel
 
 
 @config
@@ -135,7 +133,7 @@ def pair(preset: str = "standard", seed: int = 0) -> tuple[LMConfig, LMConfig]:
 LM_FORMAT = 1
 CONFIG, MODEL = "config.json", "model.safetensors"
 TOKENIZER = "model with the tokenizer "
-"""How the text about a model begins; the digest of its tokenizer follows. Older files say ``model``."""
+"""How the text about a model begins; the digest of its tokenizer follows."""
 
 
 def is_lm(folder: Path) -> bool:
@@ -177,8 +175,6 @@ def save_lm(
     folder: Path, transformer: Transformer, tokenizer: OwnTokenizer, config: LMConfig, corpus: dict[str, Any]
 ) -> None:
     """Write the three files atomically; raises `LengthwiseError` if the weights are not finite."""
-    from lengthwise.training import checkpoint
-
     write_sealed(folder / CONFIG, description(config, corpus))
     save_tokenizer(tokenizer, folder)
     about = TOKENIZER + tokenizer_digest(tokenizer)
@@ -199,9 +195,6 @@ def read_config(folder: Path) -> tuple[LMConfig, dict[str, Any]]:
 
 def new_transformer(config: LMConfig, vocab_size: int) -> Transformer:
     """A randomly initialized transformer of this configuration."""
-    from lengthwise.models.transformer import Transformer
-    from lengthwise.positions.encodings import ENCODINGS, EncodingShape
-
     model = config.model()
     shape = EncodingShape(model.width, model.heads, model.head_width, ("position",), config.longest)
     return Transformer(model, ENCODINGS.build("rope"), vocab_size, shape, predicts_ids=False)
@@ -212,16 +205,11 @@ def load_lm(folder: Path) -> tuple[OwnModel, OwnTokenizer]:
 
     Raises `LengthwiseError` if the folder holds no model, or its model is unfinished or damaged.
     """
-    import torch
-
-    from lengthwise.influence.models import OwnModel
-    from lengthwise.training import checkpoint
-
     config, _ = read_config(folder)
     path = folder / MODEL
     require(path.exists(), f"the training of {folder} has not ended; give `lengthwise lm train` again to go on")
     tensors, about = checkpoint.load_tensors(path)
-    tokenizer = load_tokenizer(folder, expected=about.removeprefix(TOKENIZER) if about.startswith(TOKENIZER) else None)
+    tokenizer = load_tokenizer(folder, expected=about.removeprefix(TOKENIZER))
     with torch.random.fork_rng(devices=[]):
         transformer = new_transformer(config, tokenizer.vocab_size)
     try:
@@ -314,76 +302,14 @@ def bands(context: int) -> Sequence[tuple[int, int]]:
     return result
 
 
-CONTEXTS = (16, 32, 64, 96, 128, 192)
-"""Tokens before a target that are visible, at least."""
-TARGETS = 16
-"""Targets at the end of each window, which have up to so many more tokens before them."""
-PERIOD, FAR_GAIN_ROWS = 80, 32
-"""Random tokens that are repeated once, and how many such sequences measure induction."""
-
 Watch = Callable[[Transformer], dict[str, Any]]
-
-
-def far_gain(
-    windows: Int[ndarray, "N L+1"], *, goal: float, recent: int = 64, block: int = 64, longest: int = CONTEXTS[-1]
-) -> Watch:
-    """A measurement for probes: the loss of the same targets by context, and what a block behind ``recent`` is worth.
-
-    ``gain`` is the loss with ``recent`` tokens minus that with ``recent + block``, in nats per token. ``fitted`` says
-    whether it is ``goal`` or more, which ends a training that stops when fitted.
-    """
-    contexts = [context for context in CONTEXTS if context <= min(longest, windows.shape[1] - 1 - TARGETS)]
-
-    def watch(model: Transformer) -> dict[str, Any]:
-        by_context = {
-            context: float(losses(model, windows[:, -(context + TARGETS) - 1 :])[:, -TARGETS:].mean())
-            for context in contexts
-        }
-        gain = by_context[recent] - by_context[recent + block]
-        curve = {str(context): value for context, value in by_context.items()}
-        return {"by_context": curve, "gain": gain, "induction": induction(model), "fitted": gain >= goal}
-
-    return watch
-
-
-@torch.inference_mode()
-def induction(model: Transformer, period: int = PERIOD) -> list[list[float]]:
-    """By layer and head, the attention that repeated random tokens pay to the token after their first occurrence.
-
-    Random tokens can be predicted by copying only, and the copy is ``period`` - 1 tokens back, so a head that finds it
-    by content has a large number here (Olsson et al. 2022, prefix matching).
-    """
-    vocabulary = model.table.num_embeddings
-    drawn = stream(0, "induction").integers(vocabulary // 8, vocabulary, size=(FAR_GAIN_ROWS, period))
-    tokens = torch.from_numpy(np.concatenate([drawn, drawn], axis=1))
-    ids = torch.arange(2 * period)[None, :, None].expand(FAR_GAIN_ROWS, -1, -1)
-    weights = model.attention(tokens, ids, slice(period, 2 * period))
-    queries = torch.arange(period)
-    found = weights[..., queries, queries + 1].mean(dim=(1, 3))
-    return [[round(float(value), 4) for value in heads] for heads in found]
-
-
-def curve(probes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The probes of a training as rows: step, gain, loss by context, and the strongest induction head of each layer."""
-    return [
-        {
-            "step": probe["step"],
-            "gain": round(probe["gain"], 4),
-            "by_context": {name: round(value, 4) for name, value in probe["by_context"].items()},
-            "induction": [max(heads) for heads in probe["induction"]],
-        }
-        for probe in probes
-    ]
-
-
-__all__ = ["LM_PRESETS", "LMConfig", "ReportTraining", "lm_config", "pair", "train_lm"]
-
+"""What a probe notes of a model besides its losses."""
 ReportTraining = Callable[[str, int, int, float], None]
 """Called with what is done (``tokenize``, ``train`` or ``held-out``), how far, of how much, and a loss in nats per
 token (not a number where there is none)."""
 
 Watcher = Callable[[Int[ndarray, "N L+1"]], Watch]
-"""Makes of the held-out windows of the probes what each probe notes besides."""
+"""Makes a `Watch` of the held-out windows of the probes."""
 PROBED, MEASURED = 64, 1024
 """Windows of held-out text at each probe and at the end."""
 RESULT = "result.json"
@@ -411,21 +337,16 @@ def train_lm(
     """
     claim_lm_dir(folder, config, corpus.describe())
     with locked(folder):
-        found = _finished(folder)
-        if found is None:
-            found = _train(config, corpus, folder, report or _silent, probed, watch)
-            found |= about() if about else {}
-            write_json(folder / RESULT, sealed(found))
+        path = folder / RESULT
+        if path.exists() and (folder / MODEL).exists():
+            found = read_sealed(path, "result file")
+            whole = isinstance(found, dict) and found.get("format") == LM_FORMAT and set(REPORTED) <= set(found)
+            require(whole, f"result file {path} is damaged; delete it and run again")
+            return found
+        found = _train(config, corpus, folder, report or (lambda *_: None), probed, watch)
+        found |= about() if about else {}
+        write_sealed(path, found)
         return found
-
-
-def _finished(folder: Path) -> dict[str, Any] | None:
-    if (folder / RESULT).exists() and (folder / MODEL).exists():
-        result = read_sealed(folder / RESULT, "result file")
-        whole = isinstance(result, dict) and result.get("format") == LM_FORMAT and set(REPORTED) <= set(result)
-        require(whole, f"result file {folder / RESULT} is damaged; delete it and run again")
-        return result
-    return None
 
 
 def _train(
@@ -459,16 +380,11 @@ def _train(
     )  # fmt: skip
     (state,) = trainer.run()
     save_lm(folder, state.trained(), tokenizer, config, corpus.describe())
-    tokens = {"train": len(train.tokens), "held_out": len(held_out.tokens), "vocabulary": tokenizer.vocab_size}
-    return _result(config, state, tokens, drawn(MEASURED, "final"))
-
-
-def _result(config: LMConfig, state: RunState, tokens: dict[str, int], measured: HeldOut) -> dict[str, Any]:
-    model, progress = state.trained(), state.progress
+    model, progress, measured = state.trained(), state.progress, drawn(MEASURED, "final")
     return {
         "format": LM_FORMAT,
         "kind": "lm",
-        "tokens": tokens,
+        "tokens": {"train": len(train.tokens), "held_out": len(held_out.tokens), "vocabulary": tokenizer.vocab_size},
         "parameters": model.parameter_count,
         "steps": progress.step,
         "tokens_seen": progress.step * config.training().batch_size * config.context,
@@ -503,10 +419,6 @@ def _task(
         f"{context + 1}; choose a longer text or a smaller context",
     )
     return task
-
-
-def _silent(what: str, done: int, total: int, number: float) -> None:
-    del what, done, total, number
 
 
 PLAIN, WINDOW, DROPPED, TUNED = "none", "window", "drope", "pi, tuned"
@@ -564,31 +476,29 @@ def measure_longer(
         f"the context needs {longest + 1}; give smaller multiples or a longer text",
     )
     windows = held_out.windows(longest, settings.windows, stream(0, "lm", "longer"))
-    study = _Study(own.transformer.eval(), config, train, settings.fine_tuning)
+    models = _Models(own.transformer.eval(), config, train, settings.fine_tuning)
     rows = []
     for method in settings.chosen:
         for multiple in settings.multiples:
             if tell is not None:
                 tell(f"{method}, {multiple} times the context")
-            nats = losses(study.model_for(method, multiple), windows[:, : multiple * config.context + 1])
+            nats = losses(models.reading(method, multiple), windows[:, : multiple * config.context + 1])
             rows.append({"method": method, "multiple": multiple, **_summary(nats, config.context)})
     described = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(settings).items()}
     return {"context": config.context, "seed": config.seed, "settings": described, "rows": rows}
 
 
 @dataclass
-class _Study:
-    """Models of one language model, made when they are needed."""
+class _Models:
+    """Models of one language model for longer contexts, made when they are needed."""
 
     model: Transformer
     config: LMConfig
     train: TextTask
     steps: int
+    dropped: Transformer | None = None
 
-    def __post_init__(self) -> None:
-        self.dropped: Transformer | None = None
-
-    def model_for(self, method: str, multiple: int) -> Transformer:
+    def reading(self, method: str, multiple: int) -> Transformer:
         """The model that reads ``multiple`` times the trained context by ``method``."""
         context = self.config.context
         if method == PLAIN:
@@ -599,21 +509,17 @@ class _Study:
             return made
         if method == DROPPED:
             if self.dropped is None:
-                self.dropped = recalibrate(self.model, self.data(context), self.short(context), share=1.0)
+                self.dropped = recalibrate(self.model, *self._short(context), share=1.0)
             return self.dropped
         if method == TUNED:
-            longer = extend(self.model, "pi", factor=multiple)
-            return fine_tune(longer, self.data(multiple * context), self.short(multiple * context))
+            return fine_tune(extend(self.model, "pi", factor=multiple), *self._short(multiple * context))
         return extend(self.model, method, factor=multiple, length=context)
 
-    def data(self, context: int) -> TaskSetup:
-        """Windows of the training text."""
-        return TaskSetup(self.train, Sequential(max_position=context), ENCODINGS.build("rope"), self.config.model())
-
-    def short(self, context: int) -> Any:
-        """The training settings for a short fine-tuning, with as many tokens in a step."""
+    def _short(self, context: int) -> tuple[TaskSetup, TrainingConfig]:
+        """Windows of the training text, and settings of a short fine-tuning with as many tokens in a step."""
         config = dataclasses.replace(self.config, context=context, target=None, scheme="sequential")
-        return dataclasses.replace(
+        setup = TaskSetup(self.train, Sequential(max_position=context), ENCODINGS.build("rope"), self.config.model())
+        return setup, dataclasses.replace(
             config.training(),
             steps=self.steps,
             warmup=max(1, self.steps // 10),
@@ -624,7 +530,7 @@ class _Study:
 
 def _summary(nats: Float[ndarray, "N L"], context: int) -> dict[str, Any]:
     piece = max(1, context // 8)
-    starts: Sequence[int] | Int[ndarray, " P"] = np.arange(0, nats.shape[1], piece)
+    starts = range(0, nats.shape[1], piece)
     return {
         "within": float(nats[:, :context].mean()),
         "beyond": float(nats[:, context:].mean()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,10 +18,10 @@ from pydantic import Field
 
 from lengthwise.core.config import AtLeast1, AtLeast2, NotNegative, config, fields_of
 from lengthwise.core.errors import require
-from lengthwise.core.ranks import spearman
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng, stream
-from lengthwise.influence.models import LanguageModel, Losses, Sharing, ids_of_windows
+from lengthwise.core.statistics import spearman
+from lengthwise.influence.models import LanguageModel
 
 if TYPE_CHECKING:
     from lengthwise.influence.corpus import Windows
@@ -339,7 +340,7 @@ class Scorer:
         ids: Num[ndarray, "N Lbar *levels"] | None = None,
     ) -> None:
         self.model, self.tokens, self.targets = model, tokens, targets
-        self.ids = ids_of_windows(model, tokens) if ids is None else ids
+        self.ids = model.window_ids(tokens) if ids is None else ids
         self.context = tokens.shape[1]
         self.block: Int[ndarray, " n"] = np.arange(int(keep_first), self.context - recent)
         self.always: Bool[ndarray, " Lbar"] = np.ones(self.context, dtype=bool)
@@ -367,9 +368,6 @@ class Scorer:
         started = time.perf_counter()
         at = (rows[:, None], positions)
         found = self.model.target_losses(self.tokens[at], self.ids[at], self.targets[rows])
-        return self._checked(found, started)
-
-    def _checked(self, found: Float[ndarray, " B"], started: float) -> Float[ndarray, " B"]:
         self.seconds += time.perf_counter() - started
         self.forwards += len(found)
         bad = np.flatnonzero(~np.isfinite(found))
@@ -388,27 +386,13 @@ class Scorer:
 
     def joined(self, chosen: Int[ndarray, "N s"], added: Int[ndarray, "N n"]) -> Float[ndarray, "N n"]:
         """Losses with ``chosen`` and one token of ``added`` visible, for each token of ``added``."""
-        if self._shared is None:
-            tried = np.concatenate([np.repeat(chosen[:, None], added.shape[1], axis=1), added[:, :, None]], axis=2)
-            rows = np.repeat(np.arange(len(self)), added.shape[1])
-            losses = self.revealed(rows, tried.reshape(len(rows), -1)).reshape(added.shape)
-        else:
-            losses = np.empty(added.shape)
-            for row, of_one in enumerate(self._shared):
-                started = time.perf_counter()
-                visible = np.union1d(np.flatnonzero(self.always), chosen[row])
-                losses[row] = self._checked(of_one(visible, added[row]), started)
+        tried = np.concatenate([np.repeat(chosen[:, None], added.shape[1], axis=1), added[:, :, None]], axis=2)
+        rows = np.repeat(np.arange(len(self)), added.shape[1])
+        losses = self.revealed(rows, tried.reshape(len(rows), -1)).reshape(added.shape)
         for row, before in enumerate(chosen.tolist()):
             for j, loss in zip(added[row].tolist(), losses[row].tolist(), strict=True):
                 self._known[row, frozenset((*before, j))] = loss
         return losses
-
-    @cached_property
-    def _shared(self) -> list[Losses] | None:
-        """Per window, the function from `Sharing.share`; None if the model does not support it."""
-        if not isinstance(self.model, Sharing) or not self.model.shares:
-            return None
-        return [self.model.share(row, int(target)) for row, target in zip(self.tokens, self.targets, strict=True)]
 
     @cached_property
     def long(self) -> Float[ndarray, " N"]:
@@ -659,7 +643,7 @@ def measure(
         tell("targets", first, targets)
         found.add_chunk(np.arange(first, min(first + CHUNK, targets)))
     tell("targets", targets, targets)
-    values = found.values()
+    values = {name: np.concatenate(parts) for name, parts in found.parts.items()}
     return {
         "format": RESULT_FORMAT,
         "kind": "influence",
@@ -716,15 +700,9 @@ class _Measurement:
     windows: Windows
     others: Int[ndarray, " N"] | None
     config: MeasureConfig
-    parts: dict[str, list[ndarray]] = field(default_factory=dict)
+    parts: dict[str, list[ndarray]] = field(default_factory=lambda: defaultdict(list))
     forwards: int = 0
     seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.rules = [SELECTION_RULES.build(name) for name in self.config.rules]
-
-    def values(self) -> EntryValues:
-        return {name: np.concatenate(parts) for name, parts in self.parts.items()}
 
     def add_chunk(self, rows: Int[ndarray, " n"]) -> None:
         """Measure the windows ``rows``."""
@@ -733,10 +711,10 @@ class _Measurement:
         greedy = SELECTION_RULES.build("greedy")
         own = Scorer(self.model, tokens, targets, recent, keep_first=keep_first)
         used = [own]
-        self._add("long", own.long)
-        self._add("short", own.short)
-        for rule in self.rules:
-            self._add_choice(rule.name, self._order(rule, own, rows), own)
+        self.parts["long"].append(own.long)
+        self.parts["short"].append(own.short)
+        for name in self.config.rules:
+            self._add_choice(name, self._order(SELECTION_RULES.build(name), own, rows), own)
         if self.chooser is not None:
             chooser = Scorer(self.chooser, tokens, targets, recent, keep_first=keep_first)
             self._add_choice("cross", self._order(greedy, chooser, rows, "cross"), own)
@@ -746,24 +724,21 @@ class _Measurement:
             contexts[:, own.block] = self.windows.tokens[self.others[rows]][:, own.block]
             # Other tokens under the same ids, so that the control differs in what the block says and in nothing else.
             null = Scorer(self.model, contexts, targets, recent, keep_first=keep_first, ids=own.ids)
-            self._add("null long", null.long)
+            self.parts["null long"].append(null.long)
             self._add_choice("null", self._order(greedy, null, rows, "null"), null)
             used.append(null)
         if self.extrapolator is not None:
             full = Scorer(self.extrapolator, tokens, targets, recent, keep_first=keep_first)
             near = Scorer(self.extrapolator, tokens[:, -recent:], targets, recent)
-            self._add("extrapolated long", full.long)
-            self._add("extrapolated short", near.long)
+            self.parts["extrapolated long"].append(full.long)
+            self.parts["extrapolated short"].append(near.long)
             used += [full, near]
         self.forwards += sum(scorer.forwards for scorer in used)
         self.seconds += sum(scorer.seconds for scorer in used)
 
-    def _add(self, name: str, values: ndarray) -> None:
-        self.parts.setdefault(name, []).append(values)
-
     def _add_choice(self, name: str, order: Int[ndarray, "n k"], scorer: Scorer) -> None:
-        self._add(f"order/{name}", order)
-        self._add(f"losses/{name}", scorer.path(order))
+        self.parts[f"order/{name}"].append(order)
+        self.parts[f"losses/{name}"].append(scorer.path(order))
 
     def _order(self, rule: SelectionRule, scorer: Scorer, rows: Int[ndarray, " n"], *names: str) -> Int[ndarray, "n k"]:
         seed = self.config.seed

@@ -5,6 +5,7 @@ Ids 0 to 3 are the special tokens; no text is encoded as one of them."""
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -40,31 +41,48 @@ class Tokenizer(Protocol):
         ...
 
 
-class Bytes:
-    """One token per byte of UTF-8."""
+class OwnTokenizer(ABC):
+    """A tokenizer whose tokens are the special ones and pieces of UTF-8; `save_tokenizer` writes it."""
 
-    kind = "bytes"
-    vocab_size = len(SPECIALS) + BYTES
+    _bytes: list[bytes]
+    """The bytes of each token behind the special ones."""
 
-    def encode(self, text: str) -> list[int]:
-        """The bytes of ``text``, shifted by the number of special tokens."""
-        return (np.frombuffer(text.encode(), dtype=np.uint8).astype(np.int64) + len(SPECIALS)).tolist()
+    @property
+    def vocab_size(self) -> int:
+        return len(SPECIALS) + len(self._bytes)
+
+    @abstractmethod
+    def encode(self, text: str) -> list[int]: ...
+
+    @abstractmethod
+    def to_json(self) -> str:
+        """JSON text; equal texts describe equal tokenizers."""
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """ASCII characters unchanged, other bytes as ``\\xNN``."""
-        return [_shown(bytes([i - len(SPECIALS)])) if i >= len(SPECIALS) else SPECIALS[i] for i in ids]
+        """The text of each token for display; bytes of an incomplete character are written ``\\xNN``."""
+        shown = [*SPECIALS, *(token.decode("utf-8", errors="backslashreplace") for token in self._bytes)]
+        return [shown[i] for i in ids]
 
     @cached_property
     def sizes(self) -> Int[ndarray, " V"]:
-        """Bytes of each token: 0 for special tokens, 1 for others."""
-        return np.array([0] * len(SPECIALS) + [1] * BYTES)
+        """Bytes of each token; 0 for special tokens."""
+        return np.array([0] * len(SPECIALS) + [len(token) for token in self._bytes])
+
+
+class Bytes(OwnTokenizer):
+    """One token per byte of UTF-8."""
+
+    kind = "bytes"
+    _bytes = [bytes([byte]) for byte in range(BYTES)]  # noqa: RUF012
+
+    def encode(self, text: str) -> list[int]:
+        return (np.frombuffer(text.encode(), dtype=np.uint8).astype(np.int64) + len(SPECIALS)).tolist()
 
     def to_json(self) -> str:
-        """JSON text; equal texts describe equal tokenizers."""
         return json.dumps({"kind": self.kind})
 
 
-class BPE:
+class BPE(OwnTokenizer):
     """A byte-level BPE of the `tokenizers` library; merges do not cross words, and every text can be encoded."""
 
     kind = "bpe"
@@ -73,42 +91,16 @@ class BPE:
         self._tokenizer = tokenizer
         # Without this setting, which the file does not store, the text "<pad>" becomes a special token.
         tokenizer.encode_special_tokens = True
-
-    @property
-    def vocab_size(self) -> int:
-        """Number of ids, special tokens included."""
-        return self._tokenizer.get_vocab_size()
+        table = _byte_letters()
+        tokens = [tokenizer.id_to_token(i) or "" for i in range(len(SPECIALS), tokenizer.get_vocab_size())]
+        self._bytes = [bytes(table.get(letter, 63) for letter in token) for token in tokens]
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of ``text``."""
         return self._tokenizer.encode(text, add_special_tokens=False).ids
-
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The text of each token."""
-        return [_shown(self._bytes[i]) if i >= len(SPECIALS) else SPECIALS[i] for i in ids]
-
-    @cached_property
-    def sizes(self) -> Int[ndarray, " V"]:
-        """Bytes of each token; 0 for special tokens."""
-        return np.array([0] * len(SPECIALS) + [len(token) for token in self._bytes[len(SPECIALS) :]])
-
-    @cached_property
-    def _bytes(self) -> list[bytes]:
-        table = _byte_letters()
-        tokens = [self._tokenizer.id_to_token(i) for i in range(self.vocab_size)]
-        return [bytes(table.get(letter, 63) for letter in token) for token in tokens]
 
     def to_json(self) -> str:
         """JSON text in the format of the `tokenizers` library."""
         return self._tokenizer.to_str(pretty=True)
-
-
-OwnTokenizer = Bytes | BPE
-"""The tokenizers that `save_tokenizer` writes."""
-
-
-def _shown(token: bytes) -> str:
-    return token.decode("utf-8", errors="backslashreplace")
 
 
 def _byte_letters() -> dict[str, int]:

@@ -19,6 +19,37 @@ from lengthwise.tasks.base import TASKS, Task
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
+def write_numbers(
+    seq: SequenceBuilder, numbers: Sequence[np.ndarray], signs: str, *, msd_first: bool = False
+) -> list[list[int]]:
+    """Write ``<bos>`` and each number ``[digits, B]``, least significant digit first, with its sign behind it.
+
+    The digit of significance i has place i + 2, a sign has 1. With ``msd_first`` the tokens come in the other order.
+    Returns the positions of each number's digits, least significant first.
+    """
+    order = slice(None, None, -1 if msd_first else None)
+    seq.bos()
+    found = []
+    for digits, sign in zip(numbers, signs, strict=True):
+        places = np.arange(2, len(digits) + 2)
+        found.append(seq.givens(digits[order] + seq.vocab["0"], places[order])[order])
+        seq.given(seq.vocab[sign], place=1)
+    return found
+
+
+def read_numbers(prompt: Sequence[str], sign: str, what: str, *, end: str = "=", count: int = 0) -> list[list[str]]:
+    """The digits of ``count`` numbers of one length (0: two or more), as in ``<bos> a + b + c =``.
+
+    Raises `ValueError` for a prompt that is not ``what``.
+    """
+    numbers = [text.split() for text in " ".join(prompt[1:-1]).split(f" {sign} ")]
+    sizes = {len(text) for text in numbers}
+    right = len(numbers) == count if count else len(numbers) > 1
+    if prompt[0] != BOS or prompt[-1] != end or not right or len(sizes) > 1 or 0 in sizes:
+        raise ValueError(f"not {what}")
+    return numbers
+
+
 def number(text: Sequence[str], base: int) -> int:
     """The number with these digits, least significant first; raises `ValueError` for anything else."""
     value = 0
@@ -65,19 +96,13 @@ class Addition(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        return Vocab.of([*"0123456789abcdefghijklmnopqrstuvwxyz"[: self.base], "+", "="])
+        return Vocab.of([*DIGITS[: self.base], "+", "="])
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is the operators', place i + 2 that of significance i."""
         n, zero = layout.length, self.vocab["0"]
-        order = slice(None) if self.operands == "lsd_first" else slice(None, None, -1)
-        places = np.arange(2, n + 2)[order]
         x, y = rng.integers(self.base, size=(2, n, seq.size), dtype=np.int64)
-        seq.bos()
-        a = seq.givens(x[order] + zero, places)[order]
-        seq.given(self.vocab["+"], place=1)
-        b = seq.givens(y[order] + zero, places)[order]
-        seq.given(self.vocab["="], place=1)
+        a, b = write_numbers(seq, (x, y), "+=", msd_first=self.operands == "msd_first")
         carry, carried_by = np.zeros(seq.size, dtype=np.int64), []
         for i in range(n):
             total = x[i] + y[i] + carry
@@ -89,26 +114,9 @@ class Addition(Task):
         seq.eos(place=n + 3)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Add with Python's integers of any size."""
-        text = "".join(prompt[1:])
-        first, plus, second = text.rstrip("=").partition("+")
-        if prompt[0] != BOS or not plus or prompt[-1] != "=" or len(first) != len(second):
-            raise ValueError("not an addition of two numbers of one length")
-        if self.operands == "lsd_first":
-            first, second = first[::-1], second[::-1]
-        total = _from_digits(first, self.base) + _from_digits(second, self.base)
-        digits = []
-        for _ in range(len(first) + 1):
-            total, digit = divmod(total, self.base)
-            digits.append(self.vocab.tokens[self.vocab["0"] + digit])
-        return [*digits, EOS]
-
-
-def _from_digits(text: str, base: int) -> int:
-    value = 0
-    for digit in text:
-        value = value * base + int(digit, base)
-    return value
+        numbers = read_numbers(prompt, "+", "an addition of two numbers of one length", count=2)
+        first, second = (text if self.operands == "lsd_first" else text[::-1] for text in numbers)
+        return [*digits_of(number(first, self.base) + number(second, self.base), len(first) + 1, self.base), EOS]
 
 
 @dataclass(frozen=True)
@@ -135,11 +143,8 @@ class BinaryAddition(Task):
     """
 
     summary = "two binary numbers of any lengths, most significant digit first, no padding"
+    fixed_vocab = ("0", "1", "+", "=")
     min_length = 4
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(["0", "1", "+", "="])
 
     def layout(self, length: int, rng: Rng) -> Operands:
         """Whether there is an extra digit is drawn with its exact probability."""
@@ -260,12 +265,7 @@ class Subtraction(Task):
         for i in range(n):
             below = (x[i] < y[i]) | ((x[i] == y[i]) & below)
         x, y = np.where(below, y, x), np.where(below, x, y)
-        places = np.arange(2, n + 2)
-        seq.bos()
-        a = seq.givens(x + zero, places)
-        seq.given(self.vocab["-"], place=1)
-        b = seq.givens(y + zero, places)
-        seq.given(self.vocab["="], place=1)
+        a, b = write_numbers(seq, (x, y), "-=")
         borrow, shown_by = np.zeros(seq.size, dtype=np.int64), []
         for i in range(n):
             left = x[i] - y[i] - borrow
@@ -275,15 +275,11 @@ class Subtraction(Task):
         seq.eos(place=n + 2)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Subtract with Python's integers of any size."""
-        text = list(prompt[1:-1])
-        half = len(text) // 2
-        if prompt[0] != BOS or prompt[-1] != "=" or len(text) % 2 == 0 or text[half] != "-" or half == 0:
-            raise ValueError("not a subtraction of two numbers of one length")
-        left = number(text[:half], self.base) - number(text[half + 1 :], self.base)
+        first, second = read_numbers(prompt, "-", "a subtraction of two numbers of one length", count=2)
+        left = number(first, self.base) - number(second, self.base)
         if left < 0:
             raise ValueError("the first number is smaller than the second one")
-        return [*digits_of(left, half, self.base), EOS]
+        return [*digits_of(left, len(first), self.base), EOS]
 
 
 @dataclass(frozen=True)
@@ -331,13 +327,11 @@ class MultiOperandAddition(Task):
         return self.base
 
     def layout(self, length: int, rng: Rng) -> SumLayout:
-        """Half of the time as many operands as digits, otherwise one of the two is smaller."""
         other = int(rng.integers(2, length + 1))
         shape = int(rng.integers(4))
         return SumLayout(length, length if shape < 3 else max(1, other - 1), length if shape != 2 else other)
 
     def test_layouts(self, length: int) -> list[Layout]:
-        """As many operands as digits."""
         return [SumLayout(length, length, length)]
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -348,11 +342,7 @@ class MultiOperandAddition(Task):
         extra = extra_digits(m, self.base)
         columns = np.concatenate([numbers.sum(axis=0), np.zeros((extra, seq.size), dtype=np.int64)])
         total = carried(columns, self.base)
-        seq.bos()
-        given = []
-        for j in range(m):
-            given.append(seq.givens(numbers[j] + zero, np.arange(2, n + 2)))
-            seq.given(self.vocab["+" if j < m - 1 else "="], place=1)
+        given = write_numbers(seq, list(numbers), "+" * (m - 1) + "=")
         carried_by: list[int] = []
         for i in range(n + extra):
             own = [operand[i] for operand in given] if i < n else []
@@ -362,25 +352,9 @@ class MultiOperandAddition(Task):
         seq.eos(place=n + extra + 2)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Add with Python's integers of any size."""
-        numbers = read_operands(prompt)
+        numbers = read_numbers(prompt, "+", "a sum of two or more numbers of one length")
         total = sum(number(text, self.base) for text in numbers)
         return [*digits_of(total, len(numbers[0]) + extra_digits(len(numbers), self.base), self.base), EOS]
-
-
-def read_operands(prompt: Sequence[str]) -> list[list[str]]:
-    """The digits of each operand of ``<bos> a + b + c =``; raises `ValueError` for any other prompt."""
-    if len(prompt) < 5 or prompt[0] != BOS or prompt[-1] != "=":
-        raise ValueError("not a sum")
-    numbers: list[list[str]] = [[]]
-    for token in prompt[1:-1]:
-        if token == "+":
-            numbers.append([])
-        else:
-            numbers[-1].append(token)
-    if len(numbers) < 2 or not numbers[0] or len({len(text) for text in numbers}) > 1:
-        raise ValueError("not at least two numbers of one length")
-    return numbers
 
 
 @TASKS.register("addition-hinted")
@@ -431,7 +405,6 @@ class HintedAddition(Task):
         seq.eos(place=n + 3)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Check the hints, then add with Python's integers."""
         text = list(prompt[1:-1])
         half = len(text) // 2
         n = half // 2
@@ -499,12 +472,8 @@ class TuringAddition(Task):
         seq.eos(place=1)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Every step from Python's sum of the digits read so far."""
-        text = list(prompt[1:-1])
-        n = len(text) // 2
-        if prompt[0] != BOS or prompt[-1] != "|" or len(text) != 2 * n + 1 or n == 0 or text[n] != "+":
-            raise ValueError("not an addition of two numbers of one length")
-        first, second = text[:n], text[n + 1 :]
+        first, second = read_numbers(prompt, "+", "an addition of two numbers of one length", end="|", count=2)
+        n = len(first)
         steps: list[str] = []
         for now in range(1, n + 1):
             parts = [number(operand[-now:][::-1], self.base) for operand in (first, second)]
@@ -560,16 +529,13 @@ class RunningSums(MultiOperandAddition):
             seq.predicted(self.vocab[">"], place=(1, j + 1), answer=False)
             sums: list[int] = []
             for i in range(width):
-                parents = _parents(
-                    given[j - 1][:n], before, sums, reach=((j - 1) * (self.base**n - 1), i, j, self.base)
-                )
+                parents = _parents(given[j - 1][:n], before, sums, ((j - 1) * (self.base**n - 1), i, j, self.base))
                 sums.append(seq.predicted(total[i] + zero, (i + 2, j + 1), parents, answer=j == m))
             before = sums
         seq.eos(place=(1, m + 1))
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Add one number after the other with Python's integers."""
-        numbers = read_operands(prompt)
+        numbers = read_numbers(prompt, "+", "a sum of two or more numbers of one length")
         width = len(numbers[0])
         total, trace = 0, ["0"] * width
         for text in numbers:

@@ -72,6 +72,10 @@ class Task(ABC):
     """One line for ``lengthwise list``."""
     place_rule: ClassVar[PlaceRule] = "earlier"
     min_length: ClassVar[int] = 1
+    guess: ClassVar[float] = 0.0
+    """What `chance` is at every length."""
+    fixed_vocab: ClassVar[Sequence[str]] = ()
+    """The tokens besides the special ones, of a task whose vocabulary does not depend on its settings."""
 
     @property
     def levels(self) -> tuple[LevelKind, ...]:
@@ -86,7 +90,9 @@ class Task(ABC):
     @cached_property
     def vocab(self) -> Vocab:
         """The tokens; every task has its own."""
-        raise NotImplementedError(f"task {self.name!r} has no vocab")
+        if not self.fixed_vocab:
+            raise NotImplementedError(f"task {self.name!r} has no vocab")
+        return Vocab.of(self.fixed_vocab)
 
     @abstractmethod
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -123,7 +129,7 @@ class Task(ABC):
 
     def chance(self, layout: Layout) -> float:
         """Probability of the answer being right by guessing among the answers that the prompt leaves open."""
-        return 0.0
+        return self.guess
 
     def test_layouts(self, length: int) -> list[Layout]:
         """The fixed layouts on which a length is tested; empty means: draw them like training's."""
@@ -266,18 +272,36 @@ class StringTask(Task):
         """Distinct symbols run out."""
         return len(self.vocab) - 4 if self.symbols == "distinct" else None
 
-    def write_in_order(self, seq: SequenceBuilder, rng: Rng, length: int, order: Iterable[int]) -> None:
-        """A drawn string of ``length`` symbols, then its symbols (from 0) in ``order``.
+    def order(self, length: int) -> Iterable[int]:
+        """The symbols of the answer, by their index in the string."""
+        raise NotImplementedError
 
-        Symbol i and its copies have place i + 2, ``<sep>`` has 1.
-        """
-        x = draw(self.symbols, self.vocab, length, seq.size, rng)
-        seq.bos()
-        given = seq.givens(x, place=np.arange(2, length + 2))
-        seq.sep(place=1)
-        for i in order:
-            seq.predicted(x[i], place=i + 2, parents=[given[i]])
-        seq.eos()
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Symbol i (from 0) and its copies have place i + 2, ``<sep>`` has 1."""
+        write_copies(seq, draw(self.symbols, self.vocab, layout.length, seq.size, rng), self.order(layout.length))
+
+
+class DistinctSymbols(Task):
+    """A task on strings of distinct symbols out of ``letters``; ``fixed_vocab`` holds the other tokens."""
+
+    letters: int
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        return Vocab.of([*symbol_names(self.letters), *self.fixed_vocab])
+
+    def max_length(self) -> int:
+        return self.letters
+
+
+def write_copies(seq: SequenceBuilder, x: np.ndarray, order: Iterable[int]) -> None:
+    """A string ``[length, B]`` of token ids, then its symbols in ``order``, each at the place of the one it copies."""
+    seq.bos()
+    given = seq.givens(x, place=np.arange(2, len(x) + 2))
+    seq.sep(place=1)
+    for i in order:
+        seq.predicted(x[i], place=i + 2, parents=[given[i]])
+    seq.eos()
 
 
 def draw(symbols: SymbolChoice, vocab: Vocab, length: int, rows: int, rng: Rng) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +15,17 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1, AtLeast1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
-from lengthwise.tasks.base import TASKS, StringTask, SymbolChoice, Task, draw, read, symbol_names
+from lengthwise.tasks.base import (
+    TASKS,
+    DistinctSymbols,
+    StringTask,
+    SymbolChoice,
+    Task,
+    draw,
+    read,
+    symbol_names,
+    write_copies,
+)
 
 
 @TASKS.register("copy")
@@ -28,13 +38,10 @@ class Copy(StringTask):
 
     summary = "a string, then the same string again"
 
-    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """The string again."""
-        n = layout.length
-        self.write_in_order(seq, rng, n, range(n))
+    def order(self, length: int) -> Iterable[int]:
+        return range(length)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """The string between ``<bos>`` and ``<sep>``."""
         return [*read(self.symbols, self.vocab, prompt), EOS]
 
 
@@ -84,17 +91,9 @@ class UniqueBigramCopy(Task):
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Symbol i (from 0) and its copy have place i + 2, ``<sep>`` has 1."""
-        n = layout.length
-        x = _walks(self.letters, n, seq.size, rng) + 4
-        seq.bos()
-        given = seq.givens(x, place=np.arange(2, n + 2))
-        seq.sep(place=1)
-        for i in range(n):
-            seq.predicted(x[i], place=i + 2, parents=[given[i]])
-        seq.eos()
+        write_copies(seq, _walks(self.letters, layout.length, seq.size, rng) + 4, range(layout.length))
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """The string again."""
         string = read("repeats", self.vocab, prompt)
         pairs = list(pairwise(string))
         if len(set(pairs)) < len(pairs):
@@ -133,10 +132,8 @@ class Duplicate(StringTask):
 
     symbols: SymbolChoice = "repeats"
 
-    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """The string twice."""
-        n = layout.length
-        self.write_in_order(seq, rng, n, [*range(n), *range(n)])
+    def order(self, length: int) -> Iterable[int]:
+        return [*range(length), *range(length)]
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         return [*2 * read(self.symbols, self.vocab, prompt), EOS]
@@ -153,13 +150,10 @@ class OddsFirst(StringTask):
 
     symbols: SymbolChoice = "repeats"
 
-    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """Symbols 0, 2, …, then 1, 3, …"""
-        n = layout.length
-        self.write_in_order(seq, rng, n, [*range(0, n, 2), *range(1, n, 2)])
+    def order(self, length: int) -> Iterable[int]:
+        return [*range(0, length, 2), *range(1, length, 2)]
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Two slices."""
         string = read(self.symbols, self.vocab, prompt)
         return [*string[::2], *string[1::2], EOS]
 
@@ -176,13 +170,8 @@ class MissingDuplicate(Task):
     """
 
     summary = "a string of n bits twice, with one bit hidden"
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(["0", "1", HIDDEN])
-
-    def chance(self, layout: Layout) -> float:
-        return 0.5
+    guess = 0.5
+    fixed_vocab = ("0", "1", HIDDEN)
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Bit i (from 0) of both copies has place i + 2, and so has the answer that names it; ``<sep>`` has 1."""
@@ -200,7 +189,6 @@ class MissingDuplicate(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Compare the halves."""
         string = read("repeats", self.vocab, prompt)
         half = len(string) // 2
         first, second = string[:half], string[half:]
@@ -216,7 +204,7 @@ FILLER = "#"
 
 
 @TASKS.register("look-back")
-class LookBack(Task):
+class LookBack(DistinctSymbols):
     """``<bos> # a b c d e <sep> a c e <eos>`` for t = 2: the first symbol and every t-th one after it.
 
     Length = number of symbols, all distinct, after t − 1 fillers. With t = 1 this is copying. The next answer is the
@@ -224,17 +212,10 @@ class LookBack(Task):
     """
 
     summary = "every t-th symbol of a string: induction at distance t"
+    fixed_vocab = (FILLER,)
 
     t: AtLeast1 = 2
     letters: Alphabet1 = 150
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*symbol_names(self.letters), FILLER])
-
-    def max_length(self) -> int:
-        """Symbols are distinct."""
-        return self.letters
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Symbol i (from 0) and its copy have place i + t + 1, fillers 2 to t, ``<sep>`` 1."""
@@ -250,16 +231,13 @@ class LookBack(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        string, result = list(prompt[self.t : -1]), []
+        string = list(prompt[self.t : -1])
         fillers = list(prompt[1 : self.t])
         if prompt[0] != BOS or prompt[-1] != SEP or fillers != [FILLER] * (self.t - 1) or not string:
             raise ValueError("not a string after fillers")
         if len(set(string)) < len(string) or any(not 4 <= self.vocab[symbol] < 4 + self.letters for symbol in string):
             raise ValueError("not a string of distinct symbols")
-        for index, symbol in enumerate(string):
-            if index % self.t == 0:
-                result.append(symbol)
-        return [*result, EOS]
+        return [*string[:: self.t], EOS]
 
 
 POP, PUSH, BOTTOM = "pop", ("push0", "push1"), "#"
@@ -282,13 +260,9 @@ class StackManipulation(Task):
     """
 
     summary = "the stack after pushes and pops, top to bottom"
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(["0", "1", POP, *PUSH, BOTTOM])
+    fixed_vocab = ("0", "1", POP, *PUSH, BOTTOM)
 
     def layout(self, length: int, rng: Rng) -> StackSize:
-        """The first stack has 1 to n symbols."""
         return StackSize(length, int(rng.integers(1, length + 1)))
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -322,7 +296,6 @@ class StackManipulation(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """A Python list as stack."""
         string = read("repeats", self.vocab, prompt)
         stack: list[str] = []
         started = False

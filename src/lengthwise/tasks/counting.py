@@ -15,7 +15,7 @@ from lengthwise.core.config import Alphabet1, Alphabet2, AtLeast1
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
-from lengthwise.tasks.base import TASKS, Task, bits_with_ones, draw, read, symbol_names
+from lengthwise.tasks.base import TASKS, DistinctSymbols, Task, bits_with_ones, draw, read, symbol_names
 
 
 @TASKS.register("majority")
@@ -106,12 +106,9 @@ class BinMajorityInterleave(Task):
     """
 
     summary = "interleaved streams of bits; the majority of each stream"
+    fixed_vocab = ("0", "1")
 
     period: AtLeast1 = 3
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(["0", "1"])
 
     def lengths(self, low: int, high: int) -> list[int]:
         return [length for length in range(max(low, 1), high + 1) if length % self.period == 0]
@@ -157,7 +154,6 @@ class Counting(Task):
         return Vocab.of(map(str, range(self.numbers)))
 
     def max_length(self) -> int:
-        """Numbers run out."""
         return self.numbers
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -173,7 +169,6 @@ class Counting(Task):
         seq.eos(place=n + 2, selectors=[end, before])
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Python's range."""
         if (
             len(prompt) != 4
             or prompt[0] != BOS
@@ -205,7 +200,6 @@ class Histogram(Task):
         return Vocab.of([*symbol_names(self.letters), *map(str, range(1, self.most + 1))])
 
     def max_length(self) -> int:
-        """Counts have a token of their own."""
         return self.most
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -221,7 +215,6 @@ class Histogram(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Python's count."""
         string = read("repeats", self.vocab, prompt)
         if any(self.vocab[symbol] >= self.vocab["1"] for symbol in string):
             raise ValueError("not a string of letters")
@@ -229,7 +222,7 @@ class Histogram(Task):
 
 
 @TASKS.register("successor")
-class Successor(Task):
+class Successor(DistinctSymbols):
     """``<bos> 7 2 5 after 2 5 <eos>``: among distinct symbols, the smallest one above a given one.
 
     Length = number of symbols before ``after``. Every symbol but the largest is equally likely behind it. The
@@ -237,17 +230,10 @@ class Successor(Task):
     """
 
     summary = "the next larger symbol of a list, a step of sorting"
+    fixed_vocab = ("after",)
     min_length = 2
 
     letters: Alphabet2 = 150
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*symbol_names(self.letters), "after"])
-
-    def max_length(self) -> int:
-        """Symbols are distinct."""
-        return self.letters
 
     def chance(self, layout: Layout) -> float:
         """Any symbol but the one behind ``after`` may be the answer."""
@@ -268,7 +254,6 @@ class Successor(Task):
         seq.eos(place=1)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """The minimum of the larger ones, by place in the alphabet."""
         text, number = list(prompt[1:-2]), self.vocab.tokens.index
         if prompt[0] != BOS or prompt[-2] != "after" or prompt[-1] not in text or len(set(text)) < len(text):
             raise ValueError("not a list of distinct symbols and one of them")
@@ -287,10 +272,7 @@ class SquareRoot(Task):
     """
 
     summary = "the square root of a number of n bits, rounded down"
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(["0", "1"])
+    fixed_vocab = ("0", "1")
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Bits 2j and 2j + 1 of the number, by significance, share a place with bit j of the root."""
@@ -308,7 +290,6 @@ class SquareRoot(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Newton's method, as the standard library does it."""
         string = read("repeats", self.vocab, prompt)
         root = math.isqrt(int("".join(string), 2))
         return [*format(root, f"0{(len(string) + 1) // 2}b"), EOS]
@@ -323,6 +304,7 @@ class Minesweeper(Task):
     """
 
     summary = "the number of mines around each field of a square board; two levels of places"
+    fixed_vocab = ("E", "M", *map(str, range(9)), "=")
     min_length = 2
 
     mines: Annotated[float, Field(gt=0, lt=1)] = 0.2
@@ -331,10 +313,6 @@ class Minesweeper(Task):
     def levels(self) -> tuple[LevelKind, ...]:
         """Column and row."""
         return ("position", "position")
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(["E", "M", *map(str, range(9)), "="])
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Column and row i (from 0) have place i + 2, ``=`` has 1 on both levels."""
@@ -357,7 +335,6 @@ class Minesweeper(Task):
         seq.eos(place=(1, 1))
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Look at every field's neighbours."""
         fields = list(prompt[1:-1])
         n = round(len(fields) ** 0.5)
         if prompt[0] != BOS or prompt[-1] != "=" or n * n != len(fields) or n < 2 or not set(fields) <= {"E", "M"}:

@@ -66,7 +66,6 @@ class ModularArithmetic(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Products first, then the sum."""
         body = list(prompt[1:-1])
         if prompt[0] != BOS or prompt[-1] != "=" or len(body) % 2 == 0:
             raise ValueError("not an expression")
@@ -118,7 +117,6 @@ class BracketedArithmetic(ModularArithmetic):
         return Vocab.of([*map(str, range(self.modulus)), *signs, "(", ")", "x", "="])
 
     def layout(self, length: int, rng: Rng) -> Brackets:
-        """Every bracket is cut at a uniform place."""
         return Brackets(length, _drawn_shape(0, length, rng))
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -151,7 +149,6 @@ class BracketedArithmetic(ModularArithmetic):
         return applied(signs, left, right, self.modulus), [*before, sign, *after]
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Read the brackets from left to right."""
         body = list(prompt[1:-1])
         if prompt[0] != BOS or prompt[-1] != "=":
             raise ValueError("not an expression")
@@ -211,7 +208,6 @@ class SolveEquation(BracketedArithmetic):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Try every digit."""
         body = list(prompt[1:-3])
         if len(prompt) < 5 or prompt[0] != BOS or prompt[-3] != "=" or prompt[-1] != "<sep>" or body.count("x") != 1:
             raise ValueError("not an equation with one x")
@@ -283,7 +279,6 @@ class GroupWords(Task):
         seq.eos(place=n + 2 if self.scratchpad else 1)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Apply the permutations one after the other."""
         listed = elements(self.group)
         names = {f"e{i}": permutation for i, permutation in enumerate(listed)}
         if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != "=" or not set(prompt[1:-1]) <= set(names):
@@ -329,7 +324,6 @@ class CycleNavigation(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Walk."""
         at = 0
         for move in read("repeats", self.vocab, prompt):
             if move not in MOVES:

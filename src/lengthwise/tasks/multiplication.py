@@ -13,7 +13,7 @@ from lengthwise.core.config import AtLeast1, DigitBase
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, Vocab
-from lengthwise.tasks.addition import DIGITS, carried, digits_of, number
+from lengthwise.tasks.addition import DIGITS, carried, digits_of, number, write_numbers
 from lengthwise.tasks.base import TASKS, Task
 
 
@@ -48,11 +48,7 @@ class Multiplication(Task):
         for j in range(m):
             columns[j : j + n] += x * y[j]
         product = carried(columns, self.base)
-        seq.bos()
-        a = seq.givens(x + zero, np.arange(2, n + 2))
-        seq.given(self.vocab["*"], place=1)
-        b = seq.givens(y + zero, np.arange(2, m + 2))
-        seq.given(self.vocab["="], place=1)
+        a, b = write_numbers(seq, (x, y), "*=")
         digit = 0
         for i in range(n + m):
             reached = (self.base**n - 1) * (self.base**m - 1) >= self.base**i
@@ -76,7 +72,6 @@ class Multiplication(Task):
         return [*a[i + 1 - window : i + 1], *(b[-1:] if top else b), *shown]
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Multiply with Python's integers of any size."""
         text = list(prompt[1:-1])
         if prompt[0] != BOS or prompt[-1] != "=" or text.count("*") != 1:
             raise ValueError("not a product of two numbers")
@@ -135,12 +130,10 @@ class LongMultiplication(Task):
         return Vocab.of([*DIGITS[: self.base], "*", "=", "+", ">"])
 
     def layout(self, length: int, rng: Rng) -> Factors:
-        """Half of the time as many digits in both factors, otherwise fewer in one."""
         other, shape = int(rng.integers(1, length + 1)), int(rng.integers(4))
         return Factors(length, other if shape == 3 else length, other if shape == 2 else length)
 
     def test_layouts(self, length: int) -> list[Layout]:
-        """As many digits in both factors."""
         return [Factors(length, length, length)]
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -178,7 +171,6 @@ class LongMultiplication(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Multiply digit by digit with Python's integers of any size."""
         text = list(prompt[1:-1])
         if prompt[0] != BOS or prompt[-1] != "=" or text.count("*") != 1:
             raise ValueError("not a product of two numbers")

@@ -17,6 +17,7 @@ from lengthwise.core.config import AtLeast1
 from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
+from lengthwise.tasks.addition import read_numbers, write_numbers
 from lengthwise.tasks.base import TASKS, Task, bits_with_ones, distinct, read
 
 
@@ -30,19 +31,14 @@ class Parity(Task):
     """
 
     summary = "is the number of ones even or odd? every bit matters (the control)"
+    guess = 0.5
+    fixed_vocab = ("0", "1", "e", "o")
 
     ones: Literal["iid", "uniform"] = "iid"
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(["0", "1", "e", "o"])
 
     def lengths(self, low: int, high: int) -> list[int]:
         """Length 0 exists where the number of ones is drawn first."""
         return list(range(max(low, 0 if self.ones == "uniform" else 1), high + 1))
-
-    def chance(self, layout: Layout) -> float:
-        return 0.5
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """All bits share place 1 with the answer; the separator has place 2."""
@@ -58,7 +54,6 @@ class Parity(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Flip a switch at every one."""
         if len(prompt) < 2 or prompt[0] != BOS or prompt[-1] != SEP or not set(prompt[1:-1]) <= {"0", "1"}:
             raise ValueError("not a string of bits")
         odd = False
@@ -82,6 +77,7 @@ class ParityScratchpad(Task):
     """
 
     summary = "running parity of n bits, one bit per step"
+    guess = 0.5
     place_rule = "next"
     first_bit: ClassVar[int] = 1
     """Place of the first bit; ``=`` has place 1 and the first running parity 2."""
@@ -92,10 +88,6 @@ class ParityScratchpad(Task):
     def vocab(self) -> Vocab:
         """Bits, ``=`` and, if the end is marked, ``#``."""
         return Vocab.of(["0", "1", "=", *([END_MARK] if self.end_mark else [])])
-
-    def chance(self, layout: Layout) -> float:
-        """The last token is one of two; the whole trace is not guessed."""
-        return 0.5
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Bit i (from 1) has place i (with offset one i + 1), ``=`` 1, running parity i place i + 1."""
@@ -108,12 +100,10 @@ class ParityScratchpad(Task):
         seq.given(self.vocab["="], place=1)
         before: list[int] = []
         for i in range(n):
-            parity = seq.predicted(running[i] + zero, i + 2, parents=[given[i], *before], answer=i == n - 1)
-            before = [parity]
+            before = [seq.predicted(running[i] + zero, i + 2, parents=[given[i], *before], answer=i == n - 1)]
         seq.eos(place=n + 2, selectors=marks)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Count the ones of every prefix."""
         ending = [END_MARK, "="] if self.end_mark else ["="]
         bits = list(prompt[1 : -len(ending)])
         if not bits or prompt[0] != BOS or list(prompt[-len(ending) :]) != ending or not set(bits) <= {"0", "1"}:
@@ -167,6 +157,7 @@ class SparseParity(Task):
     """
 
     summary = "parity of k marked bits among noise"
+    fixed_vocab = ("0", "1", "0*", "1*", QUERY)
 
     k_max: AtLeast1 = 4
     span: int | None = None
@@ -177,10 +168,6 @@ class SparseParity(Task):
         largest = max(self.k_max, *self.k_test) if self.k_test else self.k_max
         if self.span is not None and self.span + 1 < largest:
             raise ValueError(f"{largest} marked bits need span {largest - 1} or more, got {self.span}")
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(["0", "1", "0*", "1*", QUERY])
 
     def chance(self, layout: Layout) -> float:
         """One of two; where the number of ones leaves one answer only, that one."""
@@ -259,10 +246,7 @@ class EvenPairs(Task):
     """
 
     summary = "is the number of 01 and 10 even? the first and the last bit decide"
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(["0", "1", "e", "o"])
+    fixed_vocab = ("0", "1", "e", "o")
 
     def chance(self, layout: Layout) -> float:
         return 0.5 if layout.length > 1 else 1.0
@@ -278,7 +262,6 @@ class EvenPairs(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Count the factors."""
         string = read("repeats", self.vocab, prompt)
         if not set(string) <= {"0", "1"}:
             raise ValueError("not a string of bits")
@@ -293,31 +276,20 @@ class BitwiseOr(Task):
     """
 
     summary = "the bitwise OR of two strings of n bits: alignment without carries"
+    fixed_vocab = ("0", "1", "|", "=")
     place_rule = "next"
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(["0", "1", "|", "="])
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is that of the signs, place i + 2 that of bit i (from 0)."""
-        n, zero = layout.length, self.vocab["0"]
+        n = layout.length
         x, y = rng.integers(2, size=(2, n, seq.size), dtype=np.int64)
-        places = np.arange(2, n + 2)
-        seq.bos()
-        a = seq.givens(x + zero, places)
-        seq.given(self.vocab["|"], place=1)
-        b = seq.givens(y + zero, places)
-        seq.given(self.vocab["="], place=1)
+        a, b = write_numbers(seq, (x, y), "|=")
         for i in range(n):
-            seq.predicted((x[i] | y[i]) + zero, place=i + 2, parents=[a[i], b[i]])
+            seq.predicted((x[i] | y[i]) + self.vocab["0"], place=i + 2, parents=[a[i], b[i]])
         seq.eos(place=n + 2)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Bit by bit."""
-        first, bar, second = "".join(prompt[1:-1]).partition("|")
-        if prompt[0] != BOS or prompt[-1] != "=" or not bar or len(first) != len(second) or not first:
-            raise ValueError("not two strings of one length")
-        if not set(first + second) <= {"0", "1"}:
+        first, second = read_numbers(prompt, "|", "two strings of one length", count=2)
+        if not {*first, *second} <= {"0", "1"}:
             raise ValueError("not strings of bits")
         return [*("1" if "1" in pair else "0" for pair in zip(first, second, strict=True)), EOS]

@@ -14,11 +14,11 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1, Alphabet2, AtLeast1, Share
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
-from lengthwise.tasks.base import TASKS, Task, distinct, draw, inverse, read, shuffles, symbol_names
+from lengthwise.tasks.base import TASKS, DistinctSymbols, Task, distinct, draw, inverse, read, shuffles, symbol_names
 
 
 @TASKS.register("induction")
-class Induction(Task):
+class Induction(DistinctSymbols):
     """``<bos> c a d b <sep> a d <eos>``: distinct symbols, one of them again, and what came after it.
 
     Length = number of distinct symbols. The queried one is uniform among all but the last.
@@ -28,14 +28,6 @@ class Induction(Task):
     min_length = 2
 
     letters: Alphabet2 = 150
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(symbol_names(self.letters))
-
-    def max_length(self) -> int:
-        """Symbols are distinct."""
-        return self.letters
 
     def chance(self, layout: Layout) -> float:
         """One of the symbols that come after another."""
@@ -55,7 +47,6 @@ class Induction(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """A dictionary from each symbol to the next."""
         string = list(prompt[1:-2])
         if len(prompt) < 5 or prompt[0] != BOS or prompt[-2] != SEP or any(self.vocab[symbol] < 4 for symbol in string):
             raise ValueError("not a string, <sep> and a symbol")
@@ -104,7 +95,6 @@ class Retrieval(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Cut the string at the marker."""
         string = read("repeats", self.vocab, prompt)
         if string.count(MARKER) != 1:
             raise ValueError("the marker must occur once")
@@ -124,16 +114,11 @@ class FlipFlop(Task):
     """
 
     summary = "the bit written last, among bits to ignore"
+    guess = 0.5
+    fixed_vocab = ("0", "1", "w", "r", "i")
     min_length = 2
 
     ignore: Share = 0.8
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(["0", "1", "w", "r", "i"])
-
-    def chance(self, layout: Layout) -> float:
-        return 0.5
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Both tokens of pair i (from 0) have place i + 1."""
@@ -155,7 +140,6 @@ class FlipFlop(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Keep one bit of memory."""
         steps, bits = list(prompt[1::2]), list(prompt[2::2])
         if len(prompt) < 4 or prompt[0] != BOS or len(steps) != len(bits) + 1 or steps[0] != "w" or steps[-1] != "r":
             raise ValueError("not pairs that start with a write and end with a read")
@@ -193,6 +177,7 @@ class Lego(Task):
     """
 
     summary = "a chain of signed variables in shuffled clauses: the sign of one"
+    guess = 0.5
 
     variables: Alphabet1 = 100
     ordered: bool = False
@@ -202,18 +187,12 @@ class Lego(Task):
         return Vocab.of([*(f"x{i}" for i in range(self.variables)), ONE, "+", "-", QUERY])
 
     def max_length(self) -> int:
-        """Every clause defines a variable of its own."""
         return self.variables
 
-    def chance(self, layout: Layout) -> float:
-        return 0.5
-
     def layout(self, length: int, rng: Rng) -> Queried:
-        """A clause of the second half, uniformly."""
         return Queried(length, int(rng.integers(length // 2 + 1, length + 1)))
 
     def test_layouts(self, length: int) -> list[Layout]:
-        """The last variable of the chain."""
         return [Queried(length, length)]
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -239,7 +218,6 @@ class Lego(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Follow a dictionary and count the minus signs."""
         body = list(prompt[1:-2])
         if len(body) < 3 or len(body) % 3 or prompt[0] != BOS or prompt[-2] != QUERY:
             raise ValueError("not clauses followed by ? and a variable")
@@ -279,7 +257,6 @@ class MultiQueryRecall(Task):
         return list(range(max(low, self.queries), min(high, self.keys) + 1))
 
     def max_length(self) -> int:
-        """Keys are distinct."""
         return self.keys
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -300,7 +277,6 @@ class MultiQueryRecall(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """A dictionary."""
         text = list(prompt[1:-1])
         if len(prompt) < 6 or prompt[0] != BOS or prompt[-1] != SEP or text.count(SEP) != 1 or text.index(SEP) % 2:
             raise ValueError("not pairs and queries")
@@ -380,7 +356,6 @@ class Needle(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Follow a dictionary from key to key."""
         body = list(prompt[1:-3])
         if len(prompt) < 6 or prompt[0] != BOS or prompt[-1] != SEP or prompt[-3] != SEP:
             raise ValueError("not a haystack, <sep>, a key and <sep>")
@@ -413,6 +388,7 @@ class PointerValueRetrieval(Task):
     """
 
     summary = "a pointer and n values: the value that it points to"
+    guess = 0.1
 
     window: int = 1
     pointers: Alphabet1 = 200
@@ -428,9 +404,6 @@ class PointerValueRetrieval(Task):
     def lengths(self, low: int, high: int) -> list[int]:
         """From a window of values to as many as there are pointers."""
         return list(range(max(low, self.window), min(high, self.pointers) + 1))
-
-    def chance(self, layout: Layout) -> float:
-        return 0.1
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Value i (from 0) has place i + 2 and so has the answer that starts there; pointer and ``<sep>`` have 1."""
@@ -448,7 +421,6 @@ class PointerValueRetrieval(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Index the list of values."""
         if len(prompt) < 4 or prompt[0] != BOS or prompt[-1] != SEP:
             raise ValueError("not a pointer and values")
         pointer, values = self.vocab[prompt[1]] - self.vocab["p0"], list(prompt[2:-1])

@@ -13,11 +13,27 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, Vocab
-from lengthwise.tasks.base import TASKS, Task, draw, read, symbol_names
+from lengthwise.tasks.base import TASKS, DistinctSymbols, Task, draw, read, symbol_names
+
+
+def write_sorted(seq: SequenceBuilder, x: np.ndarray, *, with_last: bool) -> None:
+    """A string ``[length, B]`` and the same in ascending order; symbol i and its copy have place i + 2, ``<sep>`` 1.
+
+    A copy is chosen by all symbols, ``with_last`` also by the copy before it.
+    """
+    order = np.argsort(x, axis=0, kind="stable")
+    ascending = np.take_along_axis(x, order, axis=0)
+    seq.bos()
+    given = seq.givens(x, place=np.arange(2, len(x) + 2))
+    last = seq.sep(place=1)
+    for at, symbols in zip(order, ascending, strict=True):
+        selectors = [*given, last] if with_last else given
+        last = seq.predicted(symbols, place=at + 2, parents=[at + given[0]], selectors=selectors)
+    seq.eos()
 
 
 @TASKS.register("sort")
-class Sort(Task):
+class Sort(DistinctSymbols):
     """``<bos> 7 2 5 <sep> 2 5 7 <eos>``: distinct symbols in ascending order.
 
     Length = number of symbols. The next symbol is the smallest one above the current one: one parent, chosen by all
@@ -28,31 +44,10 @@ class Sort(Task):
 
     letters: Alphabet1 = 150
 
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(symbol_names(self.letters))
-
-    def max_length(self) -> int:
-        """Symbols are distinct."""
-        return self.letters
-
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """Symbol i (from 0) and its copy have place i + 2, ``<sep>`` has 1."""
-        n = layout.length
-        x = draw("distinct", self.vocab, n, seq.size, rng)
-        order = np.argsort(x, axis=0)
-        ascending = np.take_along_axis(x, order, axis=0)
-        seq.bos()
-        given = seq.givens(x, place=np.arange(2, n + 2))
-        last = seq.sep(place=1)
-        for i in range(n):
-            last = seq.predicted(
-                ascending[i], place=order[i] + 2, parents=[order[i] + given[0]], selectors=[*given, last]
-            )
-        seq.eos()
+        write_sorted(seq, draw("distinct", self.vocab, layout.length, seq.size, rng), with_last=True)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Python's sort, by place in the alphabet."""
         return [*sorted(read("distinct", self.vocab, prompt), key=self.vocab.tokens.index), EOS]
 
 
@@ -73,19 +68,8 @@ class BucketSort(Task):
         return Vocab.of(symbol_names(self.letters))
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """Symbol i (from 0) and its copy have place i + 2, ``<sep>`` has 1."""
-        n = layout.length
-        x = draw("repeats", self.vocab, n, seq.size, rng)
-        order = np.argsort(x, axis=0, kind="stable")
-        ascending = np.take_along_axis(x, order, axis=0)
-        seq.bos()
-        given = seq.givens(x, place=np.arange(2, n + 2))
-        seq.sep(place=1)
-        for i in range(n):
-            seq.predicted(ascending[i], place=order[i] + 2, parents=[order[i] + given[0]], selectors=given)
-        seq.eos()
+        write_sorted(seq, draw("repeats", self.vocab, layout.length, seq.size, rng), with_last=False)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Count each letter."""
         string = read("repeats", self.vocab, prompt)
         return [*(letter for letter in self.vocab.tokens[4:] for _ in range(string.count(letter))), EOS]

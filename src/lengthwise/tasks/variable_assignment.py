@@ -76,7 +76,6 @@ class VariableAssignment(Task):
         return ("position", "label") if self.slots else ("position",)
 
     def max_length(self) -> int:
-        """Every line defines a name of its own."""
         return self.names
 
     def chance(self, layout: Layout) -> float:
@@ -161,7 +160,6 @@ class VariableAssignment(Task):
         seq.eos(place(n + 1), selectors=[last])
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Look each name up in a dictionary."""
         width = 3 if self.separators else 2
         body = list(prompt[1:-2])
         if len(body) < width or len(body) % width or prompt[0] != BOS or prompt[-2] != QUERY:

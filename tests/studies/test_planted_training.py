@@ -7,12 +7,11 @@ from typing import Literal
 import influence_planted as recipe
 import numpy as np
 import pytest
+from influence_planted import PlantedText, PlantedTraining, train_planted
 
 from lengthwise.core.rng import stream
 from lengthwise.experiments.events import silent
 from lengthwise.influence.measure import Scorer
-from lengthwise.influence.planted_check import PlantedTraining, train_planted
-from lengthwise.influence.planted_text import PlantedText
 
 
 def losses(text: PlantedText, training: PlantedTraining) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from torch import nn
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import UnknownNameError, require
-from lengthwise.hf.attach import STATE, stock
+from lengthwise.hf.attachment import STATE, stock
 
 METHODS = ("pi", "ntk", "yarn", "drope")
 WITHOUT_POSITIONS = 1e30

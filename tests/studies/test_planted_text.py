@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from influence_planted import NOISE, ExactReader, PlantedText, check_planted, strangers
 
 from lengthwise.core.config import from_fields
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.influence.models import ExactReader, LanguageModel
-from lengthwise.influence.planted_check import check_planted
-from lengthwise.influence.planted_text import NOISE, PlantedText, strangers
+from lengthwise.influence.models import LanguageModel
 
 LOSSES_ONLY = ("greedy", "one-shot", "surrogate", "random", "last-k")
 SMALL = {"context": 20, "recent": 6}

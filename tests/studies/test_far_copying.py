@@ -7,10 +7,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from influence_far import LAST, LONGEST, SHORTEST, curve, far_gain, induction, passages, quoted, with_quotations
 
 from lengthwise.core.rng import stream
-from lengthwise.influence.corpus import LONGEST, SHORTEST, Corpus, Document, passages, quoted, with_quotations
-from lengthwise.influence.lm import TARGETS, curve, far_gain, induction, losses
+from lengthwise.influence.corpus import Corpus, Document
+from lengthwise.influence.lm import losses
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
@@ -60,7 +61,7 @@ def model() -> Transformer:
 def test_the_gain_is_the_difference_of_two_losses_of_the_same_targets(model: Transformer) -> None:
     windows = stream(0).integers(4, 26, size=(5, 161))
     found = far_gain(windows, goal=0.0)(model)
-    short, long = (losses(model, windows[:, -(c + TARGETS + 1) :])[:, -TARGETS:].mean() for c in (64, 128))
+    short, long = (losses(model, windows[:, -(c + LAST + 1) :])[:, -LAST:].mean() for c in (64, 128))
     assert found["gain"] == pytest.approx(short - long)
     assert list(found["by_context"]) == ["16", "32", "64", "96", "128"]
     assert found["fitted"] == (found["gain"] >= 0.0)
