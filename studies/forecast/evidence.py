@@ -15,14 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.files import read_json, write_text
-from lengthwise.core.result_file import SUPERSEDED
-from lengthwise.measured import FILE
-from lengthwise.prediction.verdict import SYSTEMS
-from lengthwise.report.summary import SystemSummary, load, summarize
+import lengthwise as lw
 
 ROOT = Path(__file__).parents[2]
-LADDER = {system.name: system for system in SYSTEMS}
+FILE = ROOT / "src" / "lengthwise" / "measured" / "cells.json"
+LADDER = {system.known_as: system for system in lw.positions.system.SYSTEMS}
 WITHDRAWN = "withdrawn"
 """The folder of a preregistration that was never trained."""
 
@@ -50,15 +47,15 @@ def format_of(task: dict[str, Any]) -> str:
 def ladder_rows(results: Path) -> Iterator[dict[str, Any]]:
     """The cells of all studies under the frozen ladder."""
     for frozen in sorted(results.rglob("preregistration.json")):
-        if {SUPERSEDED, WITHDRAWN} & set(frozen.relative_to(results).parts):
+        if {lw.core.result_file.SUPERSEDED, WITHDRAWN} & set(frozen.relative_to(results).parts):
             continue
-        content = read_json(frozen)["content"]
+        content = lw.core.files.read_json(frozen)["content"]
         study = frozen.parent.relative_to(results).parts[0]
         for folder, entries in (("cells", content["languages"]), ("published", content["published"])):
             known = {entry["name"]: entry for entry in entries}
             groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
             for path in sorted((frozen.parent / folder).glob("*-rung*.json")):
-                values = read_json(path)
+                values = lw.core.files.read_json(path)
                 groups.setdefault((values["name"], values["encoding"]), []).append(values)
             for (name, _), rungs in groups.items():
                 measured = [values for values in rungs if values["measured"]]
@@ -94,8 +91,8 @@ def ladder_row(
         "task": task,
         "format": format_of(task),
         "system": name,
-        "scheme": system.scheme["name"],
-        "random_start": bool(system.scheme.get("random_start", False)),
+        "scheme": system.registered_scheme,
+        "random_start": system.random_start,
         "encoding": system.encoding,
         "train": train,
         "seeds": [seed["seed"] for seed in cell["seeds"]],
@@ -116,11 +113,11 @@ def ladder_row(
 
 def recipe_rows(results: Path) -> Iterator[dict[str, Any]]:
     """The cells of all recipes."""
-    for system in summarize(load([results])):
+    for system in lw.report.summary.summarize(lw.report.summary.load([results])):
         yield recipe_row(system)
 
 
-def recipe_row(system: SystemSummary) -> dict[str, Any]:
+def recipe_row(system: lw.report.summary.SystemSummary) -> dict[str, Any]:
     """One system of a recipe; bins have ``low`` and ``high``, other tests one length."""
     experiment, runs = system.experiment, system.results
     tests: dict[tuple[int, int, str, str], dict[int, float]] = {}
@@ -169,4 +166,4 @@ def text(content: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    write_text(FILE, text(table(ROOT / "results")))
+    lw.core.files.write_text(FILE, text(table(ROOT / "results")))

@@ -16,7 +16,7 @@ from typing import Any
 import golowich_assignment  # noqa: F401
 import golowich_parity  # noqa: F401
 import golowich_sparse_parity  # noqa: F401
-import look_back  # noqa: F401
+import look_back as _look_back  # noqa: F401
 from ladder_tables import COUNTS, LADDER, counts, ladder
 from table_parts import RESULTS, markdown
 

@@ -58,7 +58,7 @@ def interval(ks: Sequence[int], correct: ndarray, n: ndarray, *, draws: int = DR
     picks = rng.integers(len(correct), size=(draws, len(correct)))
     shares = rng.binomial(n[picks], correct[picks] / n[picks]) / n[picks]
     repeated = np.broadcast_to(np.asarray(ks), shares.shape)
-    found = np.nan_to_num(lw.core.ranks.spearman(repeated.reshape(draws, -1), shares.reshape(draws, -1)))
+    found = np.nan_to_num(lw.core.statistics.spearman(repeated.reshape(draws, -1), shares.reshape(draws, -1)))
     low, high = np.quantile(found, (0.025, 0.975))
     return float(low), float(high)
 
@@ -119,9 +119,9 @@ def _measure(ks: Sequence[int], correct: ndarray, n: ndarray) -> dict[str, Any]:
     if np.ptp(shares) == 0:
         return {**found, "note": f"no effect: all accuracies are {shares.flat[0]:.3f}"}
     repeated = np.broadcast_to(np.asarray(ks), shares.shape)
-    each = [None if np.isnan(value) else value for value in lw.core.ranks.spearman(repeated, shares).tolist()]
+    each = [None if np.isnan(value) else value for value in lw.core.statistics.spearman(repeated, shares).tolist()]
     low, high = interval(ks, correct, n) if len(shares) > 1 else (None, None)
-    value = float(lw.core.ranks.spearman(repeated.ravel(), shares.ravel()))
+    value = float(lw.core.statistics.spearman(repeated.ravel(), shares.ravel()))
     return {**found, "value": value, "low": low, "high": high, "each": tuple(each)}
 
 

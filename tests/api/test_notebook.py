@@ -132,8 +132,19 @@ def test_predictions_are_tables() -> None:
     for target in ("addition", "regex:(ab)*"):
         prediction = lw.predict(target)
         assert isinstance(prediction, Tabular)
-        assert "nope" in repr(prediction)
-    assert [v.system for v in lw.predict(lw.task("copy"), ["nope", "rope"]).verdicts] == ["nope", "rope"]
+        assert len(repr(prediction)) < 160
+        assert "nope" in repr(prediction.table())
+        assert "nope" in repr(prediction.theory)
+        assert list(prediction.to_frame()["system"]) == [found.system for found in prediction]
+    named = lw.predict(lw.task("copy"), encoding=["nope", "rope"])
+    assert {found.system for found in named} == {"nope", "rope"}
+    assert [v.system for v in named.theory.verdicts] == ["nope", "rope"]
+    (one,) = lw.predict("(aa)*", 40, 200, "rope")
+    assert one.probability is not None
+    assert one.interval is not None
+    assert one.interval[0] <= one.probability <= one.interval[1]
+    assert one.answer == "UNLIKELY"
+    assert one.reasons
 
 
 def test_an_experiment_runs_and_its_result_shows_every_seed(trained: lw.Result) -> None:

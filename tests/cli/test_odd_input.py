@@ -43,8 +43,8 @@ def test_files(terminal: Terminal, tmp_path: Path, name: str, content: str, comm
         (["show", "addition", "-n", "99999999999999999999"], "at most 100000"),
         (["show", "addition", "--set", f"base={MANY}"], "base"),
         (["couple", "addition", "--set", "scheme.max_position=1"], "no scheme is used"),
-        (["run", "regularizer-growth", "--seeds", "0"], "--seeds must be at least 1, got 0"),
-        (["run", "regularizer-growth", "--jobs", "0"], "--jobs must be at least 1, got 0"),
+        (["run", "demo", "--seeds", "0"], "--seeds must be at least 1, got 0"),
+        (["run", "demo", "--jobs", "0"], "--jobs must be at least 1, got 0"),
         (["run", "addition", "--set", "evaluation.lengths=[8,8]"], "lengths must differ from one another"),
         (["run", "addition", "--set", 'encoding={"name":"learned","init_std":NaN}'], "init_std must be finite"),
         (["run", "addition", "--set", "model.table_std=Infinity"], "table_std must be finite"),
@@ -67,7 +67,8 @@ def test_text_that_is_no_text(terminal: Terminal, monkeypatch: pytest.MonkeyPatc
 
 def test_a_line_separator_inside_of_an_example(terminal: Terminal, tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
-    lines = [{"prompt": ["a", "\u2028"], "answer": True}, {"prompt": ["b"], "answer": False}]
+    lines = [{"prompt": ["a", "\u2028"], "answer": True}]
+    lines += [{"prompt": ["b"] * count, "answer": False} for count in range(1, 20)]
     path.write_text("\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
     assert "the symbol '\\u2028' is not printable" in terminal("predict", path).err
 
@@ -83,7 +84,7 @@ def test_a_product_of_large_numbers(terminal: Terminal, tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, terminal: Terminal):
     for mark in ("", "\ufeff"):
         examples, config = tmp_path / "examples.jsonl", tmp_path / "systems.json"
-        rows = [f'{{"prompt": "<bos> {a} {b} <sep>", "answer": "{a} {b} <eos>"}}' for a in "ab" for b in "ab"]
+        rows = [f'{{"prompt": "<bos> {a} {b} <sep>", "answer": "{a} {b} <eos>"}}' for a in "abcde" for b in "abcde"]
         examples.write_text(mark + "\n".join(rows), encoding="utf-8")
         config.write_text(
             f'{mark}{{"systems": [{{"experiment": {{"task": {{"name": "copy"}}, '

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import resource
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,6 +114,62 @@ def test_nothing_trains_on_a_program(terminal: Terminal, tmp_path: Path) -> None
     path.write_text(terminal("crasp", "print", "majority").out)
     assert "to train it" not in terminal("predict", path, "--why").out
     assert terminal("predict", path, "--json").json()["to_train"] == ""
+
+
+COMMANDS = (
+    ("(aa)*", "nope"), ("(aa|b)*", "nope"), ("(a|b)*abb", "nope"), ("(aaa)*", "ape"), ("addition", "rope"),
+    ("copy", "nope"), ("induction", "nope"), ("Tomita-4", "rope"), ("parity", "ape"), ("Dyck-1", "alibi"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "encoding"), COMMANDS)
+def test_every_printed_command_works_as_written(terminal: Terminal, target: str, encoding: str) -> None:
+    """Those of `run` give a configuration with the lengths that were asked for; a probe is accepted up to its time."""
+    out = terminal("predict", target, "--encoding", encoding, "--train", "12", "--test", "48").out
+    whole = re.sub(r" \\\n *", " ", out)
+    commands = [line[line.index("lengthwise ") :] for line in whole.splitlines() if "lengthwise " in line]
+    assert commands
+    for command in commands:
+        words = shlex.split(command)[1:]
+        if words[0] == "run":
+            (system,) = terminal(*words, "--print-config").json()["systems"]
+            experiment = system["experiment"]
+            assert experiment["training"]["max_length"] == 12
+            assert 36 < experiment["evaluation"]["lengths"][-1] <= 48
+        else:
+            assert words[0] in ("predict", "verify", "compare")
+            assert terminal(words[0], "--help").code == 0
+            flags = [word for word in words if word.startswith("--")]
+            assert all(flag in terminal(words[0], "--help").out for flag in flags)
+
+
+def test_in_a_second_and_a_half_of_a_core(tmp_path: Path) -> None:
+    """Processor time, of a process that starts from nothing; twice the aim, as other work slows a core down."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "lengthwise", "predict", "(aa)*", "--encoding", "rope", "--train", "40"]
+    done = subprocess.run([*command, "--test", "200"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.stdout.startswith("(aa)* with RoPE, trained to 40: right at 200?   UNLIKELY")
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime <= 3.0
+
+
+def test_pandas_is_not_loaded(tmp_path: Path) -> None:
+    heavy = {"torch", "matplotlib", "pandas", "sklearn", "jinja2"}
+    for words in (["(aa)*", "--encoding", "rope"], ["addition"], ["(ab)*"]):
+        assert modules_after("predict", *words, cwd=tmp_path).isdisjoint(heavy)
+
+
+def test_a_probe_needs_one_system_and_strings(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "p.crasp").write_text(terminal("crasp", "print", "majority").out)
+    for words, says in (
+        (["(ab)*"], "--probe is of one system, got none"),
+        (["(ab)*", "--encoding", "nope", "--encoding", "rope"], "got nope, rope"),
+        ([tmp_path / "p.crasp", "--encoding", "nope"], "has none"),
+    ):
+        answer = terminal("predict", *words, "--probe", "2m")
+        assert answer.code == 2
+        assert says in answer.err
+        assert answer.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("target", ["addition", "regex:(aa)*"])

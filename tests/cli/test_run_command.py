@@ -116,3 +116,54 @@ def test_control_c_keeps_the_checkpoint_and_the_next_run_goes_on(terminal: Termi
     # Between the two steps of writing a checkpoint only the previous one is there, and the next run takes it.
     assert list(tmp_path.rglob("checkpoint*.safetensors"))
     assert not list(tmp_path.rglob("result.json"))
+
+
+@pytest.mark.parametrize(
+    ("words", "systems"),
+    [
+        (["(aa)*", "--scheme", "modulo", "--set", "scheme.m=2"], [("modulo", "learned")]),
+        (["Tomita-4", "--encoding", "nope"], [("sequential", "nope")]),
+        (["parity", "--encoding", "rope", "--encoding", "alibi"], [("sequential", "rope"), ("sequential", "alibi")]),
+        (["addition", "--scheme", "coupled", "--encoding", "local-bias"], [("coupled", "local-bias")]),
+        (["copy", "--scheme", "random-start"], [("sequential", "learned")]),
+        (["examples/my_task.py:EverySecond", "--scheme", "pose"], [("pose", "rope")]),
+    ],
+)
+def test_a_task_or_an_expression_trains_under_named_systems(
+    terminal: Terminal, words: list[str], systems: list[tuple[str, str]]
+) -> None:
+    given = terminal("run", *words, "--max-length", "12", "--test-lengths", "12,24", "--print-config").json()
+    found = [system["experiment"] for system in given["systems"]]
+    assert [(one["scheme"]["name"], one["encoding"]["name"]) for one in found] == systems
+    assert {one["training"]["max_length"] for one in found} == {12}
+    assert all(one["evaluation"]["lengths"] == [12, 24] for one in found)
+    assert "scheme.m=2" not in words or found[0]["scheme"]["m"] == 2
+
+
+def test_a_language_learns_under_ids_modulo_its_period(terminal: Terminal, tmp_path: Path) -> None:
+    """As `predict` names it, with fewer steps: what plain positions do not carry to 24, these ids do."""
+    words = ["(aa)*", "--scheme", "modulo", "--set", "scheme.m=2", "--max-length", "8", "--test-lengths", "8,24"]
+    small = ["--set", "training.steps=150", "--set", "model.layers=1", "--set", "model.width=32"]
+    small += ["--set", "evaluation.samples=8"]
+    (system,) = terminal("run", *words, *small, "--out", tmp_path, "--json").json()["systems"]
+    assert system["fitted"] == [True]
+    assert [score["exact_match"] for score in system["scores"] if score["length"] == 24] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["demo", "--scheme", "modulo"], "--scheme is for a task or an expression; recipe 'demo' has its own"),
+        (["demo", "--max-length", "8"], "--max-length is for a task or an expression"),
+        (["(aa)*", "--scheme", "modlo"], "unknown scheme 'modlo'. Did you mean 'modulo'?"),
+        (["(aa)*", "--scheme", "modulo", "--encoding", "ropee"], "unknown encoding 'ropee'. Did you mean 'rope'?"),
+        (["(aa)*", "--scheme", "modulo", "--set", "scheme.m=0"], "m"),
+        (["(aa)*", "--scheme", "modulo", "--test-lengths", "long"], "--test-lengths needs whole numbers"),
+        (["missing.crasp", "--scheme", "modulo"], "missing.crasp"),
+    ],
+)
+def test_mistakes_in_named_systems(terminal: Terminal, tmp_path: Path, words: list[str], says: str) -> None:
+    answer = terminal("run", *words, "--out", tmp_path)
+    assert answer.code == 2
+    assert says in answer.err
+    assert answer.err.count("\n") == 1

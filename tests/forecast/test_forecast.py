@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import itertools
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.crasp.decide import no_counting
+from lengthwise.forecast import predict as module
+from lengthwise.forecast import probe as probing
+from lengthwise.forecast.model import Forecaster, Logistic, forecaster, kinds
 from lengthwise.forecast.predict import LIKELY, NOT_MEASURED, OPEN, UNLIKELY, WIDTH, Forecasts, predict
+from lengthwise.forecast.probe import SETTINGS, ProbeSettings
 from lengthwise.languages.automaton import language
+from lengthwise.measured.cells import cells
+from lengthwise.tasks import TASKS
+from lengthwise.tasks.language import Language
 
 TARGETS = (
     "regex:a*b*", "regex:(ab)*", "regex:(aa)*", "(aaaa)*", "(abab)*", "(a|b)*abb", "(a|b)*abb(a|b)*", "(aa|b)*",
@@ -28,7 +44,7 @@ def agree(found: Forecasts) -> None:
         p = system.probability
         if p is None:
             assert system.answer == NOT_MEASURED
-            assert system.refusal.startswith("nothing like this was measured: ")
+            assert system.refusal.startswith(("nothing like this was measured: ", "too few languages were trained"))
             continue
         assert system.interval is not None
         assert (p >= 0.7 and system.interval[0] >= 0.3) == (system.answer == LIKELY)
@@ -38,7 +54,14 @@ def agree(found: Forecasts) -> None:
         assert not system.theory.startswith("possible:") or p >= 0.5
         assert not system.theory.startswith("possible in principle:") or p < 0.5
         assert not system.theory.startswith("yes")
-        assert all(other > p for _, other in system.instead)
+        for each in system.instead:
+            assert each.measured or (each.probability or 0) > p
+            assert each.command.startswith("lengthwise run ")
+    assert found.settle == "" or found.settle.startswith("lengthwise ")
+    assert ("asked: " in found.text()) == (any(f.probability is not None for f in found))
+    # A command is whole, in lines that a shell takes as they are.
+    for line in lines:
+        assert not line.rstrip().endswith("--"), lines
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -87,14 +110,185 @@ def test_outside_of_what_was_measured_there_is_no_number():
 
 
 def test_what_would_be_better_is_named():
+    """The cheapest system above 0.9; else the best one that is known, and a scratchpad of states."""
     for target in TARGETS[:12]:
         found = predict(target)
-        best = max(f.probability or 0 for f in found)
         for system in found:
-            assert all(p > (system.probability or 0) + 0.05 for _, p in system.instead)
-            if system.instead:
-                assert system.instead[0][1] == pytest.approx(best)
-    assert predict("(a|b)*abb", encoding="nope")["nope"].instead[0][0] == "alibi"
+            named = [each for each in system.instead if each.probability is not None]
+            assert all((each.probability or 0) > (system.probability or 0) for each in named)
+            assert not (system.instead and (system.probability or 0) >= 0.9)
+    (alibi, pad) = predict("(a|b)*abb", encoding="nope")["nope"].instead
+    assert alibi.system == "alibi"
+    assert alibi.command == "lengthwise run '(a|b)*abb' --encoding alibi --max-length 40 --test-lengths 40,200"
+    assert pad.command.startswith("lengthwise run state-scratchpad --scheme predictive-coupling")
+    (cheapest,) = predict("a*b*", encoding="rope")["rope"].instead
+    assert (cheapest.system, cheapest.command.split(" --")[1]) == ("nope", "encoding nope")
+
+
+def test_residues_leave_periods_local_and_exact_counts_as_they_are():
+    for text, m, counts in (
+        ("(aa)*", 2, False),
+        ("(abab)*", 4, False),
+        ("((a|b)(a|b))*", 2, False),
+        ("(aa|b)*", 2, True),
+    ):
+        dfa = language(text)
+        marked = module.with_residues(dfa, m)
+        assert no_counting(marked) is not counts
+        for word in itertools.chain.from_iterable(itertools.product(dfa.alphabet, repeat=n) for n in range(7)):
+            right = [f"{place % m}:{symbol}" for place, symbol in enumerate(word)]
+            wrong = [f"{(place + 1) % m}:{symbol}" for place, symbol in enumerate(word)]
+            assert marked.accepts(right) == dfa.accepts(word)
+            assert not word or not marked.accepts(wrong)
+
+
+def test_ids_modulo_a_period_are_named_with_what_was_measured():
+    """Not a model's number: how many languages and seeds were right, of those that need no exact count beside."""
+    (modulo,) = predict("(aa)*", encoding="rope")["rope"].instead
+    assert (modulo.system, modulo.words, modulo.probability) == ("modulo", "ids modulo 2", None)
+    found = re.fullmatch(
+        r"measured, right at 5.0 × N in (\d+) of (\d+) languages like this \((\d+) of (\d+) seeds\); "
+        r"on this one in 5 of 5",
+        modulo.measured,
+    )
+    assert found
+    held, languages, right, seeds = map(int, found.groups())
+    assert held <= languages
+    assert seeds == 5 * languages
+    assert right >= 5 * held
+    measured = {c.target for c in cells() if c.scheme == "modulo"}
+    assert languages <= len(measured)
+    assert "--scheme modulo --encoding learned --set scheme.m=2" in modulo.command
+    # None is named for a language that has no period, nor for one that was measured and failed.
+    assert not [each for each in predict("(a|b)*abb", encoding="nope")["nope"].instead if each.system == "modulo"]
+    own = predict("(aa)*", scheme="modulo")["modulo"]
+    assert own.instead == ()
+    assert own.measured.startswith("this language, trained to 50: 1.00 at 151–300 (5 of 5 seeds fit)")
+
+
+def test_test_lengths_of_a_command_have_strings():
+    instead = predict("(aaa)*", 40, 200, encoding="nope")["nope"].instead
+    assert all("--test-lengths 39,198" in each.command for each in instead if "state-scratchpad" not in each.command)
+
+
+class MadeUpProbe:
+    """What `Probe` has, without training."""
+
+    trained, bins, slope = (1, 20), [(21, 30), (31, 40)], -0.1
+
+    def __init__(self, status: str, accuracy: float | None = None) -> None:
+        self.status, self.accuracy = status, accuracy
+        self.rung = 2 if status == "fitted" else None
+        self.stopped = {"not fitted": "fewer than 2 seeds fit at the last rung", "fitted": "2 of 3 seeds fit at rung 2"}
+        self.stopped = self.stopped.get(status, "the budget ended at step 249 of 2,500 of rung 1 of 3, loss 0.006")
+
+
+PROBES: tuple[Any, ...] = (
+    MadeUpProbe("fitted", 1.0), MadeUpProbe("fitted", 0.2), MadeUpProbe("not fitted"), MadeUpProbe("out of time"),
+)  # fmt: skip
+
+
+@pytest.fixture(params=[False, True], ids=["shipped", "made up"])
+def with_probe(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Coefficients as they are, and a set that a probe decides alone."""
+    if request.param:
+        # P = 0.98 for an accuracy near 1 and a fit; small without.
+        names = ("probe fitted", "probe accuracy", "probe slope", "probe rung")
+        model = Logistic(names, np.array([1.0, 2.0, 0.0, 0.0, -4.0]), np.array([[1.0, 2.0, 0.0, 0.0, -4.0]] * 3))
+        made = Forecaster(model, {0.7: model, 0.95: model}, 77, 20, {})
+        shipped = kinds()
+        both = ("language with probe", "task with probe")
+        monkeypatch.setattr(module, "kinds", lambda: tuple(dict.fromkeys([*shipped, *both])))
+        monkeypatch.setattr(module, "forecaster", lambda kind: made if kind in both else forecaster(kind))
+    return request.param
+
+
+@pytest.mark.parametrize("found_by", PROBES, ids=lambda probe: f"{probe.status} {probe.accuracy}")
+@pytest.mark.parametrize("target", [*TARGETS[1:24:4], "addition", "copy"])
+def test_with_a_probe_no_line_contradicts_the_first(target: str, found_by: Any, with_probe: bool):
+    found = predict(target, encoding="nope", probe=found_by)
+    agree(found)
+    (one,) = found
+    before = predict(target, encoding="nope")["nope"]
+    text = " ".join(found.text().split())
+    assert one.probe
+    assert one.probe in text
+    # Three witnesses, and which were heard: theory and evidence, the probe, no test at M.
+    assert one.probability is None or "no test at 200" in text
+    decided = with_probe and found_by.status != "out of time" and before.probability is not None
+    assert one.by_probe == decided
+    assert ("the probe, of accuracy" in text) == decided
+    if decided:
+        assert (one.answer == LIKELY) == (found_by.accuracy == 1.0)
+        assert "77 measured cells" in text
+    elif not (with_probe or "language with probe" in kinds()):
+        assert one.probability == before.probability
+    # What was probed is settled by training and a test at M; what was not probed to its end, by more of the probe.
+    assert found.settle.startswith("lengthwise predict" if found_by.status == "out of time" else "lengthwise run")
+
+
+def test_a_probe_is_of_one_system_and_of_strings():
+    with pytest.raises(LengthwiseError, match="probe is of one system, got none"):
+        predict("(ab)*", probe="2m")
+    with pytest.raises(LengthwiseError, match="probe is of one system, got nope, rope"):
+        predict("(ab)*", encoding=["nope", "rope"], probe="2m")
+    with pytest.raises(LengthwiseError, match="budget must be a positive time"):
+        predict("(ab)*", encoding="nope", probe="soon")
+
+
+def test_a_probe_runs_within_the_lengths_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A real one, with two small rungs: nothing beyond N is drawn, and a second call only reads."""
+    rung = dataclasses.replace(SETTINGS.ladder[0], steps=20)
+    small = ProbeSettings((rung,), (1, 2), 1, every=10, probe_words=8, fit_words=16, test_words=16)
+    monkeypatch.setattr(probing, "probe", functools.partial(probing.probe, settings=small))
+    lines: list[str] = []
+    longest: list[int] = []
+    batch = Language.batch
+
+    def seen(self: Language, length: int, *rest: Any, **named: Any) -> Any:
+        longest.append(length)
+        return batch(self, length, *rest, **named)
+
+    monkeypatch.setattr(Language, "batch", seen)
+    found = predict("(ab)*", 16, 80, encoding="nope", probe="60s", note=lines.append, folder=tmp_path / "probe")
+    assert max(longest) <= 16
+    assert found["nope"].probe
+    assert "training to 8" in lines[0]
+    again: list[str] = []
+    assert predict("(ab)*", 16, 80, encoding="nope", probe="60s", note=again.append, folder=tmp_path / "probe")
+    assert not [line for line in again if "begins" in line]
+    with pytest.raises(LengthwiseError, match="is of another probe"):
+        predict("(aa)*", 16, 80, encoding="nope", probe="60s", folder=tmp_path / "probe")
+
+
+@pytest.mark.parametrize(("ask", "words"), [("state", "the state after every prefix"), ("member", "membership after")])
+def test_a_format_that_was_not_measured_is_refused(ask: Any, words: str):
+    if ask in forecaster("language").domain["formats"]:
+        pytest.skip("this format was measured")
+    found = predict(Language(language="(ab)*", ask=ask), encoding="nope")
+    assert found.format == ask
+    assert found["nope"].answer == NOT_MEASURED
+    assert words in found["nope"].refusal
+    assert found.settle == ""
+    agree(found)
+
+
+def test_a_task_with_settings_has_no_command_that_would_train_another():
+    changed = predict(TASKS.build("parity", ones="uniform"))
+    assert changed.settle == ""
+    assert all(each.command == "" for f in changed for each in f.instead)
+    assert predict(Language(language="(ab)*")).settle == "lengthwise verify 'regex:(ab)*' --budget 30m"
+
+
+def test_results_are_short_typed_and_tables():
+    found = predict("(aa)*")
+    assert len(found) == len(found.systems) > 8
+    assert repr(found).startswith("<(aa)*, trained to 40, right at 200? <learned positions: ")
+    assert repr(found["rope"]) == f"<RoPE: {found['rope'].answer} {found['rope'].chance}>"
+    assert found.table().columns[:3] == ("system", "answer", "probability")
+    assert found["rope"].reasons == (found["rope"].theory, found["rope"].measured)
+    assert {v.system for v in found.theory.verdicts} >= {"nope", "ape", "rope"}
+    assert [v.system for v in predict("copy", encoding=["nope", "rope"]).theory.verdicts] == ["nope", "rope"]
 
 
 def test_a_measurement_otherwise_is_named_so():

@@ -43,6 +43,8 @@ SMALL: list[dict[str, Any]] = [
     {"name": "sparse-parity", "k_max": 3, "span": 3},
     {"name": "sparse-parity", "k_max": 2, "k_test": [1, 2, 4]},
     {"name": "parity-scratchpad", "end_mark": True},
+    {"name": "state-scratchpad"},
+    {"name": "state-scratchpad", "language": "(ab)*", "alphabet": "ab"},
     {"name": "parity-scratchpad-offset-one", "end_mark": True},
     {"name": "variable-assignment", "names": 8, "values": 4},
     {"name": "variable-assignment", "names": 8, "values": 4, "scratchpad": False},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def test_contradictions_and_empty_files(tmp_path: Path) -> None:
 
 
 def test_a_program_from_examples_is_evidence_only(tmp_path: Path) -> None:
-    words = ["", "a", "b", "a b", "b b", "b b a", "a a b", "b a b b"]
+    words = [" ".join(word) for n in range(5) for word in itertools.product("ab", repeat=n)]
     rows = [{"prompt": word, "answer": word.count("b") > word.count("a")} for word in words]
     prediction = predict(str(written(tmp_path, rows)))
     nope = next(v for v in prediction.verdicts if v.system == "nope")
@@ -53,9 +54,15 @@ def test_a_program_from_examples_is_evidence_only(tmp_path: Path) -> None:
     assert all(v.answer != "no" for v in prediction.verdicts)
 
 
+def test_few_examples_are_refused(tmp_path: Path) -> None:
+    rows = [{"prompt": " ".join("a" * n), "answer": n % 2 == 0} for n in range(19)] * 2
+    with pytest.raises(LengthwiseError, match="has 19 distinct prompts; give at least 20"):
+        predict(str(written(tmp_path, rows)))
+
+
 def test_dependencies_from_data(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    rows = [{"prompt": w, "answer": [w[2]]} for w in rng.choice(["x", "y"], size=(200, 4)).tolist()]
+    rows = [{"prompt": w, "answer": [w[2]]} for w in rng.choice(["x", "y"], size=(200, 5)).tolist()]
     prediction = predict(str(written(tmp_path, rows)))
     assert len(prediction.depends) == 1
     assert prediction.depends[0].startswith("answer token 1 ← token 2 (")

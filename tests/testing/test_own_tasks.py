@@ -80,7 +80,7 @@ def test_a_sound_task_passes_and_is_checked_once(tmp_path: Path) -> None:
     began = time.perf_counter()
     refuse_broken(task)
     assert time.perf_counter() - began < 0.2
-    assert lw.predict(f"{tmp_path / 'parity.py'}:Parity").verdicts
+    assert lw.predict(f"{tmp_path / 'parity.py'}:Parity").theory.verdicts
 
 
 def test_a_task_inside_of_a_task_and_other_targets(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from lengthwise.experiments.events import Event
 from lengthwise.positions.schemes import PositionScheme, Sequential
 from lengthwise.positions.system import PositionSystem, position_systems
 from lengthwise.prediction.predict import predict_task, structure_row
-from lengthwise.prediction.target import Expression, parse_target, unsuitable
+from lengthwise.prediction.target import task_named
 from lengthwise.prediction.verdict import SHOWN, Prediction, Verdict
 from lengthwise.report.pages import comparison_table
 from lengthwise.tasks import Task
@@ -260,7 +260,7 @@ def verify(
     for name in encodings:
         if name not in ENCODINGS:
             raise UnknownNameError("encoding of the frozen ladder", name, ENCODINGS)
-    task = task_named(target)
+    task = task_named(target, "verify")
     folder = Path("runs") / "verify" / digest(target) if out is None else arguments.path("out", out)
     # The study of one target, as a file that another process can read.
     study = write_study(folder, listed(frozen_study(), {target: task}, ENCODINGS))
@@ -299,13 +299,3 @@ def _verdict(task: Task, encoding: str) -> tuple[str, Verdict]:
     """What theory says of the task's own format, in a line, and its verdict."""
     (verdict,) = predict_task(task, position_systems([encoding])).verdicts
     return f"{encoding}: theory says {verdict.answer}: {verdict.why}", verdict
-
-
-def task_named(target: str) -> Task:
-    """The task of a target, or the `Language` of an expression; raises `LengthwiseError` for other targets."""
-    parsed = parse_target(target)
-    if isinstance(parsed, Expression):
-        return Language(language=parsed.text)
-    if not isinstance(parsed, Task):
-        raise unsuitable(target, parsed, "verify", "a task or a regular expression")
-    return parsed

@@ -28,10 +28,12 @@ from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
-from lengthwise.positions.encodings import EncodingSpec
-from lengthwise.positions.schemes import PositionScheme
-from lengthwise.positions.system import system_of
-from lengthwise.tasks import Task
+from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
+from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.positions.system import RANDOM_START, PositionSystem, system_of
+from lengthwise.prediction.target import Expression, parse_target, task_named
+from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
 from lengthwise.training.config import TrainingConfig
 
@@ -157,29 +159,51 @@ def recipe(
     *,
     preset: str = "quick",
     only: Sequence[str] = (),
+    scheme: str | None = None,
     encodings: Sequence[str] = (),
+    max_length: int | None = None,
+    test_lengths: Sequence[int] | None = None,
     changes: Sequence[str] = (),
     seeds: int | Sequence[int] | None = None,
 ) -> Recipe:
     """The systems and seeds that `run` trains.
 
     Arguments:
-        source: a recipe or a task by name, ``"FILE.py:Class"`` of a task, ``"FILE.py:function"`` of a recipe, or a
-            `Recipe`.
+        source: a recipe, a task or a language by name, an expression, ``"FILE.py:Class"`` of a task,
+            ``"FILE.py:function"`` of a recipe, or a `Recipe`.
         preset: ``"quick"``, ``"standard"`` or ``"full"``.
         only: names of systems or tasks; by default all but the extra ones.
-        encodings: only systems with these positions.
-        changes: settings of all systems, such as ``"training.steps=100"``.
+        scheme: of a task or an expression: train it under this scheme of position ids, such as ``"modulo"``.
+        encodings: of a recipe, only systems with these positions; of a task or an expression, train it under these.
+        max_length: of a task or an expression, the longest training length, in the task's unit; by default 10.
+        test_lengths: of a task or an expression, by default 1, 2 and 4 times ``max_length``.
+        changes: settings of all systems, such as ``"training.steps=100"`` or ``"scheme.m=4"``.
         seeds: instead of each system's own; a number stands for so many from 0.
 
     Returns: the `Recipe`.
 
-    Raises: `LengthwiseError` for unknown names and settings.
+    Raises: `LengthwiseError` for unknown names and settings, and for settings of a task with a recipe.
     """
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
-    from lengthwise.experiments.defaults import recipe_for
+    from lengthwise.experiments.defaults import default_recipe, recipe_for
+    from lengthwise.experiments.recipe import RECIPES
 
-    whole = source if isinstance(source, Recipe) else recipe_for(str(source), preset)
+    wanted = {"scheme": scheme, "max_length": max_length, "test_lengths": test_lengths}
+    given = [name for name, value in wanted.items() if value is not None]
+    name = "" if isinstance(source, Recipe) else str(source)
+    known = isinstance(source, Recipe) or name in RECIPES.names()
+    if given and known and name not in TASKS:
+        raise LengthwiseError(
+            f"{given[0]} is for a task or an expression; recipe {name or source.name!r} has its own"  # type: ignore[union-attr]
+        )
+    if given or (not known and (encodings or _is_expression(name))):
+        task = task_named(name, "run")
+        systems = _systems(task, scheme, arguments.names("encodings", encodings)) if scheme or encodings else ()
+        length = MAX_LENGTH if max_length is None else arguments.whole("max_length", max_length, 1)
+        tests = None if test_lengths is None else arguments.whole_numbers("test_lengths", test_lengths)
+        whole, encodings = default_recipe(task, preset, systems, length, tests), ()
+    else:
+        whole = source if isinstance(source, Recipe) else recipe_for(name, preset)
     # Systems are chosen first, so that a change need only make sense for these.
     count = None if seeds is None or isinstance(seeds, Iterable) else arguments.whole("seeds", seeds, 1)
     chosen = whole.selected(list(only), list(encodings)).edited(list(changes), count)
@@ -187,6 +211,30 @@ def recipe(
         jobs = tuple(dataclasses.replace(job, seeds=_seeds(seeds)) for job in chosen.jobs)
         return dataclasses.replace(chosen, jobs=jobs)
     return chosen
+
+
+def _is_expression(name: str) -> bool:
+    """Whether a name is an expression or a published language, which `recipe_for` does not know."""
+    if name in TASKS or ".py" in name or not name:
+        return False
+    try:
+        return isinstance(parse_target(name), Expression | Language)
+    except LengthwiseError:
+        return False
+
+
+def _systems(task: Task, scheme: str | None, encodings: Sequence[str]) -> tuple[PositionSystem, ...]:
+    """The systems of a scheme with each of these encodings; a scheme alone has a learned table, ``pose`` RoPE."""
+    from lengthwise.experiments.systems import chosen_systems
+
+    if scheme is None:
+        return chosen_systems(task, encodings)
+    if scheme not in SCHEMES and scheme != RANDOM_START:
+        raise UnknownNameError("scheme", scheme, [*SCHEMES, RANDOM_START])
+    for encoding in encodings:
+        if encoding not in ENCODINGS:
+            raise UnknownNameError("encoding", encoding, ENCODINGS)
+    return chosen_systems(task, [f"{scheme}+{encoding}" for encoding in encodings] or [scheme])
 
 
 class RecipeResult(Tabular):
@@ -241,7 +289,10 @@ def run(
     *,
     preset: str = "quick",
     only: Sequence[str] = (),
+    scheme: str | None = None,
     encodings: Sequence[str] = (),
+    max_length: int | None = None,
+    test_lengths: Sequence[int] | None = None,
     changes: Sequence[str] = (),
     seeds: int | Sequence[int] | None = None,
     out: str | Path = "runs",
@@ -258,7 +309,7 @@ def run(
     made again.
 
     Arguments:
-        source, preset, only, encodings, changes, seeds: as of `recipe`.
+        source, preset, only, scheme, encodings, max_length, test_lengths, changes, seeds: as of `recipe`.
         out: the folder where run directories go.
         jobs: seeds that run at the same time on this machine, a process each.
         on: a cluster, instead of this machine.
@@ -277,7 +328,10 @@ def run(
     from lengthwise.experiments.execute import Processes
     from lengthwise.experiments.run import Place, is_worker, run_worker, with_workers
 
-    chosen = recipe(source, preset=preset, only=only, encodings=encodings, changes=changes, seeds=seeds)
+    chosen = recipe(
+        source, preset=preset, only=only, scheme=scheme, encodings=encodings, max_length=max_length,
+        test_lengths=test_lengths, changes=changes, seeds=seeds,
+    )  # fmt: skip
     for job in chosen.jobs if chosen.trains else ():
         refuse_broken(job.experiment.task)
     folder, jobs = arguments.path("out", out), arguments.whole("jobs", jobs, 1)

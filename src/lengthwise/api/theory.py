@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from lengthwise.crasp.certificate_files import CheckedCertificate
     from lengthwise.crasp.decide import Decision as LanguageDecision
     from lengthwise.crasp.margin import Margin
+    from lengthwise.forecast.predict import Forecasts
+    from lengthwise.forecast.probe import Probe
     from lengthwise.positions.schemes import PositionScheme
     from lengthwise.prediction.couple import CouplingFinding
     from lengthwise.prediction.example import Example as TaskExample
@@ -44,31 +46,52 @@ def silent(line: str) -> None:
 
 
 def predict(
-    target: str | Task, systems: Sequence[str] | None = None, *, progress: Callable[[str], None] = silent
-) -> Prediction:
-    """What theory guarantees for a target under each position system, and what was measured.
+    target: str | Task | dict[str, Any],
+    train: int = 40,
+    test: int = 200,
+    encoding: str | Sequence[str] | None = None,
+    scheme: str | None = None,
+    probe: Probe | str | float | None = None,
+    *,
+    cut: float = 0.95,
+    out: str | Path | None = None,
+    progress: Callable[[str], None] = silent,
+) -> Forecasts:
+    """How likely is a system that is trained to one length right at another, and what would do better?
 
     Arguments:
-        target: a task's name, a `Task`, ``"regex:(ab)*"``, ``"path/to/file.py:Class"``, a program file (``.crasp``) or
-            a file of examples (``.jsonl``).
-        systems: short names of position systems, such as ``"nope"`` or ``"rope"``; by default all.
-        progress: called with a line before each part of a search, which takes a few seconds for a task about which
-            nothing is known.
+        target: a task's name, a `Task`, ``"regex:(ab)*"``, ``"path/to/file.py:Class"``, a program file (``.crasp``), an
+            automaton (``.json``) or a file of examples (``.jsonl``).
+        train: N, the longest length in training, in the task's unit.
+        test: M, the length in question.
+        encoding: a position system such as ``"nope"``, ``"ape"`` or ``"rope"``, or an encoding, or a list of them; by
+            default all systems, best first.
+        scheme: the scheme of position ids that goes with the encoding, such as ``"coupled"``.
+        probe: the time for a probe of one system, in seconds or as ``"2m"``: it trains on lengths up to N/2, tests up
+            to N, never beyond, and goes on where an earlier one stopped. Or the `Probe` that one returned.
+        cut: the accuracy that counts as right, 0.7 or 0.95.
+        out: the folder of the probe, by default one in ``runs/probe``.
+        progress: called with a line before each part of a search, and at least every ten seconds of a probe.
 
-    Returns: the verdicts with their reasons, and the structure by length.
+    Returns: the forecasts; ``["rope"]`` has ``probability``, ``interval``, ``answer``, ``reasons`` and ``instead``.
+        ``theory`` is what theory guarantees. There is no probability where nothing like the target was measured.
 
-    Raises: `LengthwiseError` for a target or a system that is unknown.
+    Raises: `LengthwiseError` for a target, a system or a scheme that is unknown, for lengths out of range, for a task
+        whose laws are broken, and for a probe of several systems or of a target without strings to train on.
     """
     from lengthwise.api.components import task as build_task
-    from lengthwise.positions.system import position_systems
-    from lengthwise.prediction.predict import predict as predict_text
-    from lengthwise.prediction.predict import predict_with_search
+    from lengthwise.forecast.predict import predict as forecast
 
-    names = arguments.names("systems", () if systems is None else systems)
-    refuse_broken(target)
-    if isinstance(target, str):
-        return predict_text(target, names, progress)
-    return predict_with_search(build_task(target), position_systems(names), progress)
+    train, test = arguments.whole("train", train), arguments.whole("test", test)
+    names = (
+        None if encoding is None else [encoding] if isinstance(encoding, str) else arguments.names("encoding", encoding)
+    )
+    asked = None if scheme is None else arguments.text("scheme", scheme)
+    refuse_broken(target if isinstance(target, str) else build_task(target))
+    return forecast(
+        target if isinstance(target, str) else build_task(target), train, test, names, asked, probe, cut, progress,
+        None if out is None else arguments.path("out", out),
+    )  # fmt: skip
 
 
 def training_command(target: str, prediction: Prediction) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,6 +32,11 @@ def predict(
     ] = None,
     train: Annotated[int, typer.Option("--train", help="The longest length in training.")] = 40,
     test: Annotated[int, typer.Option("--test", help="The length in question.")] = 200,
+    probe: Annotated[
+        str | None,
+        typer.Option("--probe", metavar="TIME", help="Train one system within these lengths for this time, e.g. 2m."),
+    ] = None,
+    folder: Annotated[Path | None, typer.Option("--out", help="Folder of the probe. Default: in runs/probe.")] = None,
     why: Annotated[bool, typer.Option("--why", help="Print what theory says of each position system.")] = False,
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Print what theory says, with the certificates.")
@@ -39,31 +45,26 @@ def predict(
 ) -> None:
     """Say how likely a target is right at a length beyond training, and what would help.
 
-    With --why, what theory guarantees under each position system. For a task about which nothing is known, a small
-    program and a coupling are searched for a few seconds.
+    With --probe, small models are trained within the lengths that you have, and what they do there counts, too. With
+    --why, what theory guarantees under each position system. For a task about which nothing is known, a small program
+    and a coupling are searched for a few seconds.
     """
-    from lengthwise.forecast.predict import predict as forecast
-    from lengthwise.testing.own_tasks import refuse_broken
+    from lengthwise.api.theory import predict as forecast
+    from lengthwise.api.theory import training_command
 
-    refuse_broken(target)
     notes = err()
 
     def note(line: str) -> None:
         notes.print(line, soft_wrap=True)
 
-    if not (why or certificate or as_json):
-        out().print(forecast(target, train, test, encoding, scheme, note=note).text(), soft_wrap=True)
-        return
-    from lengthwise.api.theory import training_command
-    from lengthwise.prediction.predict import predict as predict_target
-
-    prediction = predict_target(target, encoding or [], note)
-    command = training_command(target, prediction)
+    found = forecast(target, train, test, encoding, scheme, probe, out=folder, progress=note)
     if as_json:
-        found = forecast(target, train, test, encoding, scheme)
-        emit_json({**prediction.to_json(), "forecast": found.to_json(), "to_train": command})
-        return
-    draw(out(), prediction, certificates=certificate, command=command)
+        theory = found.theory
+        emit_json({**theory.to_json(), "forecast": found.to_json(), "to_train": training_command(target, theory)})
+    elif why or certificate:
+        draw(out(), found.theory, certificates=certificate, command=training_command(target, found.theory))
+    else:
+        out().print(found.text(), soft_wrap=True, markup=False, highlight=False)
 
 
 def draw(console: Console, prediction: Prediction, *, certificates: bool, command: str) -> None:

@@ -24,6 +24,7 @@ from lengthwise.cli.options import (
     Threads,
     number_of_jobs,
     options_of,
+    whole_numbers,
 )
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.training.threads import use_all_cores, use_threads
@@ -49,7 +50,8 @@ class RunSettings:
     """The options of ``lengthwise run``."""
 
     recipe: Annotated[
-        str | None, typer.Argument(help="A recipe (`lengthwise list recipes`), a task, or FILE.py:Class.")
+        str | None,
+        typer.Argument(help="A recipe (`lengthwise list recipes`), a task, an expression, or FILE.py:Class."),
     ] = None
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="Systems in JSON or TOML, as --print-config writes.")
@@ -62,7 +64,18 @@ class RunSettings:
     resume: Annotated[bool, typer.Option("--resume", help="Insist that there is something to resume.")] = False
     only: Only = None
     encoding: Annotated[
-        list[str] | None, typer.Option("--encoding", help="Only systems with these positions; may be given again.")
+        list[str] | None,
+        typer.Option("--encoding", help="These positions: of a recipe, only they; of a task, train it under them."),
+    ] = None
+    scheme: Annotated[
+        str | None, typer.Option("--scheme", help="A scheme of position ids for a task, e.g. coupled or modulo.")
+    ] = None
+    max_length: Annotated[
+        int | None, typer.Option("--max-length", help="The longest training length of a task. Default: 10.")
+    ] = None
+    test_lengths: Annotated[
+        str | None,
+        typer.Option("--test-lengths", metavar="N,…", help="Where a task is measured. Default: 1, 2 and 4 times."),
     ] = None
     device: Annotated[str | None, typer.Option("--device", help="Where torch computes, e.g. cuda. Default: cpu.")] = (
         None
@@ -100,7 +113,10 @@ def run(given: RunSettings) -> None:
         given.recipe or "" if given.config is None else experiment.read_recipe(given.config),
         preset=given.preset,
         only=given.only or (),
+        scheme=given.scheme,
         encodings=given.encoding or (),
+        max_length=given.max_length,
+        test_lengths=whole_numbers("--test-lengths", given.test_lengths),
         changes=given.edits or (),
         seeds=given.seeds if given.seed is None else [given.seed],
     )

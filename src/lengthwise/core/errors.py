@@ -67,3 +67,7 @@ def require(condition: bool, message: str) -> None:
     """Raise a `LengthwiseError` with ``message`` unless ``condition`` holds."""
     if not condition:
         raise LengthwiseError(message)
+
+
+class LawError(AssertionError):
+    """A component breaks a law; the message says how."""

@@ -141,27 +141,46 @@ def recipe_for(name: str, preset: str) -> Recipe:
     return RECIPES.make(name, preset)
 
 
-def default_recipe(task: Task, preset: str = "quick") -> Recipe:
-    """Coupled ids (where the task states places), no positions, learned positions, RoPE + PoSE and FIRE on one task.
+def default_recipe(
+    task: Task,
+    preset: str = "quick",
+    systems: Sequence[PositionSystem] = (),
+    max_length: int = MAX_LENGTH,
+    test_lengths: Sequence[int] | None = None,
+) -> Recipe:
+    """These systems, or coupled ids (where the task states places), no positions, learned positions, RoPE + PoSE, FIRE.
 
     Presets ``quick``, ``standard`` and ``full`` differ in training steps and seeds.
     """
+    if preset not in PRESETS:
+        raise UnknownNameError("preset", preset, PRESETS)
     steps, seeds = {"quick": (STEPS, 1), "standard": (3 * STEPS, 3), "full": (10 * STEPS, 5)}[preset]
+    jobs = tuple(
+        Job(
+            each.name,
+            default_experiment(
+                task, each.scheme, each.encoding, max_length=max_length, test_lengths=test_lengths, steps=steps
+            ),
+            tuple(range(seeds)),
+        )
+        for each in systems or default_systems(task)
+    )
+    return Recipe(folder_name(task), f"systems on {task.name}", jobs)
+
+
+def default_systems(task: Task) -> list[PositionSystem]:
+    """What is trained on a task without names of systems."""
     coupled = coupled_name(task)
     systems = [] if coupled is None else [PositionSystem(coupled, "learned")]
     if coupled == "coupled":
         systems.append(PositionSystem(coupled, "local-bias-sink"))
-    systems += [
+    return [
+        *systems,
         PositionSystem("sequential", "nope"),
         PositionSystem(RANDOM_START, "learned"),
         PositionSystem("pose", "rope"),
         PositionSystem("sequential", "fire"),
     ]
-    jobs = tuple(
-        Job(each.name, default_experiment(task, each.scheme, each.encoding, steps=steps), tuple(range(seeds)))
-        for each in systems
-    )
-    return Recipe(folder_name(task), f"default systems on {task.name}", jobs)
 
 
 def folder_name(task: Task) -> str:

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import shlex
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from lengthwise.core.config import fields_of
-from lengthwise.core.errors import UnknownNameError, require
+from lengthwise.core.config import changed_fields, digest, fields_of
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.statistics import wilson
 from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.decide import no_counting
 from lengthwise.forecast import features
 from lengthwise.forecast.model import CUTS, Forecast, forecaster, kinds
-from lengthwise.languages.automaton import Dfa, language
+from lengthwise.languages.automaton import Dfa, language, minimize
+from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.languages.named import LANGUAGES
 from lengthwise.measured.cells import Format, MeasuredCell, cells
-from lengthwise.positions.system import CITED_LINK, SYSTEMS
+from lengthwise.positions.system import CITED_LINK, RANDOM_START, SYSTEMS, position_systems
 from lengthwise.prediction.predict import predict as theory_of
 from lengthwise.prediction.predict import predict_with_search, silent
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target
 from lengthwise.prediction.verdict import SHOWN, Prediction
 from lengthwise.tasks import Task
-from lengthwise.tasks.language import Language
+from lengthwise.tasks.base import EXPRESSION
+from lengthwise.tasks.language import Language, StateScratchpad
+
+if TYPE_CHECKING:
+    from lengthwise.forecast.probe import Probe
 
 LIKELY, OPEN, UNLIKELY, NOT_MEASURED = "LIKELY", "OPEN", "UNLIKELY", "NOT MEASURED"
 ForecastWord = Literal["LIKELY", "OPEN", "UNLIKELY", "NOT MEASURED"]
@@ -33,6 +43,10 @@ LIKELY_FROM, UNLIKELY_TO = 0.7, 0.3
 WIDTH = 80
 NEAR = 1.6
 """Tests within this factor of M / N are shown as measured."""
+VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
+"""Systems that a probe trains as the frozen ladder does."""
+SHORTEST_PROBE = 8
+"""A probe trains to half of the lengths; below this N that is too little."""
 VERIFIED = ("nope", "ape")
 """Systems that `lengthwise verify` trains."""
 FEW = 10
@@ -40,9 +54,19 @@ FEW = 10
 that all came out alike gives no spread."""
 Z90, LEAST = 1.645, 0.001
 """The 95 % point of the normal distribution, for an interval of 90 %; no end of an interval is certain."""
-INSTEAD = 2
-"""Systems that are named instead."""
-NAMES = {"nope": "no positions", "ape": "learned positions", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias"}
+GOOD_FROM = 0.9
+"""The probability from which a system is named instead of another, the cheapest first."""
+CHEAPEST = ("nope", "ape", "alibi", "rope")
+"""Systems that are tried first, since they cost nothing but another setting."""
+ASKED: dict[Format, str] = {
+    "next": "the symbols that may come next", "member": "membership after every prefix",
+    "state": "the state after every prefix", "answer": "the whole answer",
+}  # fmt: skip
+"""What a model is asked, in words."""
+NAMES = {
+    "nope": "no positions", "ape": "learned positions", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
+    "modulo": "ids modulo m",
+}  # fmt: skip
 """What a position system is called in a sentence; others by their name."""
 
 
@@ -75,6 +99,28 @@ KNOWN = tuple(ForecastSystem(s.known_as, s.registered_scheme, s.random_start, s.
 
 
 @dataclass(frozen=True)
+class Instead:
+    """A system that does better, by a forecast or by measurements, and the command that trains it."""
+
+    system: str
+    words: str
+    """What it is called in a sentence."""
+    probability: float | None
+    """Its forecast; None where there is none, and `measured` says what was found."""
+    interval: tuple[float, float] | None
+    measured: str
+    command: str
+    """What to type to train it; empty where no command does."""
+
+    @property
+    def line(self) -> str:
+        """The system with its forecast, or with its measurements."""
+        if self.probability is None:
+            return f"{self.words}: {self.measured}"
+        return f"{self.words} {chance_of(self.probability, self.interval)}"
+
+
+@dataclass(frozen=True)
 class Measured:
     """A line on what was measured; ``accuracy`` where it was this very target; ``alike``: right ones of its kind."""
 
@@ -83,7 +129,7 @@ class Measured:
     alike: tuple[int, int] = (0, 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SystemForecast:
     """The forecast for one position system."""
 
@@ -104,8 +150,14 @@ class SystemForecast:
     """What was measured of this target, or of targets like it."""
     refusal: str = ""
     """Why there is no probability."""
-    instead: tuple[tuple[str, float], ...] = ()
-    """Systems with a better forecast, best first."""
+    instead: tuple[Instead, ...] = ()
+    """What would do better, the cheapest first."""
+    probe: str = ""
+    """How far a probe got and what it found; empty without one."""
+    right: bool = False
+    """Whether this very target was measured near M and was right."""
+    by_probe: bool = False
+    """Whether the probability rests on the probe, too."""
 
     @property
     def answer(self) -> ForecastWord:
@@ -120,15 +172,15 @@ class SystemForecast:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Theory, then measurements, or the reason for having no probability."""
-        return tuple(line for line in (self.refusal, self.theory, self.measured) if line)
+        return tuple(line for line in (self.refusal, self.theory, self.measured, self.probe) if line)
 
     @property
     def chance(self) -> str:
         """The probability and its interval in percent; empty without one."""
-        if self.probability is None or self.interval is None:
-            return ""
-        low, high = self.interval
-        return f"{percent(self.probability)} % [{percent(low)}, {percent(high)}]"
+        return chance_of(self.probability, self.interval)
+
+    def __repr__(self) -> str:
+        return f"<{words(self.system)}: {' '.join(part for part in (self.answer, self.chance) if part)}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,10 +194,30 @@ class Forecasts(Tabular):
     systems: tuple[SystemForecast, ...]
     named: bool
     """Whether the systems were asked for by name."""
+    format: Format
+    """What a model is asked."""
     cells: int
     """Measured cells behind the forecaster."""
     settle: str
     """A command that measures instead; empty where there is none."""
+    source: str | Task
+    """The target as it was given."""
+
+    @cached_property
+    def theory(self) -> Prediction:
+        """What theory guarantees under each of these position systems, with its reasons."""
+        names = [system.known_as for system in SYSTEMS]
+        chosen = [found.system for found in self.systems if found.system in names] if self.named else []
+        if isinstance(self.source, str):
+            return theory_of(self.source, chosen)
+        return predict_with_search(self.source, position_systems(chosen))
+
+    def __repr__(self) -> str:
+        best = self.systems[0]
+        return f"<{self.target}, trained to {self.train}, right at {self.test}? {best!r}, {len(self.systems)} systems>"
+
+    def __len__(self) -> int:
+        return len(self.systems)
 
     def __getitem__(self, name: str) -> SystemForecast:
         """The forecast of a position system; raises `UnknownNameError` with a suggestion for any other name."""
@@ -169,8 +241,12 @@ class Forecasts(Tabular):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
+        own = {
+            name: getattr(self, name)
+            for name in ("target", "train", "test", "cut", "named", "format", "cells", "settle")
+        }
         systems = [{**fields_of(f), "answer": f.answer, "reasons": list(f.reasons)} for f in self.systems]
-        return {**fields_of(self), "systems": systems}
+        return {**own, "systems": systems}
 
     def text(self) -> str:
         """The answer, at most 80 columns wide, the first line first."""
@@ -188,6 +264,8 @@ class Forecasts(Tabular):
             lines += wrapped("measured", known[0].measured)
         elif self.systems:
             lines += wrapped("why", self.systems[0].refusal) + wrapped("theory", self.systems[0].theory)
+        if self.systems and (self.systems[0].probability or 0.0) < GOOD_FROM:
+            lines += better(self.systems[0].instead)
         return "\n".join(lines + self._last())
 
     def _head(self, found: SystemForecast) -> str:
@@ -202,15 +280,47 @@ class Forecasts(Tabular):
 
     def _details(self, found: SystemForecast) -> list[str]:
         lines = wrapped("why", found.refusal) if found.refusal else []
-        lines += wrapped("theory", found.theory) + wrapped("measured", found.measured)
-        if found.instead:
-            better = "  ·  ".join(f"{words(name)} {percent(p)} %" for name, p in found.instead)
-            lines += wrapped("instead", better)
-        return lines + self._last()
+        lines += wrapped("theory", found.theory) + wrapped("measured", found.measured) + wrapped("probe", found.probe)
+        return [*lines, *better(found.instead), *self._last()]
 
     def _last(self) -> list[str]:
-        lines = wrapped("settle it", self.settle) if self.settle else []
-        return [*lines, *wrapped("forecast", f"of accuracy at least {self.cut}, from {self.cells} measured cells")]
+        lines = typed("settle it", self.settle) if self.settle else []
+        witnesses = [f"{self.cells} measured cells", *(["the probe"] if any(f.by_probe for f in self.systems) else [])]
+        if all(f.probability is None for f in self.systems):
+            return lines
+        basis = f"by theory and {', '.join(witnesses)}, of accuracy at least {self.cut}; no test at {self.test}"
+        asked = f"; asked: {ASKED[self.format]}"
+        return [*lines, *wrapped("forecast", basis + asked)]
+
+
+def better(found: Sequence[Instead]) -> list[str]:
+    """The lines on what would do better."""
+    lines = []
+    for number, each in enumerate(found):
+        lines += wrapped("instead" if not number else "or", each.line) + typed("", each.command)
+    return lines
+
+
+def typed(name: str, command: str) -> list[str]:
+    """A command beside a name, in lines that a shell takes as they are."""
+    if not command:
+        return []
+    parts = re.split(r" (?=--)", command)
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) + 3 > WIDTH - 14:
+            lines[-1] += " \\"
+            lines.append(f"  {part}")
+        else:
+            lines[-1] += f" {part}"
+    return [f"  {name if not i else '':12}{line}" for i, line in enumerate(lines)]
+
+
+def chance_of(probability: float | None, interval: tuple[float, float] | None) -> str:
+    """A probability and its interval in percent; empty without one."""
+    if probability is None or interval is None:
+        return ""
+    return f"{percent(probability)} % [{percent(interval[0])}, {percent(interval[1])}]"
 
 
 def percent(value: float) -> int:
@@ -239,55 +349,206 @@ def predict(
     test: int = 200,
     encoding: str | Sequence[str] | None = None,
     scheme: str | None = None,
-    probe: features.Probed | None = None,
+    probe: Probe | str | float | None = None,
     cut: float = 0.95,
     note: Callable[[str], None] = silent,
+    folder: Path | None = None,
 ) -> Forecasts:
-    """How likely is a system that is trained to one length right at another?
+    """The engine of `lengthwise.predict`, which says what the arguments are.
 
     Arguments:
-        target: What `lengthwise.predict` takes: a task, an expression, an automaton, a program, examples.
-        train: N, the longest length in training.
-        test: M, the length in question.
-        encoding: A position system (``"nope"``, ``"rope"``) or an encoding, or several; all systems by default.
-        scheme: The scheme of position ids that goes with the encoding, such as ``"coupled"``.
-        probe: What a probe of this very system found at lengths up to N.
-        cut: The accuracy that counts as right, 0.7 or 0.95.
-        note: Called with a line before each part of a search, which a task of one's own may need.
-
-    Returns:
-        One forecast a system, best first. It has no probability where nothing like it was measured.
-
-    Raises:
-        LengthwiseError: If the target or a name is unknown, or a length or the cut is out of range.
+        target, train, test, encoding, scheme, cut: As of `lengthwise.predict`.
+        probe: What a probe of this very system found at lengths up to N, or the time for one.
+        note: Called with a line of progress.
+        folder: Where a probe that is run keeps its checkpoints; by default one in ``runs/probe``.
     """
     require(cut in CUTS, f"cut must be one of {', '.join(map(str, CUTS))}, got {cut}")
     require(train >= 1, f"train must be at least 1, got {train}")
     require(test > train, f"test must be longer than train, got {test} after {train}; shorter ones are trained on")
     names = [encoding] if encoding is None or isinstance(encoding, str) else list(encoding) or [None]
     requested = tuple(dict.fromkeys(system for name in names for system in systems_of(name, scheme)))
-    require(probe is None or len(requested) == 1, "a probe is of one system; name its encoding and scheme")
+    if probe is not None:
+        given = ", ".join(system.name for system in requested) or "none"
+        require(len(requested) == 1, f"probe is of one system, got {given}; name one by encoding and scheme")
     parsed = parse_target(target) if isinstance(target, str) else target
-    name = target if isinstance(target, str) else target.name
-    settle = ""
+    name, word = (target, target) if isinstance(target, str) else (shown(target), typed_name(target))
+    trainable = task_of(parsed)
+    if isinstance(probe, str | int | float):
+        probe = run_probe(trainable, name, requested[0], train, probe, note, folder)
     if (regular := language_in(parsed)) is not None:
         dfa, format = regular
-        forecasts = [of_language(dfa, format, name, system, train, test, cut, probe) for system in known_and(requested)]
-        trained = [system.name for system in requested if system.name in VERIFIED]
-        if trained or not requested:
-            chosen = "".join(f" --encoding {each}" for each in trained)
-            settle = f"lengthwise verify {shlex.quote(name)}{chosen} --budget 30m"
-        count = forecaster("language").cells
+        forecasts = [of_language(dfa, format, system, train, test, cut, probe) for system in known_and(requested)]
+        count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test)
+        periods = modulo_instead(dfa, format, trainable, word, train, test)
     else:
         theory = theory_of(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
-        forecasts = [of_task(parsed, theory, system, train, test, cut) for system in known_and(requested)]
-        if isinstance(parsed, Task):
-            settle = f"lengthwise compare {shlex.quote(name)} --budget 10m"
-        count = forecaster("task").cells
+        forecasts = [of_task(parsed, theory, system, train, test, cut, probe) for system in known_and(requested)]
+        format = parsed.ask if isinstance(parsed, Language) else "answer"
+        count, periods, pad = forecaster("task").cells, None, None
+    if probe is not None:
+        count = next((forecaster(f"{kind} with probe").cells for kind in kinds_for(regular)), count)
     ranked = sorted(forecasts, key=lambda f: -1 if f.probability is None else f.probability, reverse=True)
     wanted = {system.name for system in requested}
-    chosen = tuple(with_others(f, ranked) for f in ranked if not requested or f.system in wanted)
-    return Forecasts(name, train, test, cut, chosen, bool(requested), count, settle)
+
+    def train_it(found: SystemForecast) -> str:
+        system = next((s for s in KNOWN if s.name == found.system), None)
+        scheme = RANDOM_START if system is not None and system.random_start else found.scheme
+        return run_command(trainable, word, scheme, found.encoding, train, test)
+
+    chosen = tuple(
+        replace(f, instead=instead_of(f, ranked, periods, pad, train_it))
+        for f in ranked
+        if not requested or f.system in wanted
+    )
+    settle = settle_command(trainable, word, chosen, bool(requested), train, test, probe, train_it)
+    return Forecasts(name, train, test, cut, chosen, bool(requested), format, count, settle, target)
+
+
+def kinds_for(regular: object) -> list[str]:
+    """The kind of forecaster of a target, if one with a probe was fitted."""
+    kind = "language" if regular is not None else "task"
+    return [kind] if f"{kind} with probe" in kinds() else []
+
+
+def shown(task: Task) -> str:
+    """What a task is called: a language by its expression."""
+    return task.language if isinstance(task, Language) else task.name
+
+
+def typed_name(task: Task) -> str:
+    """What to type for a task with its settings; empty where no name stands for them."""
+    if changed_fields(task).keys() - ({"language"} if isinstance(task, Language) else set()):
+        return ""
+    if not isinstance(task, Language):
+        return task.name
+    return task.language if task.language in {*LANGUAGES, *COUNTER_LANGUAGES} else EXPRESSION + task.language
+
+
+def task_of(parsed: Any) -> Task | None:
+    """The task that trains on a target; None if it has no strings."""
+    if isinstance(parsed, Expression):
+        return Language(language=parsed.text)
+    return parsed if isinstance(parsed, Task) else None
+
+
+def run_probe(
+    task: Task | None,
+    name: str,
+    system: ForecastSystem,
+    train: int,
+    budget: str | float,
+    note: Callable[[str], None],
+    folder: Path | None,
+) -> Probe:
+    """Probe a system within lengths up to ``train``, where an earlier call stopped.
+
+    Raises `LengthwiseError` for a target without strings and for a time that is none.
+    """
+    from lengthwise.experiments.defaults import roomy_scheme
+    from lengthwise.forecast.probe import ProbeCell, probe
+    from lengthwise.positions.encodings import ENCODINGS
+    from lengthwise.tasks import TASKS
+
+    if task is None:
+        raise LengthwiseError(f"a probe trains on strings of a task or an expression, and {name} has none")
+    plain = system.name in VARIANTS_OF_LADDER
+    ids = None if plain else roomy_scheme(task, RANDOM_START if system.random_start else system.scheme, train)
+    if ids is not None and ids.wraps:
+        ids = replace(ids, m=period_of(task) or 2)  # type: ignore[call-arg]
+    cell = ProbeCell(task, system.name if plain else ENCODINGS.build(system.encoding), train, ids)
+    own = digest({"task": TASKS.describe(task), "system": system.pair, "random": system.random_start, "train": train})
+    note(f"a probe at lengths up to {train}: training to {cell.half}, then tests; one thread, at most {budget}")
+    return probe(cell, budget=budget, folder=folder or Path("runs") / "probe" / own, note=note)
+
+
+def period_of(task: Task) -> int | None:
+    """The smallest period with which a language's program works; None for other tasks."""
+    if not isinstance(task, Language) or (dfa := task.automaton()) is None:
+        return None
+    return features.verdict(dfa, task.ask, "periodic").period
+
+
+def probe_line(probe: Probe) -> str:
+    """How far a probe got and what it found."""
+    low, high = probe.bins[-1]
+    if probe.status == "out of time":
+        return f"not done: {probe.stopped}; the same again goes on there, and the forecast does without it"
+    if probe.status == "not fitted":
+        return f"does not fit lengths up to {probe.trained[1]}: {probe.stopped}"
+    return (
+        f"trained to {probe.trained[1]} it fits at rung {probe.rung}, and is right on {probe.accuracy:.2f} "
+        f"of strings of {low}–{high}"
+    )
+
+
+def with_probe(
+    found: SystemForecast, kind: str, values: dict[str, float], cut: float, probe: Probe | None
+) -> SystemForecast:
+    """The forecast with what a probe found, where it knows enough and a forecaster takes it."""
+    if probe is None:
+        return found
+    line = probe_line(probe)
+    if probe.status == "out of time" or found.probability is None:
+        return replace(found, probe=line)
+    if f"{kind} with probe" not in kinds():
+        return replace(found, probe=f"{line}; no forecaster takes it yet, so the forecast does without it")
+    forecast = forecaster(f"{kind} with probe").forecast(values | features.of_probe(probe), cut)
+    theory = re.sub(r"^possible( in principle)?:", f"{possible(forecast.probability)}:", found.theory)
+    return replace(
+        found, probability=forecast.probability, interval=forecast.interval, fits=forecast.fits, holds=forecast.holds,
+        theory=theory, probe=line, by_probe=True,
+    )  # fmt: skip
+
+
+def run_command(task: Task | None, word: str, scheme: str, encoding: str, train: int, test: int, more: str = "") -> str:
+    """The command that trains a system to ``train`` and tests at ``test``; empty if none does."""
+    from lengthwise.experiments.systems import chosen_systems
+
+    if task is None or not word:
+        return ""
+    try:
+        chosen_systems(task, [f"{scheme}+{encoding}"])
+    except LengthwiseError:
+        return ""
+    tests = dict.fromkeys((*task.lengths(1, train)[-1:], *task.lengths(train + 1, test)[-1:]))
+    if not tests:
+        return ""
+    ids = "" if scheme == "sequential" else f" --scheme {scheme}"
+    lengths = ",".join(str(length) for length in tests)
+    return (
+        f"lengthwise run {shlex.quote(word)}{ids} --encoding {encoding}{more} --max-length {train} "
+        f"--test-lengths {lengths}"
+    )
+
+
+def settle_command(
+    task: Task | None,
+    word: str,
+    found: Sequence[SystemForecast],
+    named: bool,
+    train: int,
+    test: int,
+    probe: Probe | None,
+    train_it: Callable[[SystemForecast], str],
+) -> str:
+    """The command that finds out: a probe first, then training and a test at M; empty where nothing trains."""
+    if task is None or not word:
+        return ""
+    word = shlex.quote(word)
+    if named and len(found) == 1:
+        (one,) = found
+        if probe is None or probe.status == "out of time":
+            lengths = "" if (train, test) == (40, 200) else f" --train {train} --test {test}"
+            known = next((s for s in KNOWN if s.name == one.system), None)
+            how = f" --encoding {one.system}" if known else f" --scheme {one.scheme} --encoding {one.encoding}"
+            longer = "10m" if probe is not None else "2m"
+            if train >= SHORTEST_PROBE:
+                return f"lengthwise predict {word}{how}{lengths} --probe {longer}"
+        return train_it(one)
+    if isinstance(task, Language) and task.automaton() is not None:
+        trained = [f.system for f in found if named and f.system in VERIFIED]
+        return f"lengthwise verify {word}{''.join(f' --encoding {each}' for each in trained)} --budget 30m"
+    return f"lengthwise compare {word} --max-length {train} --budget 10m"
 
 
 def known_and(requested: tuple[ForecastSystem, ...]) -> tuple[ForecastSystem, ...]:
@@ -325,11 +586,103 @@ def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem
     return found or (ForecastSystem(f"{scheme}+{heard_by}", scheme, False, heard_by),)
 
 
-def with_others(found: SystemForecast, ranked: list[SystemForecast]) -> SystemForecast:
-    """A forecast with the systems that are likelier to be right."""
+def instead_of(
+    found: SystemForecast,
+    ranked: list[SystemForecast],
+    periods: Instead | None,
+    pad: Instead | None,
+    train_it: Callable[[SystemForecast], str],
+) -> tuple[Instead, ...]:
+    """What would do better: the cheapest system with a forecast above `GOOD_FROM`, else ids modulo m where these were
+    mostly right, else the best of the others and a scratchpad of states."""
     own = found.probability or 0.0
-    better = [(f.system, f.probability) for f in ranked if (f.probability or 0.0) > max(own + 0.05, UNLIKELY_TO)]
-    return replace(found, instead=tuple((name, p) for name, p in better if p is not None)[:INSTEAD])
+    if own >= GOOD_FROM or (found.probability is None and found.right):
+        return ()
+    others = [f for f in ranked if f.system != found.system and f.probability is not None]
+    cheapest = sorted(others, key=lambda f: CHEAPEST.index(f.system) if f.system in CHEAPEST else len(CHEAPEST))
+    best = first_with_command([f for f in cheapest if (f.probability or 0.0) > max(GOOD_FROM, own)], train_it)
+    if not best and periods is not None and found.system != periods.system:
+        return (periods,)
+    better_ones = [f for f in others if (f.probability or 0.0) > max(own + 0.05, UNLIKELY_TO)]
+    best = best or first_with_command(better_ones, train_it)
+    known = [Instead(f.system, words(f.system), f.probability, f.interval, "", line) for f, line in best]
+    good = any((each.probability or 0.0) > GOOD_FROM for each in known)
+    return tuple(known + ([pad] if pad is not None and not good else []))
+
+
+def first_with_command(
+    found: Sequence[SystemForecast], train_it: Callable[[SystemForecast], str]
+) -> list[tuple[SystemForecast, str]]:
+    """The first system that a command trains, with it; without such a one the first."""
+    with_commands = ((f, line) for f in found if (line := train_it(f)))
+    first = next(with_commands, None) or next(((f, "") for f in found), None)
+    return [] if first is None else [first]
+
+
+def scratchpad_instead(task: Task | None, train: int, test: int) -> Instead | None:
+    """A scratchpad of the states of a regular language: sparse and local under coupled ids, and not measured."""
+    if not isinstance(task, Language) or task.ask != "next":
+        return None
+    pad = StateScratchpad(language=task.language, alphabet=task.alphabet)
+    more = f" --set {shlex.quote('task.language=' + json.dumps(task.language))}"
+    more += f" --set task.alphabet={task.alphabet}" if task.alphabet else ""
+    command = run_command(pad, "state-scratchpad", "predictive-coupling", "learned", train, test, more)
+    line = "sparse and local (Corollary C), not measured on this language"
+    return Instead("predictive-coupling", "a scratchpad of states with coupled ids", None, None, line, command)
+
+
+def modulo_instead(dfa: Dfa, format: Format, task: Task | None, word: str, train: int, test: int) -> Instead | None:
+    """Ids modulo the smallest period of a language's program, where such ids were mostly right when measured.
+
+    They have no forecast: the languages that were measured are counted instead.
+    """
+    m = features.verdict(dfa, format, "periodic").period
+    system = next(system for system in KNOWN if system.scheme == "modulo")
+    if m is None or m < 2 or features.plain(dfa, format) or format != "next":
+        return None
+    counts = not no_counting(with_residues(dfa, m))
+    alike: list[list[bool]] = []
+    own: list[bool] | None = None
+    for cell in cells():
+        place = bin_of(test / train, cell) if of_system(cell, system) and cell.format == format else None
+        other = features.language_of(cell.task) if place is not None else None
+        if place is None or other is None or counts == no_counting(with_residues(other, cell.settings["scheme"]["m"])):
+            continue
+        alike.append(seeds_right(cell, place))
+        own = alike[-1] if other == dfa else own
+    held = sum(all(seeds) for seeds in alike)
+    if 2 * held <= len(alike) or (own is not None and 2 * sum(own) <= len(own)):
+        return None
+    seeds = [seed for language in alike for seed in language]
+    where = f"at {test / train:.1f} × N"
+    line = f"measured, right {where} in {held} of {len(alike)} languages like this ({sum(seeds)} of {len(seeds)} seeds)"
+    if own is not None:
+        line += f"; on this one in {sum(own)} of {len(own)}"
+    command = run_command(task, word, system.scheme, system.encoding, train, test, f" --set scheme.m={m}")
+    return Instead(system.name, f"ids modulo {m}", None, None, line, command)
+
+
+def with_residues(dfa: Dfa, m: int) -> Dfa:
+    """The language over symbols that say their position modulo m, which is what a model reads under ids modulo m."""
+    sink = dfa.size * m
+    symbols = [(symbol, r) for symbol in range(len(dfa.alphabet)) for r in range(m)]
+    delta = [
+        tuple(dfa.delta[state][symbol] * m + (place + 1) % m if r == place else sink for symbol, r in symbols)
+        for state in range(dfa.size)
+        for place in range(m)
+    ]
+    names = tuple(f"{r}:{dfa.alphabet[symbol]}" for symbol, r in symbols)
+    accepting = tuple(accepts for accepts in dfa.accepting for _ in range(m))
+    return minimize(Dfa(names, (*delta, (sink,) * len(symbols)), (*accepting, False)))
+
+
+def seeds_right(cell: MeasuredCell, place: tuple[int, int]) -> list[bool]:
+    """For each seed of a cell whether it fit and was right in these lengths at the strict cut."""
+    tests = [t for t in cell.tests if (t.low, t.high) == place]
+    return [
+        fit and all((value or 0.0) >= max(CUTS) for value in values)
+        for fit, *values in zip(cell.fitted, *(t.accuracy for t in tests), strict=True)
+    ]
 
 
 def language_in(target: Any) -> tuple[Dfa, Format] | None:
@@ -345,14 +698,7 @@ def language_in(target: Any) -> tuple[Dfa, Format] | None:
 
 
 def of_language(
-    dfa: Dfa,
-    format: Format,
-    name: str,
-    system: ForecastSystem,
-    train: int,
-    test: int,
-    cut: float,
-    probe: features.Probed | None,
+    dfa: Dfa, format: Format, system: ForecastSystem, train: int, test: int, cut: float, probe: Probe | None
 ) -> SystemForecast:
     """The forecast of one system on a regular language."""
     found = forecaster("language")
@@ -361,7 +707,11 @@ def of_language(
     domain = found.domain
     kind = features.kind(dfa, format, system.encoding)
     refusal = ""
-    if system not in KNOWN or system.pair not in domain["kinds"]:
+    if format not in domain["formats"]:
+        refusal = f"no model was asked for {ASKED[format]} of a language, only for {ASKED[domain['formats'][0]]}"
+    elif system.scheme == "modulo" and measured.line:
+        refusal = f"too few languages were trained with {system.words} for a forecast; they are counted below"
+    elif system not in KNOWN or system.pair not in domain["kinds"]:
         refusal = f"no language was trained with {system.words}"
     elif kind not in domain["kinds"][system.pair]:
         refusal = f"no language with a yes {kind} was trained with {system.words}"
@@ -372,18 +722,16 @@ def of_language(
     elif dfa.size > domain["states"]:
         refusal = f"no language of more than {domain['states']} states was measured, this has {dfa.size}"
     if refusal:
-        return refused(system, theory, measured.line, refusal)
-    values = features.of_language(features.LanguageQuestion(dfa, format, system.encoding, train, test))
-    if probe is not None:
-        require(
-            "language with probe" in kinds(), "no forecaster with a probe was fitted yet; leave out probe to use theory"
+        right = (measured.accuracy or 0.0) >= cut
+        return with_probe(
+            replace(refused(system, theory, measured.line, refusal), right=right), "language", {}, cut, probe
         )
-        found, values = forecaster("language with probe"), values | features.of_probe(probe)
-    return answered(system, found.forecast(values, cut), theory, measured)
+    values = features.of_language(features.LanguageQuestion(dfa, format, system.encoding, train, test))
+    return with_probe(answered(system, found.forecast(values, cut), theory, measured), "language", values, cut, probe)
 
 
 def of_task(
-    target: Any, theory: Prediction, system: ForecastSystem, train: int, test: int, cut: float
+    target: Any, theory: Prediction, system: ForecastSystem, train: int, test: int, cut: float, probe: Probe | None
 ) -> SystemForecast:
     """The forecast of one system on a task with answers, from its structure and theory's answer."""
     verdict = next((v for v in theory.verdicts if v.system == system.name), None)
@@ -401,20 +749,21 @@ def of_task(
         refusal = "tasks were trained to {} to {}; {} is outside".format(*found.domain["train"], train)
     task = target if isinstance(target, Task) else None
     measured = measured_task(task, system, test / train) if task else Measured("", None)
-    argument = f"{SHOWN[verdict.answer]}: {verdict.in_theory}" if verdict else "no theorem covers this system"
+    argument = "no theorem covers this system"
+    if verdict is not None:
+        argument = f"{'possible' if verdict.answer == 'yes' else SHOWN[verdict.answer]}: {verdict.in_theory}"
     if refusal:
-        return refused(system, argument, measured.line, refusal)
+        return with_probe(refused(system, argument, measured.line, refusal), "task", {}, cut, probe)
     requested = features.TaskQuestion(theory, system.scheme, system.random_start, system.encoding, train, test)
-    forecast = found.forecast(features.of_task(requested), cut)
-    if verdict is not None and verdict.answer == "yes":
-        argument = f"{possible(forecast.probability)}: {verdict.in_theory}"
-    return answered(system, forecast, argument, measured)
+    values = features.of_task(requested)
+    return with_probe(answered(system, found.forecast(values, cut), argument, measured), "task", values, cut, probe)
 
 
 def refused(system: ForecastSystem, theory: str, measured: str, why: str) -> SystemForecast:
     """No probability; ``theory`` is worded without a promise."""
     theory = theory.replace("possible:", "possible in principle:", 1) if theory.startswith("possible:") else theory
-    why = f"nothing like this was measured: {why}"
+    if not why.startswith("too few"):
+        why = f"nothing like this was measured: {why}"
     return SystemForecast(system.name, system.scheme, system.encoding, None, None, None, None, theory, measured, why)
 
 
@@ -488,7 +837,7 @@ def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, ratio: f
     """What was measured of this language; if it was not, how often languages with the same answer were right."""
     alike, kind, own = [], features.kind(dfa, format, system.encoding), None
     for cell in cells():
-        if cell.rung is None or cell.format != format or not of_system(cell, system):
+        if (cell.rung is None and cell.scheme != "modulo") or cell.format != format or not of_system(cell, system):
             continue
         other = features.language_of(cell.task)
         place = bin_of(ratio, cell)

@@ -684,7 +684,7 @@ class _Watch:
         model = trainer.stack.model.eval()
         for of_cells in words:
             inputs = of_cells[0].gather([(of_cells[run // STRIDE], slice(None)) for run in runs])
-            judged = judge(model, inputs.to(trainer.device))  # type: ignore[arg-type]
+            judged = judge(model, inputs.to(trainer.device))
             right = (judged.token & judged.ids).all(axis=1).reshape(len(runs), -1)
             for run, row in zip(runs, right, strict=True):
                 counts[run] = (counts[run][0] + int(row.sum()), counts[run][1] + row.size)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from lengthwise.core.config import fields_of
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import Symbols
 from lengthwise.crasp.decide import Answer
@@ -77,16 +77,25 @@ def with_help(verdicts: Sequence[Verdict], systems: tuple[PositionSystem, ...], 
 
 
 MOST_SYMBOLS = 6
+FEWEST_EXAMPLES = 20
+"""Distinct prompts that a file must have: many small programs agree with fewer."""
 
 
 def predict_examples(path: Path, systems: tuple[PositionSystem, ...]) -> Prediction:
     """The prediction from a file of examples; its basis is ``evidence``, as examples prove nothing about other strings.
 
-    Raises `LengthwiseError` for a malformed file.
+    Raises `LengthwiseError` for a malformed file, and for one with fewer than `FEWEST_EXAMPLES` distinct prompts.
     """
     examples = read_examples(path)
-    verdicts, depends = verdicts_of(_program(examples), systems, ""), tuple(_dependencies(examples))
-    return Prediction(path.name, "examples", f"{len(examples)} examples", verdicts, depends=depends)
+    count = len({prompt for prompt, _ in examples})
+    require(
+        count >= FEWEST_EXAMPLES,
+        f"{path} has {count} distinct prompts; give at least {FEWEST_EXAMPLES}, since many programs agree with fewer",
+    )
+    verdicts = verdicts_of(_program(examples), systems, "")
+    return Prediction(
+        path.name, "examples", f"{len(examples)} examples", verdicts, depends=tuple(_dependencies(examples))
+    )
 
 
 def _program(examples: list[tuple[Symbols, Symbols | bool]]) -> list[Evidence]:

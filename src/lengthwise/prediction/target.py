@@ -111,3 +111,13 @@ def regular_language(text: str) -> tuple[str | Dfa, str | None]:
         case Language(language=name, alphabet=alphabet) if name not in COUNTER_LANGUAGES:
             return name, alphabet
     raise unsuitable(text, target, "decide", f"regular languages; `lengthwise predict {text}` gives its verdicts")
+
+
+def task_named(target: str, command: str) -> Task:
+    """The task of a target, or the `Language` of an expression; raises `LengthwiseError` for other targets."""
+    parsed = parse_target(target)
+    if isinstance(parsed, Expression):
+        return Language(language=parsed.text)
+    if not isinstance(parsed, Task):
+        raise unsuitable(target, parsed, command, "a task or a regular expression")
+    return parsed

@@ -86,7 +86,7 @@ class Language(Task):
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Symbol i (from 0) has place i + 1: a word has no other places than its order."""
-        sample = self._members if self.ask == "next" else self._mixed
+        sample = self._members if self.ask == "next" else self.strings
         self._write(seq, sample(layout.length, seq.size, rng))
 
     def _write(self, seq: SequenceBuilder, words: Words) -> None:
@@ -113,7 +113,7 @@ class Language(Task):
             return source.sample(length, size, rng)
         return sample_words(source, length, size, rng)
 
-    def _mixed(self, length: int, size: int, rng: Rng) -> Words:
+    def strings(self, length: int, size: int, rng: Rng) -> Words:
         """Words and non-words in random order, half of each where both exist."""
         regular = self._regular(length)
         if self.ask == "state":
@@ -249,3 +249,60 @@ HUANG: dict[str, dict[str, Any]] = {
 
 for _key in ("bin_majority", "bin_majority_interleave", "unique_copy", "repeat_copy"):
     TASKS.alias(_key, HUANG[_key])
+
+
+@TASKS.register("state-scratchpad")
+class StateScratchpad(Task):
+    """``<bos> a b a <sep> <q1> <q0> <q1> <eos>``: after ``<sep>`` the state of the minimal automaton after each symbol.
+
+    Length = symbols of the word. Symbol i and the state *before* it share a place (``<sep>`` shares that of the first
+    symbol), so what the next state depends on is always at the current place and the one before, and the place goes up
+    by one per token: with coupled ids every regular language is local. ``<q0>`` is the state of the empty word. Half of
+    the strings are drawn from all of a length, half from those that begin a word, where there are any.
+    """
+
+    summary = "the states of an automaton after each symbol of a word, one state per step"
+    place_rule = "next"
+
+    language: str = "(aa|b)*"
+    alphabet: str | None = None
+
+    def __post_init__(self) -> None:
+        # The automaton is built now, so that a wrong expression is reported when the task is.
+        self.vocab  # noqa: B018
+
+    @cached_property
+    def _strings(self) -> Language:
+        """The task whose strings are read; it raises `LengthwiseError` for a language without a finite automaton."""
+        return Language(language=self.language, alphabet=self.alphabet, ask="state")
+
+    @cached_property
+    def _dfa(self) -> Dfa:
+        dfa = self._strings.automaton()
+        assert dfa is not None  # `Language` refuses to ask for the states of others.
+        return dfa
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        """The vocabulary of the language with the names of its states."""
+        return self._strings.vocab
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Symbol i (from 1) has place i, ``<sep>`` 1, the state after symbol i place i + 1."""
+        n = layout.length
+        words = self._strings.strings(n, seq.size, rng)
+        states = self._dfa.states_along(words)[:, 1:].T + self.vocab["<q0>"]
+        seq.bos()
+        given = seq.givens(words.T + len(SPECIALS), place=np.arange(n) + 1)
+        seq.sep(place=1)
+        before: list[int] = []
+        for i in range(n):
+            before = [seq.predicted(states[i], i + 2, parents=[given[i], *before], answer=i == n - 1)]
+        seq.eos(place=n + 2)
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        """Run the automaton symbol by symbol."""
+        symbols = list(prompt[1:-1])
+        if not symbols or prompt[0] != BOS or prompt[-1] != SEP or not set(symbols) <= set(self._dfa.alphabet):
+            raise ValueError("not a word followed by <sep>")
+        return [*(f"<q{self._dfa.run(self._dfa.encode(symbols[: i + 1]))}>" for i in range(len(symbols))), EOS]

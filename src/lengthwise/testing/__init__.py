@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from lengthwise.core.errors import LawError as LawError
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.testing.laws import LawError as LawError
 
 KINDS = ("task", "scheme", "encoding")
 

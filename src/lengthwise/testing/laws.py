@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.core.batch import NOT_SCORED, Batch
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LawError, LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import BOS
 from lengthwise.models.attention_state import Cache
@@ -24,10 +24,6 @@ from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, Coupled, PositionScheme
 from lengthwise.tasks import TASKS, Task
-
-
-class LawError(AssertionError):
-    """A component breaks a law; the message says how."""
 
 
 def need(condition: object, message: str) -> None:
