@@ -2,22 +2,32 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+# Further options of pip, such as the index of torch's small CPU build.
+TORCH ?=
+PIP := $(BIN)/python -m pip
+INSTALL := $(PIP) install --quiet --disable-pip-version-check -c constraints.txt $(TORCH)
 
 # Compiled tests and modules are kept: hundreds of files would be compiled again by every process of the suite.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo docs wheel test test-slow test-oldest check format clean
+.PHONY: install demo docs dist test test-slow test-oldest check format clean
 
-install: $(STAMP)
+# Everything that the tests need, all extras included.
+install: $(VENV)/.installed
 
-$(STAMP): pyproject.toml constraints.txt
+$(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,lm,hf,audit,cluster]'
-	touch $(STAMP)
+	$(INSTALL) -e '.[dev,lm,hf,audit,cluster,explain]'
+	touch $(VENV)/.small $(VENV)/.installed
+
+# What the demonstration needs: no extras. Nothing to do where everything is installed.
+$(VENV)/.small: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) -e .
+	touch $(VENV)/.small
 
 # A verdict, two trainings and their picture: the first page within a minute, all of it in about three.
-demo: install
+demo: $(VENV)/.small
 	$(BIN)/lengthwise demo --jobs 2 --out runs -o report.html
 
 test: install
@@ -29,7 +39,7 @@ test-slow: install
 # The tests for Hugging Face with the oldest transformers that is allowed; the others use the newest.
 OLDEST := build/oldest-transformers
 test-oldest: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(OLDEST) \
+	$(PIP) install --quiet --disable-pip-version-check --upgrade --no-deps --target $(OLDEST) \
 	  transformers==5.0.0 tokenizers==0.22.2 huggingface_hub==1.33.0
 	PYTHONPATH=$(OLDEST) $(BIN)/python -c "import transformers; print('transformers', transformers.__version__)"
 	PYTHONPATH=$(OLDEST) $(BIN)/python -m pytest -n 2 tests/hf
@@ -42,14 +52,16 @@ check: install
 
 # The documentation site, in build/site; warnings are errors.
 docs: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(INSTALL) -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
-# The wheel, in dist/, and a look at whether it works by itself in an environment of its own.
-wheel: install
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+# Wheel and source archive, in dist/, and a look at whether the wheel works by itself in an environment of its own.
+dist: install
+	rm -rf dist && $(PIP) install --quiet --disable-pip-version-check build
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	@for file in dist/*; do size=$$(wc -c < $$file); echo "$$file: $$size bytes"; [ $$size -lt 5000000 ] || exit 1; done
 	$(PYTHON) -m venv --clear build/wheel
-	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/lengthwise-*.whl
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(TORCH) dist/lengthwise-*.whl
 	cd build && rm -rf wheel-runs && wheel/bin/lengthwise --help >/dev/null && wheel/bin/lengthwise list >/dev/null \
 	  && wheel/bin/lengthwise show addition --length 3 && wheel/bin/lengthwise predict addition \
 	  && wheel/bin/lengthwise decide '(ab)*' \

@@ -1,11 +1,10 @@
-"""Ask what theory says about a task and a regular language, and why."""
+"""Ask what theory has on a task and a regular language, and why."""
 
-from lengthwise.crasp.decide import decide
-from lengthwise.prediction.predict import predict
+import lengthwise as lw
 
-for verdict in predict("addition", ["ape", "coupled"]).verdicts:
+for verdict in lw.predict("addition", ["ape", "coupled"]).verdicts:
     print(f"addition, {verdict.system}: {verdict.answer} ({verdict.why})")
 
-decision = decide("(aa)*")
-for fragment in ("none", "ape"):
-    print("(aa)*,", fragment, decision.verdict(fragment, "visible").verdict)
+decision = lw.decide("(aa)*")
+for encoding in ("nope", "ape"):
+    print("(aa)*,", encoding, decision.answer(encoding))

@@ -2,13 +2,11 @@
 
 from functools import cached_property
 
-from lengthwise.core.config import config
-from lengthwise.core.vocab import Vocab
-from lengthwise.tasks import Task
+import lengthwise as lw
 
 
-@config
-class EverySecond(Task):
+@lw.config
+class EverySecond(lw.Task):
     """`<bos> 3 1 4 1 <sep> 3 4 <eos>`: copy every second digit. Length = number of digits."""
 
     summary = "every second digit of a number"
@@ -17,7 +15,7 @@ class EverySecond(Task):
 
     @cached_property
     def vocab(self):
-        return Vocab.of(str(digit) for digit in range(self.base))
+        return lw.Vocab.of(str(digit) for digit in range(self.base))
 
     def write(self, seq, layout, rng):
         digits = rng.integers(self.base, size=(layout.length, seq.size)) + self.vocab["0"]

@@ -1,6 +1,6 @@
 """Compute the tables of pages from committed result files: ``python studies/tables.py [PAGE]`` prints them.
 
-`PAGES` maps a page's name to a function that returns its tables as Markdown. ``tests/test_docs_tables.py`` compares.
+`PAGES` maps a page's name to a function that returns its tables as Markdown. ``tests/studies/test_pages.py`` compares.
 """
 
 from __future__ import annotations

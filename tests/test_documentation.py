@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import posixpath
 import re
+import runpy
 import shlex
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ from lengthwise.crasp.syntax import parse
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+STUDIES = [page for page in sorted((ROOT / "studies").rglob("*.md")) if page.name != "LOG.md"]
 KINDS = {"console", "sh", "python", "pycon", "crasp", "text", "toml"}
 CHEAP = {"list", "show", "predict", "decide", "check-certificates", "couple", "crasp", "export", "report"}
 """Commands that answer within seconds."""
@@ -34,12 +38,13 @@ ELSEWHERE = {
     "audit": "tests/audit/test_audit.py",
     "blind": "tests/cli/test_blind_command.py",
     "compare": "tests/cli/test_long_commands.py",
+    "demo": "tests/api/test_demo.py",
     "influence": "tests/cli/test_influence_command.py",
     "lm": "tests/cli/test_lm_command.py",
     "verify": "tests/cli/test_stumbles.py",
 }
 """Commands that train or measure for minutes, and the file where a test runs each on something small."""
-OTHER_PROGRAMS = {"pip", "python3", "lm_eval"}
+OTHER_PROGRAMS = {"git", "pip", "python3", "lm_eval"}
 CODE = re.compile(r"^\s*(\$ |lengthwise [a-z-]+ |pip |make |import \w|from [\w.]+ import |lw\.)", re.M)
 """What no block of plain text may hold: it would not be run."""
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
@@ -135,7 +140,9 @@ def test_console_blocks(
 def test_shell_blocks(page: Path, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands of a block run one after the other, in a folder where ``runs`` has results."""
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
-    for name, place in (("examples", "examples"), ("results", "results"), ("runs", "results/parity-scratchpad")):
+    for name, place in (
+        ("examples", "examples"), ("results", "results"), ("runs", "results/parity-scratchpad"), ("studies", "studies")
+    ):  # fmt: skip
         (tmp_path / name).symlink_to(ROOT / place)
     monkeypatch.chdir(tmp_path)
     for line in text.splitlines():
@@ -162,7 +169,8 @@ def _run(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("command", sorted({
-    command for page in PAGES for command in re.findall(r"`lengthwise ([a-z][^`]*)`", page.read_text(encoding="utf-8"))
+    command for page in PAGES + STUDIES
+    for command in re.findall(r"`lengthwise ([a-z][^`]*)`", page.read_text(encoding="utf-8"))
     if not re.search(r"[A-Z]{4}|…|\|", command)
 }))  # fmt: skip
 def test_commands_in_the_text_exist(command: str) -> None:
@@ -198,7 +206,7 @@ def test_programs(page: Path, text: str) -> None:
     assert parse(text).operations
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_name)
+@pytest.mark.parametrize("page", PAGES + STUDIES, ids=_name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         path, _, section = target.partition("#")
@@ -217,12 +225,48 @@ def _anchor(head: str) -> str:
 
 def test_pages_are_on_the_site() -> None:
     site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    for page in (ROOT / "docs").rglob("*.md"):
-        assert f": {page.relative_to(ROOT / 'docs').as_posix()}\n" in site
+    pages = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")]
+    pages += [page.relative_to(ROOT) for page in (ROOT / "studies").rglob("*.md")]
+    for page in pages:
+        assert f": {page.as_posix()}\n" in site
+
+
+@pytest.mark.parametrize("page", sorted([*(ROOT / "docs").rglob("*.md"), *STUDIES]), ids=_name)
+def test_links_lead_to_the_same_on_the_site(page: Path) -> None:
+    """The hook of mkdocs moves links along with the pages: what it writes leads to a page or picture of the site."""
+    hook: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "hook.py"))
+    on_site = _name(page).removeprefix("docs/")
+    for target in re.findall(r"\]\(([^)\s]+)\)", hook["for_the_site"](page.read_text(encoding="utf-8"), on_site)):
+        path = target.partition("#")[0]
+        if path and ":" not in path:
+            place = posixpath.normpath(posixpath.join(posixpath.dirname(on_site), path))
+            assert (ROOT / place if place.startswith("studies/") else ROOT / "docs" / place).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES + STUDIES, ids=_name)
+def test_files_and_names_in_the_text_exist(page: Path) -> None:
+    """Files in backticks are in the repository, the package or beside the page; dotted names can be imported."""
+    text = page.read_text(encoding="utf-8")
+    places = (ROOT, ROOT / "src" / "lengthwise", page.parent, ROOT / "studies")
+    for name in re.findall(r"`(?:python )?([a-z_][\w./-]*/[\w.-]+\.(?:py|md|sh|json|crasp))(?: [^`]*)?`", text):
+        assert any((place / name).exists() for place in places) or name.startswith(("path/", "runs/")), name
+    for name in re.findall(r"`(?:lw|lengthwise)\.([a-zA-Z][\w.]*)", text):
+        _import(f"lengthwise.{name}".rstrip("."))
+
+
+def _import(name: str) -> None:
+    module: Any = lengthwise
+    so_far = "lengthwise"
+    for part in name.split(".")[1:]:
+        so_far += f".{part}"
+        try:
+            module = getattr(module, part)
+        except AttributeError:
+            module = importlib.import_module(so_far)
 
 
 PUBLIC = [
-    *(f"lengthwise.{name}" for name in lengthwise.__all__ if name not in ("__version__", "nn", "testing")),
+    *(f"lengthwise.{name}" for name in lengthwise.__all__ if name != "__version__" and name not in lengthwise._MODULES),
     *(f"lengthwise.hf.{name}" for name in lengthwise.hf.__all__),
     *(f"lengthwise.nn.{name}" for name, value in vars(lengthwise.nn).items() if isinstance(value, type)),
     *(f"lengthwise.testing.{name}" for name in ("check_task", "check_scheme", "check_encoding", "LawError")),
@@ -234,21 +278,27 @@ def test_every_public_name_is_in_the_reference() -> None:
     described = re.findall(r"^::: ([\w.]+)$", "\n".join(page.read_text(encoding="utf-8") for page in pages), re.M)
     assert len(described) == len(set(described))
     assert set(PUBLIC) <= set(described), set(PUBLIC) - set(described)
-    for name in described:
+    for name in set(described) - {"lengthwise.Preset"}:  # an alias of strings has no text of its own
         module, _, attribute = name.rpartition(".")
         assert (getattr(importlib.import_module(module), attribute).__doc__ or "").strip(), name
+
+
+def test_every_package_is_named_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(?:lengthwise\.|lw\.)?(\w+)`", page))
+    assert set(lengthwise._MODULES) <= named, set(lengthwise._MODULES) - named
 
 
 def test_the_old_table_is_called_what_it_is() -> None:
     """The 25 tasks were searched with their results in view, so no text calls their table a prediction."""
     texts = [*PAGES, ROOT / "CHANGELOG.md", *(ROOT / "src").rglob("*.py")]
     # The blind study's predictions were written down before any training.
-    for path in [path for path in texts if "blind" not in str(path.relative_to(ROOT))]:
+    for path in [path for path in texts if "blind" not in path.read_text(encoding="utf-8")]:
         text = " ".join(path.read_text(encoding="utf-8").split())
         assert not re.search(r"as predicted|cells? (that )?(is|are|was|were) predicted|predicted (yes|no)\b", text), (
             path
         )
-    searched = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "docs" / "results" / "huang.md"]
+    searched = [ROOT / "CHANGELOG.md", ROOT / "studies" / "huang" / "README.md"]
     for path in searched:
         assert "after a search on these 25 tasks" in " ".join(path.read_text(encoding="utf-8").split())
 
@@ -256,4 +306,14 @@ def test_the_old_table_is_called_what_it_is() -> None:
 def test_files_that_the_architecture_names_exist() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for name in re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", page):
-        assert (ROOT / name if name.startswith("examples/") else ROOT / "src" / "lengthwise" / name).exists(), name
+        assert any((place / name).exists() for place in (ROOT, ROOT / "src" / "lengthwise")), name
+
+
+@pytest.mark.parametrize(
+    "name", ["golowich/golowich_parity.py:golowich_parity", "theory/planted_theory.py:planted_theory"]
+)
+def test_a_study_runs_from_its_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files beside it can be imported, and a function under `lw.study` stands for its recipe."""
+    folders = [str(folder) for folder in (ROOT / "studies").iterdir()]
+    monkeypatch.setattr("sys.path", [entry for entry in sys.path if entry not in folders])
+    assert main(["run", str(ROOT / "studies" / name), "--print-config"]) == 0

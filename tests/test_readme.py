@@ -1,4 +1,4 @@
-"""The README's numbers come from the code; test_documentation.py runs what it shows."""
+"""The first screen: a sentence, a picture, an install line, Python with output. test_documentation.py runs it."""
 
 from __future__ import annotations
 
@@ -6,61 +6,32 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
-
-from lengthwise.core.rng import stream
-from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.structure import structure
-from lengthwise.tasks import TASKS
-
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def _row(title: str) -> list[int]:
-    line = next(line for line in README.splitlines() if line.startswith(f"| {title}"))
-    return [int(cell) for cell in line.strip("|").split("|")[1:]]
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= 90
 
 
-def test_thesis_table_is_what_the_code_says():
-    lengths = _row("length n")
-    for scheme, title in (("sequential", "span in ordinary"), ("coupled", "span in coupled")):
-        found = [structure(TASKS.build("addition"), SCHEMES.build(scheme), n, stream(0, "readme")) for n in lengths]
-        assert [f.span for f in found] == _row(title)
-        assert [f.sparsity for f in found] == _row("sparsity k")
+def test_a_sentence_a_picture_an_install_line_and_python_come_first() -> None:
+    pictures = re.findall(r"!\[[^]]+\]\((\S+)\)", README)
+    assert all((ROOT / picture).read_text(encoding="utf-8").startswith("<") for picture in pictures)
+    order = ["**`lengthwise` tells you", "![", "## Install", "```pycon\n>>> import lengthwise as lw", "lengthwise demo"]
+    assert [README.index(text) for text in order] == sorted(README.index(text) for text in order)
 
 
-def test_python_block_prints_sparsity_and_span(capsys: pytest.CaptureFixture[str]):
-    (block,) = re.findall(r"```python\n(.*?)```", README, flags=re.S)
-    namespace: dict[str, object] = {}
-    code = compile(block, "README.md", "exec")
-    exec(code, namespace)
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [row for row in rows if row[0] in ("5", "20", "100")] == [
-        ["5", "5", "12"], ["20", "5", "42"], ["100", "5", "202"], ["5", "5", "1"], ["20", "5", "1"], ["100", "5", "1"],
-    ]  # fmt: skip
-    assert rows[-1] == ["no"]
-
-
-def test_the_cpu_wheel_of_torch_is_a_command():
+def test_it_installs_from_a_clone_and_by_name_with_the_small_build_of_torch() -> None:
     """Without an index of its own pip takes the wheel for GPUs, which is ten times as large."""
-    (block,) = re.findall(r"## Install\n.*?```sh\n(.*?)```", README, flags=re.S)
-    commands = [shlex.split(line, comments=True) for line in block.splitlines()]
+    blocks = re.findall(r"```sh\n(.*?)```", README, flags=re.S)
+    commands = [shlex.split(line, comments=True) for block in blocks for line in block.splitlines()]
     assert ["pip", "install", "torch", "--index-url", "https://download.pytorch.org/whl/cpu"] in commands
-    assert ["pip", "install", "."] in commands
+    assert ["pip", "install", "lengthwise"] in commands
+    assert ["pip", "install", "-e", "."] in commands
+    assert next(command for command in commands if command[0] == "git")[:4] == ["git", "clone", "--depth", "1"]
 
 
-@pytest.mark.parametrize("term", ["C-RASP", "NoPE", "APE", "PPC"])
-def test_terms_of_the_first_screen_are_explained_there(term: str):
-    first_screen = README[: README.index("## Two commands")]
-    assert re.search(rf"\*{term}\* (is|one with|means) ", " ".join(first_screen.split())) or re.search(
-        rf"{term} is \*", first_screen
-    )
-
-
-def test_the_first_screen_has_a_picture_a_command_and_its_output():
-    first_screen = README[: README.index("## Two commands")]
-    pictures = re.findall(r"!\[[^]]+\]\((\S+)\)", first_screen)
-    assert pictures
-    assert all((ROOT / picture).read_text(encoding="utf-8").startswith("<svg") for picture in pictures)
-    assert first_screen.index("![") < first_screen.index("## Install") < first_screen.index("```console\n$ lengthwise ")
+def test_what_it_claims_of_trust_is_on_the_page_that_it_links() -> None:
+    page = " ".join((ROOT / "studies" / "forecast" / "README.md").read_text(encoding="utf-8").split())
+    assert "Only a study with fresh languages can confirm them" in page
+    assert "This part is weak" in page

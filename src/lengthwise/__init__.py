@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from lengthwise.core.errors import LengthwiseError as LengthwiseError
     from lengthwise.core.rng import stream as stream
     from lengthwise.core.user_code import load_code as load_code
+    from lengthwise.core.vocab import Vocab as Vocab
     from lengthwise.evaluation.config import EvaluationConfig as EvaluationConfig
     from lengthwise.experiments.recipe import RECIPES as RECIPES
     from lengthwise.experiments.recipe import Candidates as Candidates
@@ -91,7 +92,7 @@ if TYPE_CHECKING:
     from lengthwise.tasks.base import Task as Task
     from lengthwise.training.config import TrainingConfig as TrainingConfig
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _NAMES = {
     "api.cluster": ("Cluster",),
@@ -110,6 +111,7 @@ _NAMES = {
     "core.errors": ("LengthwiseError",),
     "core.rng": ("stream",),
     "core.user_code": ("load_code",),
+    "core.vocab": ("Vocab",),
     "evaluation.config": ("EvaluationConfig",),
     "experiments.recipe": ("RECIPES", "Candidates", "Job", "Recipe", "Study", "study"),
     "experiments.run_config": ("RunConfig",),

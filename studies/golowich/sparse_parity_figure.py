@@ -24,7 +24,9 @@ def sparse_parity_figure(systems: Sequence[lw.report.summary.SystemSummary]) -> 
     """
     drawn = {_position(system): system for system in systems if system.experiment["task"].get("balanced")}
     lw.core.errors.require(
-        bool(drawn), "no sparse parity with balanced tests; run `lengthwise run sparse-parity --preset standard`"
+        bool(drawn),
+        "no sparse parity with balanced tests; run "
+        "`lengthwise run studies/golowich/sparse_parity.py:sparse_parity --preset standard`",
     )
     columns = sorted({column for column, _ in drawn}, key=lambda column: (column[1] != "nope", column))
     rows = sorted({span for _, span in drawn}, key=lambda span: (span is not None, span))

@@ -45,12 +45,14 @@ def review(folder: Path) -> list[ReviewTable]:
     Raises `LengthwiseError` if there are no results of the recipe, or a result file is damaged.
     """
     lw.core.errors.require(
-        folder.is_dir(), f"no folder {folder}; make results with `lengthwise run huang --preset standard`"
+        folder.is_dir(),
+        f"no folder {folder}; make results with `lengthwise run studies/huang/huang.py:huang --preset standard`",
     )
     rows = [row for row in build_table([folder]) if row["encoding"] in PUBLISHED_ENCODINGS]
     current = _latest(lw.core.result_file.result_files(folder))
     lw.core.errors.require(
-        any(row["seeds"] for row in rows), f"no results of recipe huang in {folder}; see `lengthwise run huang`"
+        any(row["seeds"] for row in rows),
+        f"no results of recipe huang in {folder}; see `lengthwise run studies/huang/huang.py:huang`",
     )
     replaced = [path for commit in superseded_commits(folder) for path in lw.core.result_file.result_files(commit)]
     ever = _latest([*replaced, *lw.core.result_file.result_files(folder)])

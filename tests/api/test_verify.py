@@ -126,12 +126,12 @@ def test_the_verdict_is_on_next_symbols_which_are_measured(tmp_path: Path) -> No
     assert (row["predicted"], row["next_symbols"]) == ("yes", "yes")
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400)])
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400)])
 def test_budgets(text: str, seconds: float) -> None:
     assert seconds_of(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "0", "ten", "-3m", "5 d"])
+@pytest.mark.parametrize("text", ["", "0s", "ten", "-3m", "5 d"])
 def test_bad_budgets(text: str) -> None:
     with pytest.raises(LengthwiseError, match="budget must be a time"):
         seconds_of(text)

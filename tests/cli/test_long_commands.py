@@ -24,8 +24,8 @@ def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, 
     words = ["compare", task, "--systems", "coupled,rope", "--budget", "10m", "--seeds", "1", "--max-length", "3"]
     answer = terminal(*words, "--out", tmp_path)
     assert answer.code == 0
-    assert answer.out.startswith("EverySecond: longest length with at least 95% exact match, trained up to 3")
-    assert {"comparison.json", "comparison.svg", "comparison.html"} <= {path.name for path in tmp_path.iterdir()}
+    assert answer.out.startswith("EverySecond, trained up to 3: how far each seed goes with at least 95% exact match")
+    assert {"comparison.json", "comparison.html"} <= {path.name for path in tmp_path.iterdir()}
     page = (tmp_path / "comparison.html").read_text(encoding="utf-8")
     assert "<h1>Position systems on EverySecond</h1>" in page
     assert "coupled+learned" in page
@@ -39,6 +39,7 @@ def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, 
         (["adition"], "Did you mean 'addition'?"),
         (["addition", "--systems", "rop"], "Did you mean 'rope'?"),
         (["addition", "--budget", "soon"], "--budget must be a time such as 90s, 10m or 1h, got 'soon'"),
+        (["addition", "--budget", "5"], "--budget needs a unit, such as 5s or 5m, got '5'"),
         (["addition", "--seeds", "0"], "seeds must be at least 1, got 0"),
         (["examples/my_task.py"], "write examples/my_task.py:Class"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from lengthwise.api.compare import compare
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.result_file import write_sealed
 from lengthwise.experiments import compare as comparing
 from lengthwise.experiments.compare import (
     GRID,
@@ -25,11 +27,12 @@ from lengthwise.experiments.compare import (
     steps_for,
     tuning_file,
 )
+from lengthwise.experiments.events import Event
 from lengthwise.experiments.run import check_ids
 from lengthwise.experiments.run_directory import run_directory
 from lengthwise.experiments.systems import chosen_systems, coupled_system, sensible_systems, standard_systems
 from lengthwise.positions.system import PositionSystem
-from lengthwise.report.pages import comparison_table
+from lengthwise.report.pages import comparison_table, first_at
 from lengthwise.tasks import TASKS
 from tiny_comparison import make_comparisons_tiny
 
@@ -122,6 +125,19 @@ def test_a_budget_decides_the_steps_and_may_be_too_small():
         steps_for(10.0, 1, seconds)
 
 
+def test_a_budget_that_is_too_small_is_known_after_the_first_slow_step(monkeypatch: pytest.MonkeyPatch):
+    """Timing more systems would only take longer: the first training alone needs more than the budget."""
+    clock = comparing.Clock(10.0, 2, lambda event: None, time.monotonic() + 10)
+    clock(Event("nope", 0, "time", 0, 2, 0.001))
+    with pytest.raises(LengthwiseError, match=r"a budget of 10 s gives .* give more than \d+m"):
+        clock(Event("rope", 0, "time", 0, 2, 1.0))
+    taken: list[int] = []
+    now = iter(range(100))
+    monkeypatch.setattr(comparing.time, "perf_counter", lambda: next(now))
+    assert comparing._seconds_of(taken.append) == 1.0
+    assert taken == [0], "of steps that take a second, one is timed"
+
+
 @pytest.mark.usefixtures("tiny")
 def test_a_task_file_from_nothing_to_a_table(tmp_path: Path):
     (tmp_path / "own.py").write_text(OWN_TASK, encoding="utf-8")
@@ -149,10 +165,12 @@ def test_a_task_file_from_nothing_to_a_table(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_what_the_budget_cuts_off_is_named_and_goes_on(tmp_path: Path):
+def test_what_the_budget_cuts_off_is_named_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     task = TASKS.build("parity")
     wanted = {"systems": ["nope", "rope"], "max_length": 2}
-    none = compare(task, out=tmp_path, budget=1e-6, seeds=1, **wanted)
+    with monkeypatch.context() as patch:
+        patch.setattr(comparing, "check_budget", lambda *_: None)
+        none = compare(task, out=tmp_path, budget=1e-6, seeds=1, **wanted)
     assert [row["missing"] for row in none.rows] == [1, 1]
     notes = " ".join(comparison_table(none.values).notes)
     assert "seeds that the budget did not reach: nope (1), sequential+rope (1); the same command goes on" in notes
@@ -188,7 +206,7 @@ def _plan_with_results(folder: Path, outcomes: dict[str, list[tuple[bool, dict[i
     plan.write(folder)
     for system, seeds in zip(systems, outcomes.values(), strict=True):
         tuning_file(folder, system).parent.mkdir(exist_ok=True)
-        tuning_file(folder, system).write_text(json.dumps({"in_distribution": [1.0], "chosen": 0}), encoding="utf-8")
+        write_sealed(tuning_file(folder, system), {"in_distribution": [1.0], "chosen": 0})
         experiment = plan.experiment(system, plan.grid[0])
         for seed, (fitted, rates) in enumerate(seeds):
             made = run_directory(folder, "runs", experiment, seed)
@@ -226,4 +244,9 @@ def test_ranking_by_the_median_seed_with_unfitted_ones_named(tmp_path: Path):
     assert differ_in_every_seed(rows) is True
     assert differ_in_every_seed(rows[3:]) is None
     assert differ_in_every_seed([rows[0], rows[0]]) is False
+    assert [round(row["mean_beyond"], 3) for row in rows] == [0.985, 0.657, 0.25, 0.0]
+    values = {"systems": rows, "tests": list(plan.tests)}
+    assert first_at(values, 0.9) == "nope"
+    rows[0]["seeds"] = [{**seed, "exact_match": {"4": 0.96, "8": 0.96, "16": 0.96}} for seed in rows[0]["seeds"]]
+    assert (first_at(values, 0.95), first_at(values, 0.99)) == ("nope", "sequential+alibi"), "it depends on the cut"
     assert [seed["reach"] for seed in rows[1]["seeds"]] == [16, 16, 0]

@@ -19,7 +19,7 @@ from lengthwise.prediction.example import to_store
 from lengthwise.report.influence import InfluenceResult, token_view
 from lengthwise.report.page import read_report, render
 from lengthwise.report.pages import audit_page, comparison_page, verification_page
-from lengthwise.report.summary import SeedResult
+from lengthwise.report.summary import SeedResult, SystemSummary, summarize
 from lengthwise.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
@@ -60,21 +60,36 @@ def comparison_values(count: int = 9, tests: tuple[int, ...] = (6, 9, 12, 18, 24
     for index in range(count):
         fits, reach = index < count - 2, tests[-1 - index % len(tests)]
         seeds = [
-            {"seed": seed, "fitted": fits, "in_distribution": 1.0 if fits else 0.2, "reach": reach if fits else 0}
+            {
+                "seed": seed,
+                "fitted": fits,
+                "in_distribution": 1.0 if fits else 0.2,
+                "reach": reach if fits else 0,
+                "mean_beyond": 0.5,
+                "exact_match": {str(n): float(n <= reach) for n in tests},
+            }
             for seed in range(0 if index == count - 1 else 3)
         ]
         systems.append({
             "system": names[index % len(names)], "seeds": seeds, "fitted": len(seeds) * fits,
-            "reach": reach if fits else 0, "diverged": False, "missing": 3 - len(seeds),
+            "reach": reach if fits else 0, "mean_beyond": 0.5 * fits, "diverged": False, "missing": 3 - len(seeds),
             "verdict": ("yes", "unknown", None)[index % 3], "sparsity": [5, 5], "span": [12, 202],
             "structure_lengths": [5, 100], "setting": "1 layer, lr 0.003",
-            "copy": {"task": "addition", "scheme": {"name": "coupled"}, "steps": 400} if seeds else None,
+            "copy": {"task": "addition", "scheme": {"name": "coupled"}, "steps": 400,
+                     "model": {"layers": 1 + index % 2, "width": 64, "log_length": None},
+                     "training": {"lr": 0.003}} if seeds else None,
         })  # fmt: skip
     return {
         "name": "my task", "trained_to": 6, "tests": list(tests), "reach_at": 0.95, "steps": 400, "seeds": 3,
         "budget_seconds": 60.0, "systems": systems, "top_and_bottom_differ_in_every_seed": True,
         "commit": "0123456789ab", "machine": {"processor": "a processor"}, "time": "2026-01-02T03:04:05+00:00",
     }  # fmt: skip
+
+
+def comparison_systems() -> list[SystemSummary]:
+    """The runs of three of its systems."""
+    names = ("coupled+learned", "random-start+learned", "pose+rope")
+    return summarize(SeedResult.of(result(name, seed)) for name in names for seed in range(3))
 
 
 def own_task() -> str:
@@ -106,7 +121,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "influence": lambda folder: render([], [influence()]),
     "passages": lambda folder: token_view(influence()),
     "study": lambda folder: read_report([ROOT / "results" / "planted-theory"]).html(),
-    "comparison": lambda folder: comparison_page(comparison_values()),
+    "comparison": lambda folder: comparison_page(comparison_values(), comparison_systems()),
     "blind study": lambda folder: blind_page(TABLE, "The blind study"),
     "verification": lambda folder: verification(),
     "audit": audit,

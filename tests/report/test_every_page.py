@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from browser import BROWSER, TEXTS, measure_all
-from made_up_pages import PAGES, comparison_values
+from made_up_pages import PAGES
 from test_figures import LEAST
 from test_page import Checker
 from text_boxes import problems
 
-from lengthwise.report.figures import NARROW, WIDE, draw_comparison
+from lengthwise.report.figures import NARROW, WIDE
 
 WIDTHS = (1280, 390)
 LEAST_PIXELS = 9
@@ -58,16 +58,6 @@ def test_pages_nest_adapt_to_telephones_and_dark_mode_and_load_nothing(pages: di
     assert not {"link", "img", "iframe"} & {tag for tag, _ in checker.tags}
     figures = " ".join(re.findall(r"<svg.*?</svg>", pages[kind], flags=re.DOTALL))
     assert re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", figures) == [], "every colour is a variable"
-
-
-@pytest.mark.parametrize("width", [None, 8.6, NARROW])
-@pytest.mark.parametrize("tests", [(6,), (6, 12), (5, 7, 10, 15, 20, 30, 40), (50, 75, 100, 150, 200, 300, 400)])
-def test_pictures_of_comparisons_fit(width: float | None, tests: tuple[int, ...]) -> None:
-    for count in (3, 9):
-        figure = draw_comparison(comparison_values(count, tests), *([] if width is None else [width]))
-        assert figure is not None
-        assert problems(figure.svg(), 7.7 if width is None else LEAST[NARROW]) == []
-    assert draw_comparison(comparison_values(1)) is None
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium")

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from made_up import experiment, result, score
+from matplotlib.figure import Figure
 
 import lengthwise as lw
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.report.summary import SeedResult
 
 
 @pytest.fixture
@@ -59,3 +62,57 @@ def test_a_system_has_one_name_alone_and_among_others(tmp_path: Path) -> None:
         assert set(found.to_frame()["system"]) == set(found.accuracy().to_frame()["system"]) == {"mine"}
     assert list(both.to_frame()["settings"]) == ["steps=1000", "steps=77"]
     assert "settings" not in repr(alone)
+
+
+def _two_systems() -> lw.Result:
+    made = [result("far", seed, scores=[score(8, 200), score(40, 190)]) for seed in (0, 1)]
+    made += [result("near", seed, scores=[score(8, 200), score(40, 20)]) for seed in (0, 1)]
+    return lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
+
+
+def test_a_wide_table_has_the_best_of_each_length_in_bold(tmp_path: Path) -> None:
+    found = _two_systems()
+    assert len(found) == 4
+    wide = found.wide()
+    assert wide.columns == ("system", "settings", "layout", "8", "40")
+    assert [row[3:] for row in wide.rows] == [(1.0, 0.95), (1.0, 0.1)]
+    assert "**0.950**" in wide.to_markdown()
+    assert "**0.100**" not in wide.to_markdown()
+    assert "<b>0.950</b>" in wide._repr_html_()
+    assert "**" not in wide.text()
+    latex = wide.to_latex(tmp_path / "table.tex")
+    assert r"\textbf{0.950}" in latex
+    assert (tmp_path / "table.tex").read_text(encoding="utf-8") == latex + "\n"
+
+
+def test_a_plot_follows_the_conventions_of_matplotlib() -> None:
+    found = _two_systems()
+    axes = Figure().subplots()
+    assert found.plot(axes, labels={"far": "ours"}) is axes
+    assert [line.get_label() for line in axes.get_lines()] == ["ours", "near"]
+    assert list(axes.get_lines()[0].get_ydata()) == [1.0, 0.95]
+    figure = found.plot(figsize=(5, 3))
+    assert list(figure.get_size_inches()) == [5, 3]
+    with pytest.raises(UnknownNameError, match="Did you mean 'far'"):
+        found.plot(labels={"fa": "ours"})
+    with pytest.raises(LengthwiseError, match="give either `ax` or `figsize`"):
+        found.plot(axes, figsize=(5, 3))
+
+
+def test_a_model_is_that_of_the_best_fitted_seed_and_of_one_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+
+    def loaded(folder: Path) -> None:
+        asked.append(folder)
+        raise LengthwiseError("no checkpoint")
+
+    monkeypatch.setattr("lengthwise.api.model.load_trained", loaded)
+    found = _two_systems()
+    with pytest.raises(LengthwiseError, match="these runs are of 2 systems; give one as `system`: far, near"):
+        lw.load(found)
+    made = [result("far", 0, fitted=False)]
+    made += [result("far", seed, scores=[score(40, right)]) for seed, right in ((1, 3), (2, 9))]
+    three = lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
+    with pytest.raises(LengthwiseError, match="no checkpoint"):
+        lw.load(three)
+    assert asked == [Path("run-2")]

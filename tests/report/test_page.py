@@ -116,14 +116,40 @@ def test_selectors_have_their_number_and_their_span_where_a_task_has_them(mixed:
     assert "choose the parents by their content" in found.text
 
 
-def test_the_task_and_an_example_stand_before_the_curve(mixed: tuple[str, Checker]) -> None:
+def test_the_finding_and_the_curve_stand_first_and_the_task_below(mixed: tuple[str, Checker]) -> None:
     text = " ".join(mixed[1].text.split())
-    order = ("the task and an example", "summary", "accuracy against length", "configuration")
+    order = ("summary", "accuracy against length", "the task and an example", "configuration")
     where = [text.index(f"addition: {part}") for part in order]
     assert where == sorted(where)
-    assert where[0] < text.index("two numbers of n digits") < text.index("<bos>") < where[1]
+    assert where[2] < text.index("two numbers of n digits") < text.index("<bos>") < where[3]
+    finding = mixed[0].index("Trained on lengths up to 8, PPC is right on 75% of the strings of length 40")
+    assert finding < mixed[0].index("<svg") < mixed[0].index("addition: summary")
     headings = re.findall(r"<h[123]>(.*?)</h[123]>", mixed[0])
     assert len(headings) == len(set(headings)) > 6
+
+
+def test_theory_and_measurement_are_set_against_each_other_in_words() -> None:
+    good, bad = [score(8, 200), score(40, 199)], [score(8, 200), score(40, 3)]
+    _, found = page(
+        result("coupled+learned", config=experiment(), scores=bad),
+        result("rope", config=experiment("sequential", "rope"), scores=good),
+    )
+    text = " ".join(found.text.split())
+    assert re.search(r"coupled\+learned: theory has yes \(.*\), yet the models are right on 1\.5% of the strings", text)
+    assert re.search(r"rope: theory has no guarantee \(.*\), yet the models are right on 99\.5% of the strings", text)
+    _, found = page(result("coupled+learned", config=experiment(), scores=good))
+    assert "theory against measurement" not in found.text
+
+
+def test_a_figure_that_scrolls_on_a_telephone_has_a_cue_there(mixed: tuple[str, Checker]) -> None:
+    assert '<p class="cue">Swipe or scroll sideways to see all of it →</p><div class="scroll"><svg' in mixed[0]
+    assert ".narrow, .cue { display:none; }" in mixed[0]
+    assert ".narrow, .cue { display:block; }" in mixed[0]
+
+
+def test_the_title_names_the_task() -> None:
+    html, _ = page(result(recipe="my-recipe"))
+    assert "<h1>Report on my-recipe (addition)</h1>" in html
 
 
 def test_the_values_of_the_curve_are_in_the_figure(mixed: tuple[str, Checker]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.cluster import HERE, Cluster
 from lengthwise.api.components import task as build_task
+from lengthwise.api.result import Accuracy, Result
 from lengthwise.core import config as arguments
 from lengthwise.core.config import digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened
@@ -28,20 +29,25 @@ from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from lengthwise.experiments.compare import Plan
     from lengthwise.report.figures import Drawing
+    from lengthwise.report.summary import SystemSummary
 
 RESULT, PICTURE, PAGE = "comparison.json", "comparison.svg", "comparison.html"
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 LONGEST = 1000 * 3600
 """The longest budget, in seconds."""
 
 
 def seconds_of(budget: float | str) -> float:
-    """Seconds from a number, or from ``"90"``, ``"90s"``, ``"10m"`` or ``"1.5h"``; raises `LengthwiseError`."""
+    """Seconds from a number, or from ``"90s"``, ``"10m"`` or ``"1.5h"``; raises `LengthwiseError`."""
     if not isinstance(budget, str):
         return arguments.number("budget", budget, 0)
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", budget.strip())
+    if re.fullmatch(r"\d+(?:\.\d+)?", budget.strip()):
+        raise LengthwiseError(f"budget needs a unit, such as {budget.strip()}s or {budget.strip()}m, got {budget!r}")
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", budget.strip())
     if not found or float(found[1]) == 0:
         raise LengthwiseError(f"budget must be a time such as 90s, 10m or 1h, got {budget!r}")
     seconds = float(found[1]) * UNITS[found[2]]
@@ -69,14 +75,14 @@ class Comparison(Tabular):
         """One row per system, best first."""
         return comparison_table(self.values)
 
-    def plot(self) -> Drawing:
-        """The picture of the ranking; raises `LengthwiseError` if no seed was finished."""
-        from lengthwise.report.figures import draw_comparison
+    @property
+    def accuracy(self) -> Accuracy:
+        """Accuracy against length of all systems, best first."""
+        return Accuracy(summaries(self.folder, self.rows), "exact_match")
 
-        figure = draw_comparison(self.values)
-        if figure is None:
-            raise LengthwiseError("no seed was finished within the budget; give a larger budget")
-        return figure
+    def plot(self, ax: Axes | None = None, **options: Any) -> Drawing | Axes:
+        """Accuracy against length, as `Accuracy.plot`; raises `LengthwiseError` if no seed fitted."""
+        return self.accuracy.plot(ax, **options)
 
     def setting(self, system: str | None = None) -> dict[str, Any]:
         """The arguments for `Experiment` that train a system again, by default the best one.
@@ -142,7 +148,7 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
     """The comparison from the files of a folder, with the verdict and the structure of every system."""
     from lengthwise.experiments.compare import REACH, differ_in_every_seed, ranked
     from lengthwise.experiments.provenance import provenance
-    from lengthwise.report.figures import draw_comparison
+    from lengthwise.report.figures import draw_accuracy
     from lengthwise.report.pages import comparison_page
 
     rows = ranked(folder, plan)
@@ -166,11 +172,20 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
         **provenance("cpu"),
     }
     write_json(folder / RESULT, values)
-    figure = draw_comparison(values)
+    systems = summaries(folder, rows)
+    figure = draw_accuracy(systems)
     if figure is not None:
         write_text(folder / PICTURE, figure.svg())
-    write_text(folder / PAGE, comparison_page(values))
+    write_text(folder / PAGE, comparison_page(values, systems))
     return Comparison(values, folder)
+
+
+def summaries(folder: Path, rows: Sequence[dict[str, Any]]) -> list[SystemSummary]:
+    """The finished runs of the systems of a comparison, in the order of its rows."""
+    if not any(row["seeds"] for row in rows):
+        return []
+    order = [row["system"] for row in rows]
+    return sorted(Result.of([folder / "runs"]).systems, key=lambda system: order.index(system.name))
 
 
 def explained(prediction: Prediction, scheme: str, encoding: str) -> dict[str, Any]:

@@ -37,6 +37,19 @@ def theory() -> list[str]:
     return [*lines, CAVEATS[0]]
 
 
+def differences() -> str:
+    """In what the models of the demonstration's systems differ, besides their positions."""
+    parts = []
+    for job in demo_recipe().jobs:
+        made = job.experiment
+        layers = f"{made.model.layers} layer{'s' if made.model.layers > 1 else ''}"
+        steps = f"{'at most ' if made.training.stop_when_fitted else ''}{made.training.steps:,} steps"
+        parts.append(
+            f"{job.name}: {layers}, {steps}, attention scaled by the logarithm of length / {made.model.log_length}"
+        )
+    return "; ".join(parts) + ". The plain one gets more of both, because it fits more slowly"
+
+
 def _span(lengths: Sequence[int], spans: Sequence[int]) -> str:
     if len(set(spans)) == 1:
         return f"a token and what it depends on are at most {spans[0]} apart at every length"

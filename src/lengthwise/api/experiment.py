@@ -130,6 +130,14 @@ class Experiment(Tabular):
         recipe = Recipe(folder_name(self.configuration.task), "", (Job(self.name, self.configuration, wanted),))
         return run(recipe, out=out, jobs=jobs, progress=progress).result
 
+    def __repr__(self) -> str:
+        made = self.configuration
+        return (
+            f"Experiment({made.task.name!r}, {self.name!r}, max_length={made.training.max_length}, "
+            f"test_lengths={list(made.evaluation.lengths)}, steps={made.training.steps}, "
+            f"layers={made.model.layers}, width={made.model.width}); .table() has all settings"
+        )
+
     def table(self) -> Table:
         """All settings: one row each."""
         rows = tuple(_flat(self.configuration.to_json()))

@@ -8,13 +8,14 @@ import torch
 
 from lengthwise.api.result import Result
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.vocab import EOS
 from lengthwise.evaluation.accuracy import read_prompt
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.trained import load_trained
 from lengthwise.models.generate import generate
 from lengthwise.models.transformer import Transformer
+from lengthwise.report.summary import SeedResult
 
 
 class TrainedTransformer(Transformer):
@@ -58,21 +59,41 @@ class TrainedTransformer(Transformer):
         return " ".join(words[: words.index(EOS)] if EOS in words else words)
 
 
-def load(source: Result | str | Path, seed: int | None = None) -> TrainedTransformer:
+def load(source: Result | str | Path, seed: int | None = None, *, system: str | None = None) -> TrainedTransformer:
     """The trained model of a `Result` or of a run directory: a plain `torch.nn.Module` with ``generate(text)``.
 
-    Of several runs ``seed`` names one; otherwise the first that fitted is taken. Raises `LengthwiseError` if there is
-    no such run, or its folder holds no checkpoint.
+    Arguments:
+        source: a `Result`, a run directory, or a folder with several.
+        seed: which seed; by default the best of those that fitted, by exact match at the longest test.
+        system: which system, where the runs are of several.
+
+    Returns: the model, in evaluation mode.
+
+    Raises: `LengthwiseError` if there is no such run, the runs are of several systems and none is named, or the folder
+        holds no checkpoint.
     """
     if not isinstance(source, Result):
         folder = arguments.path("source", source)
         if not (folder / "config.json").exists():
-            return load(Result.of([folder]), seed)
+            return load(Result.of([folder]), seed, system=system)
         return TrainedTransformer.of(*load_trained(folder))
     seed = None if seed is None else arguments.whole("seed", seed)
-    candidates = [(folder, run) for folder, run in source.files if seed is None or run.seed == seed]
+    names = list(dict.fromkeys(run.system for run in source.runs))
+    if system is not None and system not in names:
+        raise UnknownNameError("system of these results", system, names)
+    if system is None and len(names) > 1:
+        raise LengthwiseError(f"these runs are of {len(names)} systems; give one as `system`: {', '.join(names)}")
+    mine = [(folder, run) for folder, run in source.files if system is None or run.system == system]
+    candidates = [(folder, run) for folder, run in mine if seed is None or run.seed == seed]
     if not candidates:
-        seeds = ", ".join(str(run.seed) for run in source.runs)
+        seeds = ", ".join(str(run.seed) for _, run in mine)
         raise LengthwiseError(f"seed {seed} was not run; the seeds are {seeds}")
-    folder, _ = next(((f, run) for f, run in candidates if run.fitted), candidates[0])
+    folder, _ = max(candidates, key=lambda candidate: _goodness(candidate[1]))
     return TrainedTransformer.of(*load_trained(folder))
+
+
+def _goodness(run: SeedResult) -> tuple[bool, float, float]:
+    """Whether a run fitted, its exact match at the longest test, and that at training lengths."""
+    longest = max((score.length for score in run.scores), default=0)
+    there = [score.rate() for score in run.scores if score.length == longest]
+    return run.fitted, min(there, default=0.0) or 0.0, run.in_distribution.rate()

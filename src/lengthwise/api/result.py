@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
 from lengthwise.core.config import canonical_json
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.table import Table, Tabular
 from lengthwise.report.summary import INTERVAL, SeedResult, SystemSummary, axes_text, contents, kind_of, runs, summarize
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from lengthwise.report.figures import Drawing
 
 OVER = "medians: in distribution over all seeds, at the longest test over the fitted ones"
@@ -51,16 +54,69 @@ class Accuracy(Tabular):
                 rows.append((*name, cell.length, axes_text(cell.axes), *seeds, *shown))
         return rows if system.fitted else [(*name, None, "", *seeds, None, None, None, "")]
 
-    def plot(self) -> Drawing:
-        """Accuracy against length, one line per system, as a matplotlib figure.
+    def wide(self) -> Table:
+        """One row per system, one column per length: medians over the fitted seeds, the best of a column in bold."""
+        cells: dict[tuple[str, ...], dict[int, float]] = {}
+        for system in self.systems:
+            for cell in system.cells:
+                found = cell.estimate(self.metric)
+                row = cells.setdefault((system.name, system.settings, axes_text(cell.axes)), {})
+                if found is not None:
+                    row[cell.length] = found.median
+            if not system.fitted:
+                cells[system.name, system.settings, ""] = {}
+        lengths = sorted({length for row in cells.values() for length in row})
+        rows = tuple((*name, *(row.get(length) for length in lengths)) for name, row in cells.items())
+        best = {length: max(row[length] for row in cells.values() if length in row) for length in lengths}
+        bold = frozenset(
+            (at, 3 + index)
+            for at, row in enumerate(cells.values())
+            for index, length in enumerate(lengths)
+            if row.get(length) == best[length]
+        )
+        columns = ("system", "settings", "layout", *map(str, lengths))
+        notes = self.table().notes
+        return Table(columns, rows, caption=f"median {self.metric} by length", notes=notes, bold=bold)
 
-        Raises `LengthwiseError` if no seed of any system fitted: there is nothing to draw then.
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        figsize: tuple[float, float] | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> Drawing | Axes:
+        """Accuracy against length, one line per system.
+
+        Arguments:
+            ax: matplotlib axes to draw on; by default a figure of its own.
+            figsize: width and height of that figure, in inches.
+            labels: names to show instead of those of systems.
+
+        Returns: the figure, or ``ax``.
+
+        Raises: `LengthwiseError` if no seed of any system fitted, since there is nothing to draw then, and for a label
+            of an unknown system.
         """
-        from lengthwise.report.figures import draw_accuracy
+        from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on
 
-        figure = draw_accuracy(self.systems)
-        if figure is None:
+        known = [system.label for system in self.systems]
+        for name in labels or {}:
+            if name not in known:
+                raise UnknownNameError("system of these results", name, known)
+        named = [
+            replace(system, name=labels[system.label], settings="") if labels and system.label in labels else system
+            for system in self.systems
+        ]
+        require(ax is None or figsize is None, "figsize is for a figure of its own; give either `ax` or `figsize`")
+        if not any(system.fitted for system in named):
             raise LengthwiseError("no seed fitted in distribution, so there is no accuracy to draw; train longer")
+        if ax is not None:
+            draw_accuracy_on(ax, named, self.metric)
+            return ax
+        figure = draw_accuracy(named, WIDE if figsize is None else figsize[0])
+        assert figure is not None
+        if figsize is not None:
+            figure.set_size_inches(*figsize)
         return figure
 
 
@@ -81,6 +137,17 @@ class Result(Tabular):
         }
         return cls([(folder_of[r.system, r.seed, str(r.experiment)], r) for r in read])
 
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def wide(self) -> Table:
+        """As `Accuracy.wide`, of exact match."""
+        return self.accuracy().wide()
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Drawing | Axes:
+        """As `Accuracy.plot`, of exact match."""
+        return self.accuracy().plot(ax, **options)
+
     @property
     def runs(self) -> tuple[SeedResult, ...]:
         """One entry per system and seed."""
@@ -94,8 +161,6 @@ class Result(Tabular):
     def accuracy(self, metric: str = "exact_match") -> Accuracy:
         """Accuracy against length by ``exact_match``, ``exact_match_ids``, ``oracle_ids`` or ``answer``."""
         if metric not in METRICS:
-            from lengthwise.core.errors import UnknownNameError
-
             raise UnknownNameError("metric", metric, METRICS)
         return Accuracy(self.systems, metric)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -78,8 +79,9 @@ def draw(console: Console, comparison: Comparison) -> None:
     table = comparison_table(values)
     console.print(Text(table.caption, style="bold"), soft_wrap=True)
     console.print()
-    # The setting of the best system is shown below; the others are in comparison.json.
-    _rows(console, table.columns[:-1], tuple(row[:-1] for row in table.rows))
+    # k, span and settings of all systems are on the page.
+    shown = [i for i, column in enumerate(table.columns) if column not in ("in distr.", "k", "span", "setting")]
+    _rows(console, tuple(table.columns[i] for i in shown), [tuple(row[i] for i in shown) for row in table.rows])
     console.print()
     for note in notes_of(values):
         console.print(Text(note, style="dim"), soft_wrap=True)
@@ -89,13 +91,13 @@ def draw(console: Console, comparison: Comparison) -> None:
     console.print(Text(f"page: {comparison.page}; all numbers are beside it", style="dim"), soft_wrap=True)
 
 
-def _rows(console: Console, columns: tuple[str, ...], rows: tuple[tuple[Any, ...], ...]) -> None:
+def _rows(console: Console, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for index, column in enumerate(columns):
-        shown.add_column(column, no_wrap=index in (0, 1, 2, 6))
+        shown.add_column(column, no_wrap=index > 0, overflow="fold")
     for row in rows:
         shown.add_row(*[Text("–" if cell is None else str(cell), style="bold" if not i else "") for i, cell in
                         enumerate(row)])  # fmt: skip

@@ -108,10 +108,10 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
             console.print(Text("  " + line))
         if (more := len(prediction.measured) - MEASURED) > 0:
             systems = "system" if more == 1 else "systems"
-            console.print(Text(f"  and {more} more {systems}: see --json and docs/results", style="dim"))
+            console.print(Text(f"  and {more} more {systems}: see --json and studies", style="dim"))
     if prediction.reliability:
         console.print()
-        console.print(Text("held on new languages, decided before any training (docs/results)", style="bold"))
+        console.print(Text("held on new languages, decided before any training (studies)", style="bold"))
         for line in prediction.reliability:
             console.print(Text("  " + line))
     if certificates:
@@ -147,7 +147,7 @@ def _reason(group: list[Verdict]) -> str:
     numbers = ", ".join(
         f"{v.system} {v.conflict.highest:.2f} at length {v.conflict.length}" for v in group if v.conflict
     )
-    return f"{group[0].in_theory}. but measured, at most: {numbers} (docs/results)"
+    return f"{group[0].in_theory}. but measured, at most: {numbers} (studies)"
 
 
 def _same_reason(verdicts: tuple[Verdict, ...]) -> list[list[Verdict]]:

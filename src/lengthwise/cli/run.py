@@ -346,6 +346,7 @@ def demo(
 
     for line in stages.theory():
         console.print(f"  {line}", soft_wrap=True)
+    console.print(f"\nThe models: {stages.differences()}.", soft_wrap=True)
     for number, (says, names) in enumerate(stages.STAGES, start=2):
         console.print(f"\n{number} of 3  {says}", soft_wrap=True)
         draw_summary(console, stages.train_stage(names, folder, page, jobs=jobs).sweep)

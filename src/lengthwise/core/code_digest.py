@@ -48,8 +48,10 @@ def is_the_users(file: Path) -> bool:
 def load_module(name: str, file: Path) -> ModuleType:
     """Run a file of the user's as module ``name``, and from now on the modules beside it from text that is kept.
 
-    Raises what the file raises.
+    Modules beside it can be imported, where nothing else has their name. Raises what the file raises.
     """
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
     spec = importlib.util.spec_from_file_location(name, file, loader=_Loader(name, str(file)))

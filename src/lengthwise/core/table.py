@@ -30,6 +30,8 @@ class Table:
     caption: str = ""
     notes: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
+    bold: frozenset[tuple[int, int]] = frozenset()
+    """Rows and columns of cells that are bold in HTML, Markdown and LaTeX, such as the best of a column."""
 
     def __repr__(self) -> str:
         return "\n".join(line for line in (self.caption, self.text(), *self.notes) if line)
@@ -50,10 +52,11 @@ class Table:
         """The table as a Markdown table."""
         return self._formatted("github")
 
-    def to_latex(self) -> str:
+    def to_latex(self, path: str | Path | None = None) -> str:
         """The table as a LaTeX ``tabular`` with the rules of the package booktabs, numbers to the right.
 
-        Caption, notes and the columns ``sentences`` follow as comments, for the author to make use of.
+        Caption, notes and the columns ``sentences`` follow as comments, for the author to make use of. It is also
+        written to ``path``, if given; raises `LengthwiseError` if that can't be done.
         """
         columns = [index for index in self._filled() if self.columns[index] not in self.sentences]
         # A table without rows needs its columns, too.
@@ -66,7 +69,10 @@ class Table:
             for row in self.rows
         ]
         comments = [line for line in (self.caption, *self.notes, *said) if line]
-        return "\n".join([text, *(f"% {' '.join(line.split())}" for line in comments)])
+        whole = "\n".join([text, *(f"% {' '.join(line.split())}" for line in comments)])
+        if path is not None:
+            write_text(Path(path), whole + "\n")
+        return whole
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """The table as CSV; also written to ``path``, if given. Raises `LengthwiseError` if it can't be written."""
@@ -97,13 +103,28 @@ class Table:
         sides = ["right" if _is_numeric([row[index] for row in self.rows]) else "left" for index in kept]
         # In a terminal, a number under its heading's first letter is easier to find.
         sides = ["left"] * len(kept) if style in ("simple", "github") else sides
-        return tabulate(
-            [[_cell(row[index]) for index in kept] for row in self.rows],
+        before, after = BOLD.get(style, ("", ""))
+        # Marks that no style escapes stand for what makes a cell bold.
+        marks = ("\ue000", "\ue001") if before else ("", "")
+        text = tabulate(
+            [
+                [_marked(_cell(row[index]), marks if (at, index) in self.bold else ("", "")) for index in kept]
+                for at, row in enumerate(self.rows)
+            ],
             headers=[self.columns[index] for index in kept],
             tablefmt=style,
             disable_numparse=True,
             colalign=sides if self.rows else None,
         )
+        return text.replace("\ue000", before).replace("\ue001", after)
+
+
+BOLD = {"html": ("<b>", "</b>"), "github": ("**", "**"), "latex_booktabs": ("\\textbf{", "}")}
+"""What stands before and after a bold cell, by style; plain text has none."""
+
+
+def _marked(text: str, marks: tuple[str, str]) -> str:
+    return f"{marks[0]}{text}{marks[1]}"
 
 
 class Tabular(ABC):
@@ -127,9 +148,9 @@ class Tabular(ABC):
         """As `Table.to_csv`."""
         return self.table().to_csv(path)
 
-    def to_latex(self) -> str:
+    def to_latex(self, path: str | Path | None = None) -> str:
         """As `Table.to_latex`."""
-        return self.table().to_latex()
+        return self.table().to_latex(path)
 
     def to_markdown(self) -> str:
         """As `Table.to_markdown`."""

@@ -7,12 +7,13 @@ and the other seeds train with what was chosen; what is finished is reused, and 
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,10 @@ SHARE = 0.85
 FILE = "plan.json"
 RUNS = "runs"
 """The folder of the run directories inside that of the comparison."""
-TIMED_STEPS, SKIPPED_STEPS = 12, 3
+TIMED_STEPS, SKIPPED_STEPS, LONG_ENOUGH = 12, 3, 0.5
+"""A step is timed by so many steps without the first ones, or by as many as take so many seconds."""
+NOTICEABLE = 0.05
+"""Seconds of a step of one string from which a batch of n strings takes at least n / 4 times as long."""
 FIRST_SEED = 0
 
 
@@ -161,14 +165,19 @@ def steps_for(budget: float, jobs: int, seconds: Sequence[Sequence[tuple[float, 
     budget is too small for a training that could mean something.
     """
     for_one_step = sum(sum(first for first, _ in times) + max(others for _, others in times) for times in seconds)
+    check_budget(budget, jobs, for_one_step, "about")
+    return min(MOST_STEPS, int(SHARE * budget * jobs / for_one_step) // 50 * 50)
+
+
+def check_budget(budget: float, jobs: int, for_one_step: float, about: str) -> None:
+    """Raise `LengthwiseError` if a budget is too small where a step of all trainings takes ``for_one_step`` seconds."""
     steps = int(SHARE * budget * jobs / for_one_step)
-    needed = FEWEST_STEPS * for_one_step / (SHARE * jobs)
+    needed = math.ceil(FEWEST_STEPS * for_one_step / (SHARE * jobs) / 60)
     require(
         steps >= FEWEST_STEPS,
         f"a budget of {budget:.0f} s gives each training {steps} steps, and at least {FEWEST_STEPS} are needed; "
-        f"give about {needed / 60:.0f}m, fewer systems, fewer seeds or a smaller max_length",
+        f"give {about} {needed}m, fewer systems, fewer seeds or a smaller max_length",
     )
-    return min(MOST_STEPS, steps // 50 * 50)
 
 
 def plan_in(folder: Path) -> Plan:
@@ -187,24 +196,28 @@ def time_steps(folder: Path, system: PositionSystem, progress: Progress) -> None
     for index, setting in enumerate(plan.grid):
         experiment = plan.experiment(system, setting)
         setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
-        others = range(FIRST_SEED + 1, plan.seeds)
-        found = [
-            _seconds_of(Trainer(setup, experiment.training, seeds).step) if seeds else 0.0
-            for seeds in ([FIRST_SEED], others)
-        ]
+        if index == 0:
+            # One string a step first: where this is slow, whole batches could take minutes before anything is known.
+            one = dataclasses.replace(experiment.training, batch_size=1, groups=1)
+            least = _seconds_of(Trainer(setup, one, [FIRST_SEED]).step)
+            if least > NOTICEABLE:
+                progress(Event(system.name, FIRST_SEED, "time", index, len(plan.grid), least * plan.batch_size / 4))
+        found: list[float] = []
+        for seeds in ([FIRST_SEED], range(FIRST_SEED + 1, plan.seeds)):
+            found.append(_seconds_of(Trainer(setup, experiment.training, seeds).step) if seeds else 0.0)
+            progress(Event(system.name, FIRST_SEED, "time", index, len(plan.grid), found[0]))
         seconds.append(found)
-        progress(Event(system.name, FIRST_SEED, "time", index, len(plan.grid), sum(found)))
     write_json(times_file(folder, system), seconds)
 
 
 def _seconds_of(take: Callable[[int], object]) -> float:
-    """The median seconds of some steps; the first ones are slower."""
-    taken = []
-    for step in range(TIMED_STEPS):
+    """The median seconds of some steps; the first ones are slower. Of slow steps few are taken."""
+    taken: list[float] = []
+    while len(taken) < TIMED_STEPS and sum(taken) < LONG_ENOUGH:
         started = time.perf_counter()
-        take(step)
+        take(len(taken))
         taken.append(time.perf_counter() - started)
-    return statistics.median(taken[SKIPPED_STEPS:])
+    return statistics.median(taken[SKIPPED_STEPS:] or taken[-1:])
 
 
 def times_file(folder: Path, system: PositionSystem) -> Path:
@@ -369,12 +382,22 @@ DEFAULT_BUDGET = Budget()
 
 @dataclass(frozen=True)
 class Clock:
-    """Passes events on until the time is up; then it raises `OutOfTimeError`, by which a comparison stops."""
+    """Passes events on until the time is up; then it raises `OutOfTimeError`, by which a comparison stops.
 
-    ends: float
+    While steps are timed, it raises `LengthwiseError` once those timed so far show that the budget is too small.
+    """
+
+    seconds: float
+    jobs: int
     progress: Progress
+    ends: float
+    timed: dict[tuple[str, int], float] = field(default_factory=dict)
+    """Seconds of a step of the first seed, by system and point of the grid."""
 
     def __call__(self, event: Event) -> None:
+        if event.phase == "time":
+            self.timed[event.job, event.done] = event.number
+            check_budget(self.seconds, self.jobs, sum(self.timed.values()), "more than")
         self.check()
         self.progress(event)
 
@@ -405,10 +428,10 @@ def run_comparison(
     wanted = wanted_plan(task, chosen_systems(task, systems), max_length, budget.seeds)
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
-        clock = Clock(started + budget.seconds, progress)
         if on is None:
             reclaim(folder / RUNS)
             on = Processes(budget.jobs) if budget.jobs > 1 else None
+        clock = Clock(budget.seconds, 1 if on is None else on.slots, progress, started + budget.seconds)
         try:
             plan = _planned(wanted, folder, budget, clock, on)
             _do("tune", folder, [s for s in plan.systems if not results_of(folder, plan, s)], clock, on)
@@ -472,24 +495,16 @@ def reach(rates: dict[int, float]) -> int:
 def ranked(folder: Path, plan: Plan) -> list[dict[str, Any]]:
     """One row per system, best first, as plain JSON values.
 
-    Systems are ordered by the median reach over all seeds, then by the number of fitted seeds, then by the mean exact
-    match beyond the training lengths. A seed that did not fit in distribution counts as reach 0 and says so. Systems
-    without a finished seed come last.
+    Systems are ordered by the median reach over all seeds, ties by the mean exact match beyond the training lengths. A
+    seed that did not fit in distribution counts as 0 in both and says so. Systems without a finished seed come last.
     """
     rows = [_row(folder, plan, system) for system in plan.systems]
-    return sorted(rows, key=lambda row: (not row["seeds"], -row["reach"], -row["fitted"], -row["mean_beyond"]))
+    return sorted(rows, key=lambda row: (not row["seeds"], -row["reach"], -row["mean_beyond"]))
 
 
 def _row(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any]:
-    seeds = [_seed(result) for result in results_of(folder, plan, system)]
+    seeds = [_seed(result, plan.max_length) for result in results_of(folder, plan, system)]
     setting, tuned = chosen_setting(folder, plan, system), read_tuning(folder, plan, system)
-    beyond = [
-        rate
-        for seed in seeds
-        if seed["fitted"]
-        for length, rate in seed["exact_match"].items()
-        if int(length) > plan.max_length
-    ]
     return {
         "system": system.name,
         "scheme": system.scheme,
@@ -501,21 +516,23 @@ def _row(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any]:
         "diverged": tuned is not None and tuned["chosen"] is None,
         "fitted": sum(seed["fitted"] for seed in seeds),
         "reach": statistics.median_low([seed["reach"] for seed in seeds]) if seeds else 0,
-        "mean_beyond": statistics.fmean(beyond) if beyond else 0.0,
+        "mean_beyond": statistics.fmean(seed["mean_beyond"] for seed in seeds) if seeds else 0.0,
         "copy": None if setting is None else setting_to_copy(plan, system, setting),
     }
 
 
-def _seed(result: RunResult) -> dict[str, Any]:
+def _seed(result: RunResult, trained: int) -> dict[str, Any]:
     rates: dict[int, float] = {}
     for score in result.scores:
         # Where a length has several test layouts, that of the worst.
         rates[score.length] = min(score.rate(), rates.get(score.length, 1.0))
+    beyond = [rate for length, rate in rates.items() if length > trained]
     return {
         "seed": result.seed,
         "fitted": result.fitted,
         "in_distribution": result.in_distribution.rate(),
         "reach": reach(rates) if result.fitted else 0,
+        "mean_beyond": statistics.fmean(beyond) if result.fitted and beyond else 0.0,
         "exact_match": {str(length): rate for length, rate in sorted(rates.items())},
         "seconds": result.seconds,
     }
@@ -531,16 +548,24 @@ def setting_to_copy(plan: Plan, system: PositionSystem, setting: ModelSetting) -
         "max_length": plan.max_length,
         "test_lengths": list(plan.tests),
         "steps": plan.steps,
-        "model": {"layers": setting.layers, "width": plan.width, "heads": plan.heads},
+        "model": {
+            "layers": setting.layers,
+            "width": plan.width,
+            "heads": plan.heads,
+            "log_length": experiment.model.log_length,
+        },
         "training": {"lr": setting.lr, "weight_decay": setting.weight_decay, "batch_size": plan.batch_size},
     }
 
 
 def differ_in_every_seed(rows: Sequence[dict[str, Any]]) -> bool | None:
-    """Whether the first fitted system goes farther than the last fitted one in every pair of seeds; None below two."""
+    """Whether the first fitted system has a higher mean beyond training than the last one in every pair of seeds.
+
+    None where fewer than two systems fitted.
+    """
     fitted = [row for row in rows if row["fitted"]]
     if len(fitted) < 2:
         return None
-    best = [seed["reach"] for seed in fitted[0]["seeds"] if seed["fitted"]]
-    worst = [seed["reach"] for seed in fitted[-1]["seeds"] if seed["fitted"]]
+    best = [seed["mean_beyond"] for seed in fitted[0]["seeds"] if seed["fitted"]]
+    worst = [seed["mean_beyond"] for seed in fitted[-1]["seeds"] if seed["fitted"]]
     return min(best) > max(worst)

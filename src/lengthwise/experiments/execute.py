@@ -10,6 +10,7 @@ import importlib
 import multiprocessing
 import os
 import signal
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, Self, cast
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, one_line_warnings, require
@@ -225,6 +227,11 @@ class Processes(Executor):
 
     def __init__(self, count: int) -> None:
         require(count >= 1, f"jobs must be at least 1, got {count}")
+        require(
+            not _IN_A_PROCESS,
+            "this file trains whenever it is loaded, and every process loads it for the class that it holds; write "
+            "`if __name__ == '__main__':` above the lines that train",
+        )
         self._count = count
         self._processes: dict[Any, tuple[BaseProcess, Unit]] = {}
         self._outcomes: dict[Any, Outcome] = {}
@@ -241,9 +248,13 @@ class Processes(Executor):
         # Ctrl-C does not reach it: its parent gets it, and ends the process. Windows has no such mask.
         masked = hasattr(signal, "pthread_sigmask")
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masked else set()
+        # It needs nothing of the user's script, which would run again there: what it needs is named in the unit.
+        script = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
         try:
             process.start()
         finally:
+            sys.modules["__main__"] = script
             if masked:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
@@ -281,8 +292,14 @@ class Processes(Executor):
             process.join()
 
 
+_IN_A_PROCESS = False
+"""Whether this is a process of `Processes`, which starts no others."""
+
+
 def serve(values: dict[str, Any], pipe: Connection) -> None:
     """One process of `Processes`: computes one unit where its files are."""
+    global _IN_A_PROCESS
+    _IN_A_PROCESS = True
     keep_memory()
     use_one_thread_per_job()
     one_line_warnings()

@@ -16,6 +16,7 @@ from lengthwise.experiments.run_config import RunConfig
 C = TypeVar("C")
 R = TypeVar("R")
 Preset = Literal["quick", "standard", "full"]
+"""How much of a recipe is done: minutes, the published setting, or all of it."""
 PRESETS: tuple[Preset, ...] = ("quick", "standard", "full")
 
 STUDY_FILE = "study.json"
@@ -215,7 +216,8 @@ class _Recipes:
         if name in self._functions:
             return self._functions[name][0](preset)  # type: ignore[arg-type]
         if ":" in name or name.endswith(".py"):
-            function = load_object(name, kind="recipe", wanted="function", fits=callable)
+            loaded: Callable[..., Any] = load_object(name, kind="recipe", wanted="function", fits=callable)
+            function = _STUDIES.get(loaded, loaded)
         elif name in installed(GROUP):
             function = load_installed(installed(GROUP)[name], None, kind="recipe")
         else:
@@ -230,6 +232,8 @@ GROUP = "lengthwise.recipes"
 """Entry points of recipes in other packages."""
 
 RECIPES = _Recipes()
+_STUDIES: dict[Callable[..., Any], Callable[[Preset], Recipe]] = {}
+"""The recipe of each function under `study`."""
 
 
 def study(
@@ -242,6 +246,7 @@ def study(
         def recipe(preset: Preset) -> Recipe:
             return Recipe(name, summary, (Job(name, Study(name, function, preset, version, file, keeps), (0,)),))
 
+        _STUDIES[function] = recipe
         return function
 
     return enter

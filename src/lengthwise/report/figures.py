@@ -1,4 +1,4 @@
-"""Figures of results: accuracy against length, dependencies, audits, comparisons, blind studies."""
+"""Figures of results: accuracy against length, dependencies, audits, blind studies."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from lengthwise.core.files import replacing
-from lengthwise.prediction.example import TokenSequence, title_of
-from lengthwise.report.summary import Cell, Panel, SystemSummary, common_chance, panels
+from lengthwise.prediction.example import TokenSequence
+from lengthwise.report.summary import Cell, Panel, SystemSummary, axes_text, common_chance, panels
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -210,7 +210,8 @@ class Picture:
         from markupsafe import Markup
 
         shown = {"wide": self.wide, "narrow": self.narrow} if self.narrow else {"scroll": self.wide}
-        return Markup("".join(f'<div class="{name}">{themed(each.svg())}</div>' for name, each in shown.items()))
+        cue = "" if self.narrow else '<p class="cue">Swipe or scroll sideways to see all of it →</p>'
+        return Markup(cue + "".join(f'<div class="{name}">{themed(each.svg())}</div>' for name, each in shown.items()))
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
@@ -272,6 +273,25 @@ def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Draw
             handles = [_handle(drawn[0], index, systems[index], names[index]) for index in sorted(drawn[0].systems)]
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         return figure
+
+
+def draw_accuracy_on(ax: Plot, systems: Sequence[SystemSummary], metric: str = "exact_match") -> None:
+    """Draw the medians over fitted seeds with their intervals on axes of somebody else's, in the style of theirs."""
+    for index, system in enumerate(system for system in systems if system.fitted):
+        by_axes: dict[str, list[tuple[int, float, float, float]]] = {}
+        for cell in sorted(system.cells, key=lambda cell: cell.length):
+            found = cell.estimate(metric)
+            if found is not None:
+                point = (cell.length, found.median, found.low, found.high)
+                by_axes.setdefault(axes_text(cell.axes), []).append(point)
+        for text, points in by_axes.items():
+            lengths, medians, low, high = zip(*points, strict=True)
+            label = f"{system.label}, {text}" if text else system.label
+            (line,) = ax.plot(lengths, medians, marker=MARKERS[index % len(MARKERS)], label=label)
+            ax.fill_between(lengths, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+    ax.set_xlabel("length")
+    ax.set_ylabel(metric.replace("_", " "))
+    ax.legend()
 
 
 def _handle(panel: Panel, index: int, system: SystemSummary, name: str) -> Any:
@@ -585,58 +605,6 @@ def _panel(figure: Drawing, plot: Plot, sweep: str, cells: Sequence[Mapping[str,
         log_axis(plot, "x", at, base=2)
     if sweep == "problem" and plot.lines:
         plot.legend(fontsize=8, frameon=False)
-
-
-WIDTH = 8.6
-SPREAD = 0.22
-"""Vertical distance between the dots of two seeds of one system, in rows."""
-
-
-def draw_comparison(values: Mapping[str, Any], width: float = WIDTH) -> Drawing | None:
-    """The picture of a ``comparison.json``, ``width`` inches wide; None if no system has a finished seed.
-
-    Systems are ranked from top to bottom. A bar reaches to the median; hollow dots are seeds that did not fit.
-    """
-    rows = [row for row in values["systems"] if row["seeds"]]
-    if not rows:
-        return None
-    salt, trained, left = f"comparison {values['name']} {width}", values["trained_to"], 0.8
-    task = title_of(values["name"])
-    small = width < 2 * NARROW
-    names = [short_name(row["system"], 13 if small else 34) for row in reversed(rows)]
-    lines = max(name.count("\n") + 1 for name in names)
-    best = f"{rows[0]['system']} goes to {rows[0]['reach']}"
-    alt = f"How far {len(rows)} position systems go on {task}; {best}"
-    with new_figure(width, (1.9 if small else 1.3) + max(0.42, 0.17 * lines) * len(rows), salt, alt) as figure:
-        plot = figure.subplots()
-        plot.axvspan(left, trained, color=BAND, zorder=0, linewidth=0)
-        for line, row in enumerate(reversed(rows)):
-            colour = COLOURS[0] if row["fitted"] else FAINT
-            plot.barh(line, max(row["reach"], left) - left, left=left, height=0.5, color=colour, alpha=0.25, zorder=1)
-            seeds = row["seeds"]
-            heights = [line + SPREAD * (index - (len(seeds) - 1) / 2) for index in range(len(seeds))]
-            for seed, height in zip(seeds, heights, strict=True):
-                unfitted = f"not fitted, {seed['in_distribution']:.3f} in distribution"
-                outcome = f"up to length {seed['reach']}" if seed["fitted"] else unfitted
-                tip = f"{row['system']}, seed {seed['seed']}: {outcome}"
-                plot.plot(
-                    [max(seed["reach"], left)], [height], "o", color=colour if seed["fitted"] else QUIET, ms=5.5,
-                    mfc=colour if seed["fitted"] else PAPER, zorder=3, gid=figure.tip_id([tip]), clip_on=False,
-                )  # fmt: skip
-        plot.set_yticks(range(len(rows)), names, color=INK)
-        ticks = [1.0, *(float(length) for length in values["tests"])]
-        log_axis(plot, "x", ticks[:: len(ticks) // 4 or 1] if small else ticks)
-        plot.set_xlim(left, max(values["tests"]) * 1.08)
-        plot.set_ylim(-0.6, len(rows) - 0.4)
-        plot.grid(visible=False, axis="y")
-        least = f"at least {values['reach_at']:.0%} exact match"
-        if small:
-            plot.tick_params(labelsize=8)
-            plot.set_xlabel(f"longest length with\n{least}\n(trained up to {trained})", fontsize=8.5)
-        else:
-            plot.set_xlabel(f"longest length with {least} (trained up to {trained})")
-            plot.set_title(f"{short_name(task, 60)}: how far each position system goes", fontweight="bold")
-        return figure
 
 
 VERDICT_COLOURS = {"yes": COLOURS[2], "no": COLOURS[1], "unknown": QUIET}

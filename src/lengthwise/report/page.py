@@ -10,7 +10,9 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
 from lengthwise.core.result_file import StudyResult
+from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.prediction.example import TokenSequence, short_example, tested_structure, title_of
+from lengthwise.prediction.predict import predict_task
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_dependencies, write_pictures
 from lengthwise.report.html import render_page
 from lengthwise.report.influence import KIND, InfluenceResult, influence_section
@@ -25,6 +27,7 @@ from lengthwise.report.summary import (
     differing_settings,
     findings,
     fitted_text,
+    headline,
     kind_of,
     known_task,
     panels,
@@ -96,6 +99,44 @@ def _example(system: SystemSummary) -> TokenSequence | None:
     return None if system.task is None else system.task.example
 
 
+RIGHT, WRONG = 0.95, 0.5
+"""Accuracy at the longest test from which, and below which, a measurement is set against theory."""
+
+
+def against_theory(systems: Iterable[SystemSummary]) -> list[str]:
+    """Where theory and measurement point in different directions, both in words; tasks of unknown files are left out.
+
+    The lengths are the longest that were tested.
+    """
+    found = []
+    for system in systems:
+        last = max(system.cells, key=lambda cell: cell.length, default=None)
+        measured = None if last is None else last.estimate()
+        task = known_task(system.experiment)
+        if task is None or last is None or measured is None or last.length <= system.max_length:
+            continue
+        scheme, encoding = system.experiment["scheme"], system.experiment["encoding"]["name"]
+        shifted = scheme["name"] == "sequential" and scheme.get("random_start", False)
+        position_system = PositionSystem(RANDOM_START if shifted else scheme["name"], encoding)
+        try:
+            verdict = next(iter(predict_task(task, (position_system,)).verdicts), None)
+        except LengthwiseError:
+            continue
+        share = f"{measured.median:.1%} of the strings of length {last.length}"
+        if verdict is not None and verdict.answer == "yes" and measured.median < WRONG:
+            found.append(
+                f"{system.label}: theory has yes ({verdict.why}), yet the models are right on {share}. The yes is "
+                "about an idealized learner that picks the simplest solution; it names no training length, and "
+                "training need not find that solution."
+            )
+        elif verdict is not None and verdict.answer == "no" and measured.median >= RIGHT:
+            found.append(
+                f"{system.label}: theory has no guarantee ({verdict.why}), yet the models are right on {share}. The no "
+                "is about all lengths; a model may carry to the lengths that were tested."
+            )
+    return found
+
+
 MOST_LETTERS = 90
 """A longer text in a cell is cut; the file has it whole."""
 
@@ -137,6 +178,13 @@ ERROR_COLOURS = {"token": "c1", "id": "c0", "both": "c3", "eos": "c4"}
 """CSS variables of the kinds."""
 
 
+def _with_task(section: Mapping[str, Any]) -> str:
+    """The title of a section with the name of its task, where that is another."""
+    tasks = [task["task"] for task in section["tasks"]]
+    name = section["title"]
+    return name if len(tasks) != 1 or tasks[0] == name else f"{name} ({tasks[0]})"
+
+
 @dataclass(frozen=True)
 class ResultsPage:
     """All sections of a page, as the template takes them."""
@@ -174,7 +222,8 @@ class ResultsPage:
 
     def html(self) -> str:
         """The page as HTML text."""
-        titles = [section["title"] for section in (*self.sections, *self.influences, *self.studies)]
+        titles = [_with_task(section) for section in self.sections]
+        titles += [section["title"] for section in (*self.influences, *self.studies)]
         return render_page(
             "page.html",
             title=", ".join(titles) if len(titles) < 4 else f"{len(titles)} results",
@@ -237,6 +286,8 @@ def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str) -> 
     wide, narrow = draw_accuracy(systems), draw_accuracy(systems, NARROW)
     return {
         "title": recipe or "results",
+        "finding": headline(systems),
+        "against": against_theory(systems),
         "anchor": anchor,
         "setting": f"{len(systems)} system{'s' if len(systems) != 1 else ''}, trained on lengths up to {lengths}.",
         "systems": systems,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from statistics import median, median_low
 from typing import Any
 
 from lengthwise.core.table import Table
 from lengthwise.prediction.example import title_of
-from lengthwise.report.figures import NARROW, Picture, draw_audit, draw_blind, draw_comparison
+from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
+from lengthwise.report.summary import SystemSummary
 
 SWEEPS = {
     "problem": "the problem itself",
@@ -33,34 +36,48 @@ def audit_page(result: Mapping[str, Any]) -> str:
     )
 
 
-COLUMNS = ("system", "reaches", "each seed", "in distr.", "theory", "k", "span", "setting")
+CUTS = (0.90, 0.95, 0.99)
+"""Cuts of exact match by which the first system is named, to see whether it depends on the cut."""
 
 
 def comparison_table(values: Mapping[str, Any]) -> Table:
-    """One row per system, best first: median reach, every seed's, the verdict, sparsity, span and the setting."""
-    rows = tuple(_row(row) for row in values["systems"])
+    """One row per system, best first: how far its seeds go, the mean beyond training, accuracy by length, theory."""
+    tests, rows = values["tests"], []
+    for row in values["systems"]:
+        seeds = row["seeds"]
+        fitted = [seed for seed in seeds if seed["fitted"]]
+        nothing = "diverged" if row["diverged"] else "unfitted" if seeds else "not run"
+        rows.append((
+            row["system"],
+            " ".join(str(seed["reach"]) if seed["fitted"] else "×" for seed in seeds) if fitted else nothing,
+            f"{row['mean_beyond']:.2f}" if fitted else None,
+            *(f"{median(seed['exact_match'][str(n)] for seed in fitted):.2f}" if fitted else None for n in tests),
+            f"{median_low([seed['in_distribution'] for seed in seeds]):.2f}" if seeds else None,
+            row["verdict"],
+            _growth(row["sparsity"]),
+            _growth(row["span"]),
+            row["setting"],
+        ))  # fmt: skip
     caption = (
-        f"{title_of(values['name'])}: longest length with at least {values['reach_at']:.0%} exact match, "
-        f"trained up to {values['trained_to']}, {values['steps']} steps each"
+        f"{title_of(values['name'])}, trained up to {values['trained_to']}: how far each seed goes with at least "
+        f"{values['reach_at']:.0%} exact match, the mean beyond training, exact match by length"
     )
-    return Table(COLUMNS, rows, caption=caption, notes=tuple(notes_of(values)))
+    columns = ("system", "reaches", "beyond", *map(str, tests), "in distr.", "theory", "k", "span", "setting")
+    return Table(columns, tuple(rows), caption=caption, notes=tuple(notes_of(values)))
 
 
-def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    seeds = row["seeds"]
-    each = " ".join(str(seed["reach"]) if seed["fitted"] else "×" for seed in seeds)
-    rates = sorted(seed["in_distribution"] for seed in seeds)
-    reach = row["reach"] if row["fitted"] else ("diverged" if row["diverged"] else "unfitted" if seeds else "not run")
-    return (
-        row["system"],
-        reach,
-        each or None,
-        f"{rates[(len(rates) - 1) // 2]:.3f}" if rates else None,
-        row["verdict"],
-        _growth(row["sparsity"]),
-        _growth(row["span"]),
-        row["setting"],
-    )
+def first_at(values: Mapping[str, Any], cut: float) -> str | None:
+    """The system that goes farthest if exact match of ``cut`` is enough; None where no seed fitted."""
+
+    def rank(row: Mapping[str, Any]) -> tuple[int, float]:
+        reaches = []
+        for seed in row["seeds"]:
+            good = takewhile(lambda n: seed["exact_match"].get(str(n), 0.0) >= cut, values["tests"])  # noqa: B023
+            reaches.append(max(good, default=0) if seed["fitted"] else 0)
+        return median_low(reaches), row["mean_beyond"]
+
+    fitted = [row for row in values["systems"] if row["fitted"]]
+    return max(fitted, key=rank)["system"] if fitted else None
 
 
 def command_of(copy: Mapping[str, Any]) -> str:
@@ -80,9 +97,17 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
     """What a reader must know: which seeds did not fit, what is missing, and how the settings were chosen."""
     rows = values["systems"]
     notes = [
-        f"the median is over all {values['seeds']} seeds; tested lengths: {', '.join(map(str, values['tests']))}; "
-        "settings are chosen by the fit on training lengths alone"
+        f"ranked by the median of {values['seeds']} seeds, ties by the mean beyond training; columns of lengths are "
+        "medians of the fitted seeds; settings are chosen by the fit on training lengths alone"
     ]
+    if differences := _differences(values):
+        notes.append(differences)
+    firsts = {cut: first_at(values, cut) for cut in CUTS}
+    if len(set(firsts.values())) > 1:
+        shown = ", ".join(f"{system} at {cut:.0%}" for cut, system in firsts.items())
+        notes.append(f"which system is first depends on the cut: {shown}")
+    elif firsts[CUTS[0]] is not None:
+        notes.append(f"the first system is the same at cuts of {', '.join(f'{cut:.0%}' for cut in CUTS)}")
     unfitted = [
         f"{row['system']} ({len(row['seeds']) - row['fitted']} of {len(row['seeds'])})"
         for row in rows
@@ -102,19 +127,57 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
     differ = values["top_and_bottom_differ_in_every_seed"]
     if differ is not None:
         notes.append(
-            "the first and the last fitted system differ in every seed"
+            "the first and the last fitted system differ in every seed by the mean beyond training"
             if differ
-            else "the seeds of the first and the last fitted system overlap: this ranking may be noise"
+            else "the seeds of the first and the last fitted system overlap in the mean beyond training: this ranking "
+            "may be noise"
         )
     return notes
 
 
-def comparison_page(values: Mapping[str, Any]) -> str:
-    """The page of a ``comparison.json``, as HTML text."""
-    wide, narrow = draw_comparison(values), draw_comparison(values, NARROW)
+def _differences(values: Mapping[str, Any]) -> str | None:
+    """What is the same for all systems, and in what their models differ."""
+    copies = {row["system"]: row["copy"] for row in values["systems"] if row["copy"] is not None}
+    if not copies:
+        return None
+    same = f"all systems: {values['steps']:,} steps of the same strings"
+    parts = {
+        "layers": {name: copy["model"]["layers"] for name, copy in copies.items()},
+        "width": {name: copy["model"]["width"] for name, copy in copies.items()},
+        "learning rate": {name: copy["training"]["lr"] for name, copy in copies.items()},
+        "log-length scaling": {name: copy["model"].get("log_length") for name, copy in copies.items()},
+    }
+    equal = [f"{part} {next(iter(of.values()))}" for part, of in parts.items() if len(set(of.values())) == 1]
+    unlike = []
+    for part, of in parts.items():
+        if len(set(of.values())) > 1:
+            groups = {value: [name for name in of if of[name] == value] for value in dict.fromkeys(of.values())}
+            unlike.append(f"{part}: " + "; ".join(f"{value} for {', '.join(names)}" for value, names in groups.items()))
+    line = ", ".join([same, *equal])
+    return f"{line}. They differ in {'. '.join(unlike)}" if unlike else line
+
+
+def comparison_finding(values: Mapping[str, Any]) -> str | None:
+    """Which system goes farthest, in one sentence, and what theory has on it; None where no seed fitted."""
+    best = next((row for row in values["systems"] if row["fitted"]), None)
+    if best is None:
+        return None
+    longest = values["tests"][-1]
+    goes = f"to {best['reach']}" + (", the longest test" if best["reach"] == longest else f" of {longest}")
+    theory = "" if best["verdict"] is None else f" Theory has for it: {best['verdict']}."
+    return (
+        f"Trained up to {values['trained_to']}, {best['system']} goes farthest, {goes} in the median of "
+        f"{len(best['seeds'])} seeds.{theory}"
+    )
+
+
+def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] = ()) -> str:
+    """The page of a ``comparison.json``, as HTML text, with the accuracy of ``systems`` against length."""
+    wide, narrow = draw_accuracy(systems), draw_accuracy(systems, NARROW)
     return render_page(
         "comparison.html",
         title=f"Position systems on {title_of(values['name'])}",
+        finding=comparison_finding(values),
         shown=comparison_table(values),
         figure=Picture("comparison", wide, narrow) if wide else None,
         commands=[(row["system"], command_of(row["copy"])) for row in values["systems"] if row["copy"] is not None],

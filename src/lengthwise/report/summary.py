@@ -393,6 +393,27 @@ def findings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
     return result
 
 
+def headline(systems: Sequence[SystemSummary]) -> str:
+    """The finding in one sentence: the system that goes best at its longest test, and the one that goes worst."""
+    found = []
+    for system in systems:
+        last = max(system.cells, key=lambda cell: cell.length, default=None)
+        at_the_end = None if last is None else last.estimate()
+        if last is not None and at_the_end is not None:
+            found.append((at_the_end.median, last.length, system))
+    if not found:
+        return "No system fitted its training lengths and was tested at longer ones, so nothing is known about length."
+    best, worst = max(found, key=lambda each: each[:2]), min(found, key=lambda each: each[:2])
+    text = (
+        f"Trained on lengths up to {best[2].max_length}, {best[2].label} is right on {best[0]:.0%} of the strings of "
+        f"length {best[1]}"
+    )
+    if len(found) == 1 or best[0] == worst[0]:
+        return f"{text}."
+    there = "there" if worst[1] == best[1] else f"at length {worst[1]}"
+    return f"{text}; {worst[2].label} on {worst[0]:.0%} {there}."
+
+
 def _heading(text: str, by_system: dict[int, tuple[int, float]], systems: Sequence[SystemSummary]) -> str:
     lengths = {length for length, _ in by_system.values()}
     factors = {f"{length / systems[i].max_length:.3g}" for i, (length, _) in by_system.items() if systems[i].max_length}
