@@ -64,13 +64,22 @@ LANGUAGE_HOLDS = (
     ("plain", "heard", "heard by ALiBi", "heard by RoPE", "counting", "monoid", "r-trivial", "star-free", "ratio"),
     ("plain", "heard", "heard by ALiBi", "counting", "counting, farther", "monoid", "ratio", "window", "period"),
     ("plain", "heard", "heard by ALiBi", "counting", "counting, farther", "states", "learned", "rope", "ratio"),
+    ("plain", "heard", "heard by ALiBi", "heard by RoPE", "margin", "monoid", "r-trivial", "star-free", "ratio"),
+    ("plain", "heard", "heard by ALiBi", "heard by RoPE", "counting", "margin", "monoid", "r-trivial", "star-free",
+     "ratio"),
+)  # fmt: skip
+PROBE_FITS = (
+    ("probe fitted", "plain"),
+    ("probe fitted", "probe rung", "plain", "heard", "monoid"),
+    ("probe fitted", "probe rung", "plain", "heard", "monoid", "star-free"),
 )
-PROBE_FITS = (("probe fitted", "plain"), ("probe fitted", "probe rung", "plain", "heard", "monoid"))
 PROBE_HOLDS = (
     ("probe accuracy", "ratio"),
     ("probe accuracy", "probe slope", "ratio"),
     ("probe accuracy", "plain", "counting", "ratio"),
     ("probe accuracy", "probe rung", "plain", "heard", "heard by ALiBi", "counting", "ratio"),
+    ("probe accuracy", "probe slope", "plain", "heard", "heard by ALiBi", "counting", "monoid", "ratio"),
+    ("probe accuracy", "plain", "heard", "heard by ALiBi", "margin", "ratio"),
 )
 TASK_FITS = (("yes", "no"), ("yes", "no", "plain", "local", "randomized"), ("no", "plain", "local", "places", "rope"))
 TASK_HOLDS = (
@@ -180,7 +189,8 @@ def task_data() -> Data:
 def with_probes(data: Data, folder: Path) -> Data | None:
     """The rows whose cell was probed, with what the probe found; ``folder`` has the results of `probes.py`.
 
-    None where no cell was. A probe belongs to the cell of the same task and encoding.
+    None where no cell was. A probe belongs to the cell of the same task and encoding. One that had no time for rung 3
+    counts as not fitted if `features.PROBE_RUNGS` rungs were trained to their end; one with less is left out.
     """
     found = {}
     for path in sorted(folder.rglob("*.json")):
@@ -188,16 +198,29 @@ def with_probes(data: Data, folder: Path) -> Data | None:
         if isinstance(values, dict) and {"cell", "seeds", "status", "derived"} <= set(values):
             key = json.dumps([values["cell"]["task"], values["cell"]["encoding"]["name"]], sort_keys=True)
             derived = values["derived"]
-            found[key] = Found(values["status"], values["rung"], derived["accuracy"], derived["slope"])
+            known = values["status"] != "out of time" or len(values["rungs"]) >= features.PROBE_RUNGS
+            if known:
+                found[key] = Found(values["status"], values["rung"], derived["accuracy"], derived["slope"])
     rows = []
     for row, values in enumerate(data.values):
         cell = data.cells[data.cell[row]]
         key = json.dumps([dict(cell.task), cell.encoding], sort_keys=True)
-        if key in found and found[key].status != "out of time":
+        if key in found:
             accuracy = None if math.isnan(data.accuracy[row]) else float(data.accuracy[row])
             together = values | features.of_probe(found[key])
             rows.append((cell, str(data.group[row]), int(data.bin[row]), accuracy, together))
     return data_of(rows) if rows else None
+
+
+def probe_counts(folder: Path) -> dict[str, int]:
+    """How many probes were to be run, ended, count as not fitted after two rungs, and are missing."""
+    found = [read_json(path) for path in sorted(folder.glob("*.json"))]
+    done = sum(values["status"] != "out of time" for values in found)
+    two = sum(values["status"] == "out of time" and len(values["rungs"]) >= features.PROBE_RUNGS for values in found)
+    every = len(read_json(HERE / "cells.json"))
+    return {
+        "all": every, "done": done, "two rungs": two, "missing": every - done - two, "rungs": features.PROBE_RUNGS,
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -435,6 +458,23 @@ def mean_scores(y: np.ndarray, runs: list[tuple[np.ndarray, list[str]]], rows: n
     return {name: round(float(np.mean([one[name] for one in each])), 3) for name in each[0]}
 
 
+def same_cells(
+    languages: Data, forecasts: dict[float, np.ndarray], probed: Data
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Scores by cut and lengths of the forecast without a probe, on the cells that have one."""
+    members = {id(cell) for cell in probed.cells}
+    inside = np.array([id(languages.cells[cell]) in members for cell in languages.cell])
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for cut, forecast in forecasts.items():
+        y = (languages.accuracy >= cut).astype(float)
+        for number, (low, high) in enumerate(BINS):
+            rows = np.flatnonzero(inside & (languages.bin == number))
+            found.setdefault(str(cut), {})[f"{low}–{high}"] = scores(y[rows], forecast[rows])
+        rows = np.flatnonzero(inside)
+        found[str(cut)]["all"] = scores(y[rows], forecast[rows])
+    return found
+
+
 def alone(data: Data, cut: float) -> dict[str, dict[str, float]]:
     """Each feature alone, in both parts."""
     rows = np.flatnonzero(data.bin == BINS.index(DECIDING))
@@ -505,8 +545,14 @@ def main(probes: Path | None) -> None:
     found = {"language": (languages, LANGUAGE_FITS, LANGUAGE_HOLDS), "task": (task_data(), TASK_FITS, TASK_HOLDS)}
     if probes is not None and (probed := with_probes(languages, probes)) is not None:
         found["language with probe"] = (probed, PROBE_FITS, PROBE_HOLDS)
+        report["probes"] = probe_counts(probes)
+    without: dict[float, np.ndarray] = {}
     for kind, (data, fits, holds) in found.items():
         coefficients[kind], report[kind], forecasts = develop(data, fits, holds)
+        if kind == "language":
+            without = forecasts
+        if kind == "language with probe":
+            report[kind]["without"] = same_cells(languages, without, data)
         edges = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
         steps = {str(cut): reliability(forecasts[cut], (data.accuracy >= cut).astype(float), edges) for cut in CUTS}
         report[kind]["reliability"] = steps
@@ -549,5 +595,6 @@ def main(probes: Path | None) -> None:
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--probes", type=Path, help="folder with results of probes.py")
+    probed = HERE.parents[1] / "results" / "forecast" / "probes"
+    arguments.add_argument("--probes", type=Path, default=probed, help="folder with results of probes.py")
     main(arguments.parse_args().probes)

@@ -29,7 +29,7 @@ def by_cut(found: Mapping[str, Any], names: Sequence[str]) -> list[str]:
 def score_table(found: Mapping[str, Any]) -> str:
     """All scores by cut and lengths."""
     rows = [
-        [cut, lengths, row["cells"], row["right"], *(row[name] for name in MEASURES)]
+        [cut, lengths, row.get("cells", ""), row.get("right", ""), *(row[name] for name in MEASURES)]
         for cut, by_lengths in found["cuts"].items()
         for lengths, row in by_lengths.items()
     ]
@@ -110,8 +110,17 @@ symbols; N = 50, next symbols. The lengths 101–150 are those by which the blin
     if (probed := report.get("language with probe")) is not None:
         parts += [
             "## Languages with a probe",
-            f"{probed['cells']} of the cells above, of {probed['groups']} languages, with a probe at lengths up to N.",
+            f"""{probed["cells"]} of the cells above, of {probed["groups"]} languages, with a probe: the ladder on
+lengths up to N/2 until two of three seeds fit, then a test on lengths up to N. The probes are in
+results/forecast/probes.
+**They are a selection.** {report["probes"]["all"]} cells were to be probed, in one lease of four minutes of a machine
+with a GPU, largest groups first; {report["probes"]["done"]} ended, there or on a processor.
+{report["probes"]["two rungs"]} more had trained two of three rungs without fitting and count as not fitted, so *fitted*
+means *by rung {report["probes"]["rungs"]}* here. {report["probes"]["missing"]} are missing: not begun, or stopped
+before that. Cells that need many rungs are rarer among the probed than among all.""",
             score_table(probed),
+            "The forecast without a probe on the same cells:",
+            score_table({"cuts": probed["without"]}),
             rival_table(probed),
         ]
     decaying = report["counting"]
@@ -126,8 +135,8 @@ symbols; N = 50, next symbols. The lengths 101–150 are those by which the blin
         model_table(report["models"]),
         "## What failed",
         f"""- **Counting.** Where a program without positions exists but counts, {decaying["right"]} of
-  {decaying["cells"]} cells reach 0.95 at 101–150. These features can't tell which; the margin of the program's
-  comparisons is meant to.
+  {decaying["cells"]} cells reach 0.95 at 101–150. These features can't tell which. The margin of the
+  program for membership was a candidate in the inner folds; the models above show whether it was chosen.
 - **Windows and periods.** A yes that needs them holds in {report["heard"]["right"]} of {report["heard"]["cells"]}
   cells, and no feature here tells which, but for ALiBi.
 - All languages have one training length (N = 50), so only M / N enters.

@@ -54,8 +54,8 @@ RULES = {
     "lengthwise.training.languages, bit for bit the same (a test shows it). Rows that repeat are kept.",
     "device": "Cells and probes may be trained on a GPU (as stacks of cells and seeds, which may be captured as "
     "graphs) or on a processor, and the rungs of one cell on different machines; device and version of torch are in "
-    "every file. A training on a GPU is repeated to rounding only. What was lost when a machine's time ended is trained "
-    "anew from its first step.",
+    "every file. A training on a GPU is repeated to rounding only. What was lost when a machine's time ended is "
+    "trained anew from its first step.",
     "order": "Probes are trained first where the machine allows. The forecast with a probe is a function of the "
     "probe's files and of what is frozen here; it is written before the outcomes are read. Cells not run by then are "
     "counted as such in the table.",
@@ -156,7 +156,9 @@ def frozen_cells(languages: Sequence[dict[str, Any]], model: Forecaster) -> list
             "verdict of the encoding, for the format": [float(verdicts[format])] * 2,
             "verdict of the encoding, membership (format-blind)": [float(verdicts["member"])] * 2,
             "no counting": [float(no_counting(dfa))] * 2,
-            "no counting, and a program without positions": [float(no_counting(dfa) and features.plain(dfa, format))] * 2,
+            "no counting, and a program without positions": [
+                float(no_counting(dfa) and features.plain(dfa, format))
+            ] * 2,
             "R-trivial": [float(features.r_trivial(dfa, format))] * 2,
             "star-free": [float(features.star_free(dfa, format))] * 2,
             "monoid at most the median": [
@@ -224,7 +226,7 @@ def power(cells: Sequence[dict[str, Any]], languages: Sequence[dict[str, Any]]) 
     names = [item["name"] for item in languages]
     group = np.array([names.index(cell["name"]) for cell in counted])
     flips = rng.choice((-1.0, 1.0), size=(1000, len(names)))
-    found: dict[str, int] = {name: 0 for name in counted[0]["rivals"]}
+    found = dict.fromkeys(counted[0]["rivals"], 0)
     brier, balanced, used = dict(found), [], 0
     for _ in range(SIMULATIONS):
         # Cells of a language share half of their luck.
@@ -473,7 +475,7 @@ def scores_of(rows: Sequence[dict[str, Any]], content: dict[str, Any]) -> dict[s
                 continue
             tested = []
             for name, each in here.items():
-                if name == ours or each["cost"] != cost and not (ours == "forecast with probe" and name == "forecast"):
+                if name == ours or (each["cost"] != cost and (ours, name) != ("forecast with probe", "forecast")):
                     continue
                 shared = np.intersect1d(values[ours][0], values[name][0])
                 mine, other = (dict(zip(*values[which], strict=True)) for which in (ours, name))
@@ -482,9 +484,11 @@ def scores_of(rows: Sequence[dict[str, Any]], content: dict[str, Any]) -> dict[s
                 brier = (q - y[shared]) ** 2 - (p - y[shared]) ** 2
                 low, high = interval(y[shared], p, q, group[shared], rng)
                 each[f"{ours} minus it"] = {
-                    "cells": len(shared), "balanced accuracy": round(float(gain.sum()), 3), "interval": [low, high],
+                    "cells": len(shared),
+                    "balanced accuracy": round(float(gain.sum()), 3), "interval": [low, high],
                     "p": round(sign_flip(gain, group[shared], flips), 4),
-                    "Brier": round(float(brier.mean()), 4), "p, Brier": round(sign_flip(brier, group[shared], flips), 4),
+                    "Brier": round(float(brier.mean()), 4),
+                    "p, Brier": round(sign_flip(brier, group[shared], flips), 4),
                 }  # fmt: skip
                 tested.append(each[f"{ours} minus it"])
             for which in ("p", "p, Brier"):

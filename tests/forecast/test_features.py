@@ -68,7 +68,9 @@ def test_distance_enters_by_the_ratio():
 
 
 def test_renamed_symbols_change_nothing():
-    assert asked("(ab)*a*") == asked("(ba)*b*") == asked("(01)*0*")
+    # The margin is that of drawn words.
+    assert asked("(ab)*a*") == pytest.approx(asked("(ba)*b*"), rel=0.02)
+    assert asked("(ab)*a*") == pytest.approx(asked("(01)*0*"), rel=0.02)
 
 
 def test_tasks():

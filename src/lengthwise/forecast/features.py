@@ -97,6 +97,23 @@ def words(dfa: Dfa, length: int) -> float:
     return min(MOST_WORDS, math.log10(max(1, most)))
 
 
+@lru_cache(maxsize=2048)
+def margin(dfa: Dfa, format: Format, length: int) -> float:
+    """Binary logarithm of the median margin at a length of the program without positions; 0 where none counts.
+
+    It is that of the program for membership. Where only next symbols have a program, it counts as 1 / length, the
+    least that a comparison of counts leaves.
+    """
+    from lengthwise.crasp.margin import language_margin
+
+    if not plain(dfa, format) or no_counting(dfa):
+        return 0.0
+    if not plain(dfa, "member"):
+        return -math.log2(length)
+    found = language_margin(decision_for(dfa, "member"), "none", END["member"], [length])
+    return math.log2(max(found.median[0], 1 / (2 * length)))
+
+
 @dataclass(frozen=True)
 class LanguageQuestion:
     """What is asked of one language: a model with an encoding, trained to ``train``, right at ``test``?"""
@@ -126,6 +143,7 @@ def of_language(question: LanguageQuestion) -> dict[str, float]:
         "period": math.log2(needs.period or 1) if possible else 0.0,
         "counting": float(counts),
         "counting, farther": counts * ratio,
+        "margin": margin(dfa, format, round(question.test)),
         "not plain, farther": (not found) * ratio,
         "r-trivial": float(r_trivial(dfa, format)),
         "star-free": float(star_free(dfa, format)),
@@ -216,6 +234,8 @@ def of_task(question: TaskQuestion) -> dict[str, float]:
     }
 
 
+PROBE_RUNGS = 2
+"""A probe counts as fitted if it fits by this rung; most that were measured had no time for the third."""
 PROBE_FLOOR = 0.002
 """An accuracy of 1 on a few hundred strings is taken for this much less."""
 
@@ -246,11 +266,11 @@ class Probed(Protocol):
 
 def of_probe(probe: Probed) -> dict[str, float]:
     """All features of a probe by name: whether it fits at N / 2, at which rung, and what it does up to N."""
-    fitted = probe.status == "fitted"
+    fitted = probe.status == "fitted" and (probe.rung or 0) <= PROBE_RUNGS
     accuracy = min(1 - PROBE_FLOOR, max(PROBE_FLOOR, probe.accuracy or 0.0)) if fitted else PROBE_FLOOR
     return {
         "probe fitted": float(fitted),
         "probe accuracy": math.log(accuracy / (1 - accuracy)),
         "probe slope": (probe.slope or 0.0) if fitted else 0.0,
-        "probe rung": float(probe.rung or 0),
+        "probe rung": float(probe.rung or 0) if fitted else PROBE_RUNGS + 1.0,
     }

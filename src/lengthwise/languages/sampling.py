@@ -135,7 +135,7 @@ class UniformSampler:
         self, state: npt.NDArray[np.int64], remaining: int, drawn: npt.NDArray[np.int64], rng: Rng
     ) -> npt.NDArray[np.int64]:
         """The next symbol of every word, with ``remaining`` symbols to follow it."""
-        thresholds, inexact = self._table(remaining)
+        thresholds, inexact = self._tables(remaining)
         own = thresholds[state]
         symbols = (drawn[:, None] >= own).sum(axis=1)
         tied = drawn[:, None] == own
@@ -144,7 +144,11 @@ class UniformSampler:
             symbols[row] = self._decide(int(state[row]), remaining, int(drawn[row]), rng)
         return symbols
 
-    def _table(self, remaining: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    def table(self, remaining: int) -> npt.NDArray[np.int64]:
+        """``[states, symbols - 1]``: a number of ``bits`` bits picks symbol s where it is at least s of these."""
+        return self._tables(remaining)[0]
+
+    def _tables(self, remaining: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Per state and symbol but the last: the probability of it or an earlier symbol in units of 2^−bits, rounded
         down, and whether it was rounded.
         """

@@ -137,5 +137,6 @@ def _tensors(of: Any, device: torch.device | str) -> dict[str, Tensor]:
     pins = torch.device(device).type == "cuda"
     fields = {name: value for name, value in vars(of).items() if isinstance(value, Tensor)}
     return {
-        name: (value.pin_memory() if pins else value).to(device, non_blocking=True) for name, value in fields.items()
+        name: (value.pin_memory() if pins and value.device.type == "cpu" else value).to(device, non_blocking=True)
+        for name, value in fields.items()
     }
