@@ -555,8 +555,8 @@ def run(
 def compare_graphs(pipe: Any, cells: Sequence[dict[str, Any]]) -> None:
     """Send milliseconds of an eager and a captured step; nothing if they differ."""
     import torch
-
     from lengthwise.training.graphed import GraphedTrainer
+
     from lengthwise.training.languages import LanguageStack
     from lengthwise.training.trainer import Trainer
 

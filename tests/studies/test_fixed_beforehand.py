@@ -13,7 +13,7 @@ import pytest
 from alternation_depth import DEPTHS, alternation
 from blind_draw import languages_of_variants
 from fixed_beforehand import SEEDS
-from lengthwise.experiments.blind.user_list import read_languages
+from preregister import read_languages
 
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.blind.variants import VARIANTS
