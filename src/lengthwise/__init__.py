@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lengthwise import hf as hf
     from lengthwise import influence as influence
     from lengthwise import languages as languages
+    from lengthwise import measured as measured
     from lengthwise import models as models
     from lengthwise import nn as nn
     from lengthwise import positions as positions
@@ -127,8 +128,8 @@ _NAMES = {
 """Public names by the module that has them."""
 _HOMES = {name: f"lengthwise.{home}" for home, names in _NAMES.items() for name in names}
 _PACKAGES = (
-    "core", "crasp", "evaluation", "experiments", "forecast", "hf", "influence", "languages", "models", "nn",
-    "positions", "prediction", "report", "sparsity", "tasks", "testing", "training",
+    "core", "crasp", "evaluation", "experiments", "forecast", "hf", "influence", "languages", "measured", "models",
+    "nn", "positions", "prediction", "report", "sparsity", "tasks", "testing", "training",
 )  # fmt: skip
 _MODULES = {name: name for name in _PACKAGES} | {"encodings": "positions.encodings", "schemes": "positions.schemes"}
 """Public modules by name, with where they are in this package."""

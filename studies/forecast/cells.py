@@ -9,11 +9,7 @@ import collections
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.config import digest
-from lengthwise.core.files import read_json, slug, write_json
-from lengthwise.experiments.blind.study import TABLES, cell_row, read_study
-from lengthwise.forecast.probe import ProbeCell, shape_of
-from lengthwise.tasks import TASKS
+import lengthwise as lw
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("cells.json")
@@ -28,26 +24,28 @@ def measured_cells() -> list[dict[str, Any]]:
     """One entry a cell: key, study, name, encoding, task, N, shape, and what the ladder measured; no cell twice."""
     found: dict[str, dict[str, Any]] = {}
     for name in STUDIES:
-        study = read_study(ROOT / "results" / name)
-        for table in TABLES:
+        study = lw.experiments.blind.study.read_study(ROOT / "results" / name)
+        for table in lw.experiments.blind.study.TABLES:
             for entry in study.entries(table):
                 for encoding in study.encodings:
                     if encoding in LEFT_OUT:
                         continue
-                    row = cell_row(study, table, entry, encoding)
+                    row = lw.experiments.blind.study.cell_row(study, table, entry, encoding)
                     if row["status"] == "not run":
                         continue
-                    task = TASKS.describe(entry.task)
+                    task = lw.tasks.TASKS.describe(entry.task)
                     found.setdefault(
-                        digest([task, encoding]),
+                        lw.core.config.digest([task, encoding]),
                         {
-                            "key": slug(f"{name.split('/')[0]} {entry.name} {encoding}"),
+                            "key": lw.core.files.slug(f"{name.split('/')[0]} {entry.name} {encoding}"),
                             "study": name,
                             "name": entry.name,
                             "encoding": encoding,
                             "task": task,
                             "longest": LONGEST,
-                            "shape": shape_of(ProbeCell(entry.task, encoding, LONGEST)),
+                            "shape": lw.forecast.probe.shape_of(
+                                lw.forecast.probe.ProbeCell(entry.task, encoding, LONGEST)
+                            ),
                             "status": row["status"],
                             "rung": row["rung"],
                             "score": row["score"],
@@ -58,7 +56,7 @@ def measured_cells() -> list[dict[str, Any]]:
 
 def read_cells() -> list[dict[str, Any]]:
     """The list as it was written."""
-    return list(read_json(LIST, what="list of cells"))
+    return list(lw.core.files.read_json(LIST, what="list of cells"))
 
 
 def informative(cell: dict[str, Any]) -> tuple[float, str]:
@@ -70,5 +68,5 @@ def informative(cell: dict[str, Any]) -> tuple[float, str]:
 
 if __name__ == "__main__":
     cells = measured_cells()
-    write_json(LIST, cells)
+    lw.core.files.write_json(LIST, cells)
     print(f"{len(cells)} cells:", dict(collections.Counter((c["encoding"], c["status"]) for c in cells)))

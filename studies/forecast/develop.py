@@ -24,14 +24,7 @@ import page
 from scipy.optimize import minimize
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss, roc_auc_score
 
-from lengthwise.core.files import read_json, write_json
-from lengthwise.crasp.decide import no_counting
-from lengthwise.forecast import features
-from lengthwise.forecast.model import CUTS, FILE, logistic
-from lengthwise.languages.automaton import Dfa
-from lengthwise.measured import MeasuredCell, cells
-from lengthwise.prediction.predict import predict_task
-from lengthwise.tasks import TASKS
+import lengthwise as lw
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -102,7 +95,7 @@ class Data:
     fit: np.ndarray
     accuracy: np.ndarray
     """NaN for a cell that did not fit."""
-    cells: list[MeasuredCell]
+    cells: list[lw.measured.MeasuredCell]
 
     def matrix(self, names: Sequence[str]) -> np.ndarray:
         return np.array([[values[name] for name in names] for values in self.values])
@@ -113,7 +106,7 @@ class Data:
         return np.unique(self.cell, return_index=True)[1]
 
 
-def shape(dfa: Dfa) -> str:
+def shape(dfa: lw.languages.automaton.Dfa) -> str:
     """The same text for languages that differ by the names of their symbols only."""
     found = []
     for order in itertools.permutations(range(len(dfa.alphabet))):
@@ -129,7 +122,7 @@ def shape(dfa: Dfa) -> str:
     return str(min(found))
 
 
-Row = tuple[MeasuredCell, str, int, float | None, dict[str, float]]
+Row = tuple[lw.measured.MeasuredCell, str, int, float | None, dict[str, float]]
 """A cell, its group, the bin, the accuracy, the features."""
 
 
@@ -153,13 +146,17 @@ def data_of(rows: list[Row]) -> Data:
 def language_data() -> Data:
     """Languages under the frozen ladder, each bin at its middle."""
     rows = []
-    for cell in cells():
-        dfa = features.language_of(cell.task) if cell.rung is not None and cell.system in ENCODINGS else None
+    for cell in lw.measured.cells():
+        dfa = (
+            lw.forecast.features.language_of(cell.task) if cell.rung is not None and cell.system in ENCODINGS else None
+        )
         if dfa is not None:
             for number, (low, high) in enumerate(BINS):
-                asked = features.LanguageQuestion(dfa, cell.format, cell.encoding, cell.train, (low + high) / 2)
+                asked = lw.forecast.features.LanguageQuestion(
+                    dfa, cell.format, cell.encoding, cell.train, (low + high) / 2
+                )
                 found = cell.accuracy(low, high)
-                rows.append((cell, shape(dfa), number, found, features.of_language(asked)))
+                rows.append((cell, shape(dfa), number, found, lw.forecast.features.of_language(asked)))
     return data_of(rows)
 
 
@@ -167,22 +164,27 @@ def task_data() -> Data:
     """Tasks with answers, each test of one setting up to `FARTHEST`; a cell that did not fit counts once for each."""
     rows, theory = [], {}
     # Where the settings of a test differ by more than the length, M / N is not what decides.
-    other = {cell.target for cell in cells() if cell.fit and all(t.axes for t in cell.tests)}
-    for cell in cells():
-        if cell.format != "answer" or cell.study in ABLATIONS or {cell.target} & other or cell.target not in TASKS:
+    other = {cell.target for cell in lw.measured.cells() if cell.fit and all(t.axes for t in cell.tests)}
+    for cell in lw.measured.cells():
+        if (
+            cell.format != "answer"
+            or cell.study in ABLATIONS
+            or {cell.target} & other
+            or cell.target not in lw.tasks.TASKS
+        ):
             continue
         key = json.dumps(cell.task, sort_keys=True)
         if key not in theory:
-            theory[key] = predict_task(TASKS.build(dict(cell.task)))
+            theory[key] = lw.prediction.predict.predict_task(lw.task(dict(cell.task)))
         tests = sorted({(t.low, t.high) for t in cell.tests if not t.axes})
         places = [(low + high) / 2 for low, high in tests] if cell.fit else [2.0 * cell.train, 4.0 * cell.train]
         for number, length in enumerate(places):
             if 1 < length / cell.train <= FARTHEST:
-                asked = features.TaskQuestion(
+                asked = lw.forecast.features.TaskQuestion(
                     theory[key], cell.scheme, cell.random_start, cell.encoding, cell.train, length
                 )
                 found = cell.accuracy(*tests[number]) if cell.fit else None
-                rows.append((cell, cell.target, -1, found, features.of_task(asked)))
+                rows.append((cell, cell.target, -1, found, lw.forecast.features.of_task(asked)))
     return data_of(rows)
 
 
@@ -194,11 +196,11 @@ def with_probes(data: Data, folder: Path) -> Data | None:
     """
     found = {}
     for path in sorted(folder.rglob("*.json")):
-        values = read_json(path)
+        values = lw.core.files.read_json(path)
         if isinstance(values, dict) and {"cell", "seeds", "status", "derived"} <= set(values):
             key = json.dumps([values["cell"]["task"], values["cell"]["encoding"]["name"]], sort_keys=True)
             derived = values["derived"]
-            known = values["status"] != "out of time" or len(values["rungs"]) >= features.PROBE_RUNGS
+            known = values["status"] != "out of time" or len(values["rungs"]) >= lw.forecast.features.PROBE_RUNGS
             if known:
                 found[key] = Found(values["status"], values["rung"], derived["accuracy"], derived["slope"])
     rows = []
@@ -207,19 +209,23 @@ def with_probes(data: Data, folder: Path) -> Data | None:
         key = json.dumps([dict(cell.task), cell.encoding], sort_keys=True)
         if key in found:
             accuracy = None if math.isnan(data.accuracy[row]) else float(data.accuracy[row])
-            together = values | features.of_probe(found[key])
+            together = values | lw.forecast.features.of_probe(found[key])
             rows.append((cell, str(data.group[row]), int(data.bin[row]), accuracy, together))
     return data_of(rows) if rows else None
 
 
 def probe_counts(folder: Path) -> dict[str, int]:
     """How many probes were to be run, ended, count as not fitted after two rungs, and are missing."""
-    found = [read_json(path) for path in sorted(folder.glob("*.json"))]
+    found = [lw.core.files.read_json(path) for path in sorted(folder.glob("*.json"))]
     done = sum(values["status"] != "out of time" for values in found)
-    two = sum(values["status"] == "out of time" and len(values["rungs"]) >= features.PROBE_RUNGS for values in found)
-    every = len(read_json(HERE / "cells.json"))
+    two = sum(
+        values["status"] == "out of time" and len(values["rungs"]) >= lw.forecast.features.PROBE_RUNGS
+        for values in found
+    )
+    every = len(lw.core.files.read_json(HERE / "cells.json"))
     return {
-        "all": every, "done": done, "two rungs": two, "missing": every - done - two, "rungs": features.PROBE_RUNGS,
+        "all": every, "done": done, "two rungs": two, "missing": every - done - two,
+        "rungs": lw.forecast.features.PROBE_RUNGS,
     }  # fmt: skip
 
 
@@ -241,11 +247,11 @@ def fitted(x: np.ndarray, y: np.ndarray, names: Sequence[str], penalty: float, w
 
     def loss(p: np.ndarray) -> tuple[float, np.ndarray]:
         at = z @ p[:-1] + p[-1]
-        residual = weight * (logistic(at) - y)
+        residual = weight * (lw.forecast.model.logistic(at) - y)
         value = float(weight @ (np.logaddexp(0, at) - y * at)) + p[:-1] @ p[:-1] / (2 * penalty)
         return value, np.append(z.T @ residual + p[:-1] / penalty, residual.sum())
 
-    bounds = [(None, 0.0) if name in features.ADVERSE else (0.0, None) for name in names]
+    bounds = [(None, 0.0) if name in lw.forecast.features.ADVERSE else (0.0, None) for name in names]
     start = np.zeros(x.shape[1] + 1)
     found = minimize(loss, start, jac=True, bounds=[*bounds, (None, None)], method="L-BFGS-B").x
     weights = found[:-1] / scale
@@ -254,7 +260,7 @@ def fitted(x: np.ndarray, y: np.ndarray, names: Sequence[str], penalty: float, w
 
 def applied(weights: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The probabilities of rows."""
-    return logistic(x @ weights[:-1] + weights[-1])
+    return lw.forecast.model.logistic(x @ weights[:-1] + weights[-1])
 
 
 @dataclass(frozen=True)
@@ -346,11 +352,13 @@ def scores(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
 
 def rivals(data: Data) -> dict[str, Callable[[int], tuple[float, bool]]]:
     """Predictors that need no fit, by row: a score (the larger, the likelier) and the answer yes or no."""
-    dfas = [features.language_of(cell.task) for cell in data.cells]
-    monoids = [features.monoid(dfa, "next") for dfa in dfas if dfa is not None]
+    dfas = [lw.forecast.features.language_of(cell.task) for cell in data.cells]
+    monoids = [lw.forecast.features.monoid(dfa, "next") for dfa in dfas if dfa is not None]
     middle = float(np.median(monoids))
 
-    def by(score: Callable[[MeasuredCell, Dfa], float], cut: float = 0.5) -> Callable[[int], tuple[float, bool]]:
+    def by(
+        score: Callable[[lw.measured.MeasuredCell, lw.languages.automaton.Dfa], float], cut: float = 0.5
+    ) -> Callable[[int], tuple[float, bool]]:
         def of(row: int) -> tuple[float, bool]:
             dfa = dfas[data.cell[row]]
             assert dfa is not None
@@ -359,17 +367,17 @@ def rivals(data: Data) -> dict[str, Callable[[int], tuple[float, bool]]]:
 
         return of
 
-    def verdict(cell: MeasuredCell, dfa: Dfa, format: Any) -> float:
-        return float(features.plain(dfa, format) or features.heard(dfa, format, cell.encoding))
+    def verdict(cell: lw.measured.MeasuredCell, dfa: lw.languages.automaton.Dfa, format: Any) -> float:
+        return float(lw.forecast.features.plain(dfa, format) or lw.forecast.features.heard(dfa, format, cell.encoding))
 
     return {
-        "C-RASP without positions, for the format": by(lambda cell, dfa: features.plain(dfa, cell.format)),
+        "C-RASP without positions, for the format": by(lambda cell, dfa: lw.forecast.features.plain(dfa, cell.format)),
         "verdict of the encoding, for the format": by(lambda cell, dfa: verdict(cell, dfa, cell.format)),
         "verdict of the encoding, membership (format-blind)": by(lambda cell, dfa: verdict(cell, dfa, "member")),
-        "no counting": by(lambda cell, dfa: no_counting(dfa)),
-        "R-trivial": by(lambda cell, dfa: features.r_trivial(dfa, "next")),
-        "star-free": by(lambda cell, dfa: features.star_free(dfa, "next")),
-        "monoid at most the median": by(lambda cell, dfa: -features.monoid(dfa, "next"), -middle),
+        "no counting": by(lambda cell, dfa: lw.crasp.decide.no_counting(dfa)),
+        "R-trivial": by(lambda cell, dfa: lw.forecast.features.r_trivial(dfa, "next")),
+        "star-free": by(lambda cell, dfa: lw.forecast.features.star_free(dfa, "next")),
+        "monoid at most the median": by(lambda cell, dfa: -lw.forecast.features.monoid(dfa, "next"), -middle),
         "fitted early (trained: half of the first rung)": by(lambda cell, dfa: sorted(cell.early)[1], 0.995),
     }
 
@@ -401,9 +409,9 @@ def domain_of(data: Data) -> dict[str, Any]:
     kinds: dict[str, set[str]] = {}
     sizes = []
     for cell in data.cells:
-        if (dfa := features.language_of(cell.task)) is not None:
+        if (dfa := lw.forecast.features.language_of(cell.task)) is not None:
             pair = f"{cell.scheme}+{cell.encoding}"
-            kinds.setdefault(pair, set()).add(features.kind(dfa, cell.format, cell.encoding))
+            kinds.setdefault(pair, set()).add(lw.forecast.features.kind(dfa, cell.format, cell.encoding))
             sizes.append(dfa.size)
     if sizes:
         found |= {"states": max(sizes), "kinds": {pair: sorted(of) for pair, of in sorted(kinds.items())}}
@@ -419,7 +427,7 @@ def develop(data: Data, fits: Any, holds: Any) -> Developed:
     report: dict[str, Any] = {"cells": len(data.cells), "groups": len(np.unique(data.group)), "cuts": {}}
     forecasts = {}
     every = np.arange(len(data.cell))
-    for cut in CUTS:
+    for cut in lw.forecast.model.CUTS:
         both = parts(data, cut, fits, holds)
         runs = [cross_validated(data, both, SEED + 100 * repeat) for repeat in range(REPEATS)]
         forecasts[cut] = np.mean([run[0] for run in runs], axis=0)
@@ -554,12 +562,15 @@ def main(probes: Path | None) -> None:
         if kind == "language with probe":
             report[kind]["without"] = same_cells(languages, without, data)
         edges = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
-        steps = {str(cut): reliability(forecasts[cut], (data.accuracy >= cut).astype(float), edges) for cut in CUTS}
+        steps = {
+            str(cut): reliability(forecasts[cut], (data.accuracy >= cut).astype(float), edges)
+            for cut in lw.forecast.model.CUTS
+        }
         report[kind]["reliability"] = steps
         coefficients[kind]["reliability"] = steps
         if kind.startswith("language"):
-            report[kind]["rivals"] = {str(cut): compared(data, cut, forecasts[cut]) for cut in CUTS}
-            report[kind]["alone"] = {str(cut): alone(data, cut) for cut in CUTS}
+            report[kind]["rivals"] = {str(cut): compared(data, cut, forecasts[cut]) for cut in lw.forecast.model.CUTS}
+            report[kind]["alone"] = {str(cut): alone(data, cut) for cut in lw.forecast.model.CUTS}
             rows = np.flatnonzero(data.bin == BINS.index(DECIDING))
             y = (data.accuracy >= 0.95).astype(float)
             wrong = rows[np.argsort(-abs(y - forecasts[0.95])[rows])][:12]
@@ -587,8 +598,8 @@ def main(probes: Path | None) -> None:
     for kind in report["models"].values():
         for name, model in kind.items():
             kind[name] = {key: value for key, value in model.items() if key != "draws"}
-    write_json(FILE, coefficients, dense=True)
-    write_json(HERE / "development.json", report)
+    lw.core.files.write_json(lw.forecast.model.FILE, coefficients, dense=True)
+    lw.core.files.write_json(HERE / "development.json", report)
     draw(HERE / "reliability.svg", report["language"]["reliability"])
     page.write()
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.files import read_json, write_text
+import lengthwise as lw
 
 HERE = Path(__file__).parent
 MEASURES = ("balanced accuracy", "AUC", "calibration error", "Brier", "log loss")
@@ -149,7 +149,7 @@ before that. Cells that need many rungs are rarer among the probed than among al
 
 def write() -> None:
     """Write the page."""
-    write_text(HERE / "README.md", page(read_json(HERE / "development.json")))
+    lw.core.files.write_text(HERE / "README.md", page(lw.core.files.read_json(HERE / "development.json")))
 
 
 if __name__ == "__main__":

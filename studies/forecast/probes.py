@@ -24,18 +24,11 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cells import informative, read_cells
 
-from lengthwise.core.files import write_json
-from lengthwise.forecast.probe import SETTINGS, Probe, ProbeCell, ProbeSettings, probe, probe_together
-from lengthwise.tasks import TASKS
-
-if TYPE_CHECKING:
-    from lengthwise.models.inputs import Inputs
-    from lengthwise.training.config import TrainingConfig
-    from lengthwise.training.data import Setup
+import lengthwise as lw
 
 AHEAD = 20
 """Steps that another process draws at a time."""
@@ -57,9 +50,9 @@ class Job:
     cells: tuple[dict[str, Any], ...]
 
 
-def cell_of(values: dict[str, Any]) -> ProbeCell:
+def cell_of(values: dict[str, Any]) -> lw.forecast.probe.ProbeCell:
     """The cell of an entry of the list."""
-    return ProbeCell(TASKS.build(values["task"]), values["encoding"], values["longest"])
+    return lw.forecast.probe.ProbeCell(lw.task(values["task"]), values["encoding"], values["longest"])
 
 
 def groups_of(cells: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -79,7 +72,7 @@ def groups_of(cells: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 _DRAWN: dict[str, Any] = {}
 
 
-def _begin_drawing(setup: Setup, config: TrainingConfig, runs: Sequence[int]) -> None:
+def _begin_drawing(setup: lw.training.data.Setup, config: lw.TrainingConfig, runs: Sequence[int]) -> None:
     import torch
 
     torch.set_num_threads(1)
@@ -94,7 +87,7 @@ def _draw(first: int, last: int) -> list[list[dict[str, Any]]]:
     ]
 
 
-def pack(inputs: Inputs) -> dict[str, Any]:
+def pack(inputs: lw.models.inputs.Inputs) -> dict[str, Any]:
     """NumPy arrays of 16 bits; a scored slice stays one."""
     import torch
 
@@ -106,14 +99,12 @@ def pack(inputs: Inputs) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def unpack(packed: dict[str, Any]) -> Inputs:
+def unpack(packed: dict[str, Any]) -> lw.models.inputs.Inputs:
     """What `pack` was given."""
     import numpy as np
     import torch
 
-    from lengthwise.models.inputs import Inputs
-
-    return Inputs(
+    return lw.models.inputs.Inputs(
         **{
             name: value if not isinstance(value, np.ndarray) else (
                 torch.from_numpy(value) if value.dtype == bool else torch.from_numpy(value.astype(np.int64))
@@ -127,7 +118,12 @@ class DrawnAhead:
     """A `Setup` with the data of another, which other processes draw some steps ahead."""
 
     def __init__(
-        self, setup: Setup, config: TrainingConfig, runs: Sequence[int], pool: ProcessPoolExecutor, workers: int
+        self,
+        setup: lw.training.data.Setup,
+        config: lw.TrainingConfig,
+        runs: Sequence[int],
+        pool: ProcessPoolExecutor,
+        workers: int,
     ) -> None:
         self.setup, self.config, self.runs = setup, config, list(runs)
         self.pool, self.depth = pool, 2 * workers + 1
@@ -144,7 +140,7 @@ class DrawnAhead:
         """The model of one run."""
         return self.setup.build(seed)
 
-    def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
+    def groups(self, config: lw.TrainingConfig, seeds: Sequence[int], step: int) -> list[lw.models.inputs.Inputs]:
         """The data of one step; steps are asked for in order."""
         part = step // AHEAD
         if self.current[0] != part:
@@ -169,7 +165,9 @@ class DrawnAhead:
 
 
 @contextlib.contextmanager
-def drawn_ahead(setup: Setup, config: TrainingConfig, runs: Sequence[int]) -> Iterator[Setup]:
+def drawn_ahead(
+    setup: lw.training.data.Setup, config: lw.TrainingConfig, runs: Sequence[int]
+) -> Iterator[lw.training.data.Setup]:
     """`DrawnAhead`, for the time of one rung."""
     cells = len({run // 100_000 for run in runs})
     workers = max(1, min(6, round(cells / CELLS_A_DRAWER + 0.4)))
@@ -185,7 +183,7 @@ def drawn_ahead(setup: Setup, config: TrainingConfig, runs: Sequence[int]) -> It
 # Worker processes.
 
 
-def work(pipe: Any, out: Path, ends: float, settings: ProbeSettings) -> None:
+def work(pipe: Any, out: Path, ends: float, settings: lw.forecast.probe.ProbeSettings) -> None:
     """Take jobs from ``pipe`` until there are none."""
     try:
         import torch
@@ -206,13 +204,15 @@ def work(pipe: Any, out: Path, ends: float, settings: ProbeSettings) -> None:
         pass
 
 
-def run_job(job: Job, out: Path, ends: float, settings: ProbeSettings) -> list[Probe]:
+def run_job(
+    job: Job, out: Path, ends: float, settings: lw.forecast.probe.ProbeSettings
+) -> list[lw.forecast.probe.Probe]:
     """The probes of one job; the time that is left is its budget."""
     budget = max(0.1, ends - time.time())
     cells = [cell_of(values) for values in job.cells]
     if job.device == "cpu":
         (cell,), folder = cells, out / "work" / job.cells[0]["key"]
-        found = probe(cell, budget=budget, folder=folder, settings=settings)
+        found = lw.forecast.probe.probe(cell, budget=budget, folder=folder, settings=settings)
         if found.status != "out of time":
             shutil.rmtree(folder, ignore_errors=True)
         return [found]
@@ -220,14 +220,18 @@ def run_job(job: Job, out: Path, ends: float, settings: ProbeSettings) -> list[P
     if os.environ.get(GRAPHS):
         from graphed_steps import GraphedTrainer as trainer
     device = "cpu" if job.device == "together" else job.device
-    return probe_together(cells, budget=budget, device=device, settings=settings, prepare=drawn_ahead, trainer=trainer)
+    return lw.forecast.probe.probe_together(
+        cells, budget=budget, device=device, settings=settings, prepare=drawn_ahead, trainer=trainer
+    )
 
 
-def keep(out: Path, values: dict[str, Any], found: Probe, job: Job) -> None:
+def keep(out: Path, values: dict[str, Any], found: lw.forecast.probe.Probe, job: Job) -> None:
     """Write the result; one that the time was too short for is partial, and is not passed over later."""
     done = found.status != "out of time"
     path = result_path(out, values["key"], partial=not done)
-    write_json(path, {"key": values["key"], "device": job.device, "together": len(job.cells), **found.to_json()})
+    lw.core.files.write_json(
+        path, {"key": values["key"], "device": job.device, "together": len(job.cells), **found.to_json()}
+    )
     if done:
         result_path(out, values["key"], partial=True).unlink(missing_ok=True)
 
@@ -263,7 +267,7 @@ class Queue:
 
 def run(
     cells: Sequence[dict[str, Any]], out: Path, devices: Sequence[str], *, minutes: float,
-    settings: ProbeSettings = SETTINGS,
+    settings: lw.forecast.probe.ProbeSettings = lw.forecast.probe.SETTINGS,
 ) -> None:  # fmt: skip
     """Run the probes of ``cells`` with one worker process for each of ``devices``; stop after so many minutes."""
     ends = time.time() + 60 * minutes
@@ -327,26 +331,29 @@ def measured_speed(cells: Sequence[dict[str, Any]], pipe: Any, *, graphs: bool) 
     """
     import torch
 
-    from lengthwise.forecast.probe import STRIDE, Together
-    from lengthwise.training.trainer import Trainer
-
     torch.set_num_threads(1)
     group = groups_of(cells)[0]
 
-    def trainer(kind: type[Trainer], device: str, count: int) -> Trainer:
-        own, rung = [cell_of(values) for values in group[:count]], SETTINGS.ladder[0]
-        setup = Together(tuple(cell.setup(rung) for cell in own))
-        runs = [place * STRIDE + seed for place in range(count) for seed in SETTINGS.seeds]
+    def trainer(kind: type[lw.training.trainer.Trainer], device: str, count: int) -> lw.training.trainer.Trainer:
+        own, rung = [cell_of(values) for values in group[:count]], lw.forecast.probe.SETTINGS.ladder[0]
+        setup = lw.forecast.probe.Together(tuple(cell.setup(rung) for cell in own))
+        runs = [
+            place * lw.forecast.probe.STRIDE + seed
+            for place in range(count)
+            for seed in lw.forecast.probe.SETTINGS.seeds
+        ]
         return kind(setup, own[0].training(rung, 250), runs, device=device)
 
     found: dict[str, float] = {}
     if not graphs:
         for device, count in [("cpu", 1), *([("cuda", len(group)), ("cuda", 1)] if torch.cuda.is_available() else [])]:
-            found[f"{device} {count}"], found[f"{device} {count}, data"] = timed(trainer(Trainer, device, count))
+            found[f"{device} {count}"], found[f"{device} {count}, data"] = timed(
+                trainer(lw.training.trainer.Trainer, device, count)
+            )
     else:
         from graphed_steps import GraphedTrainer
 
-        eager, captured = (trainer(kind, "cuda", 2) for kind in (Trainer, GraphedTrainer))
+        eager, captured = (trainer(kind, "cuda", 2) for kind in (lw.training.trainer.Trainer, GraphedTrainer))
         for step in range(12):
             ours, theirs = captured.step(step), eager.step(step)
             if not torch.allclose(ours, theirs, rtol=2e-3, atol=2e-4):
@@ -383,7 +390,7 @@ def plan(cells: Sequence[dict[str, Any]], device: str, jobs: int | None, out: Pa
         if captured and captured["graphs 1"] < speeds["cuda 1"]:
             os.environ[GRAPHS] = "1"
         speeds |= captured
-    write_json(out / "speeds.json", speeds)
+    lw.core.files.write_json(out / "speeds.json", speeds)
     print("milliseconds a step:", speeds, "captured" if os.environ.get(GRAPHS) else "eager", flush=True)
     if device == "cuda":
         return ["cuda"] * (jobs or max(1, cores // 2))
@@ -424,10 +431,12 @@ def main(arguments: Sequence[str]) -> None:
     else:
         # What took more rungs of the ladder takes longest here, too.
         cells.sort(key=lambda values: -(values["rung"] or 4))
-    settings = SETTINGS
+    settings = lw.forecast.probe.SETTINGS
     if given.steps:
-        ladder = tuple(dataclasses.replace(rung, steps=given.steps) for rung in SETTINGS.ladder)
-        settings = dataclasses.replace(SETTINGS, ladder=ladder, every=min(SETTINGS.every, given.steps))
+        ladder = tuple(dataclasses.replace(rung, steps=given.steps) for rung in lw.forecast.probe.SETTINGS.ladder)
+        settings = dataclasses.replace(
+            lw.forecast.probe.SETTINGS, ladder=ladder, every=min(lw.forecast.probe.SETTINGS.every, given.steps)
+        )
     ends = time.time() + 60 * given.minutes
     devices = plan(cells, given.device, given.jobs, given.out)
     run(cells, given.out, devices, minutes=(ends - time.time()) / 60, settings=settings)

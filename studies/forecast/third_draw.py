@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import lengthwise as lw
-from lengthwise.forecast import features
-from lengthwise.measured import cells
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "studies" / "blind"))
@@ -144,11 +142,11 @@ def median_monoid() -> float:
     import numpy as np
 
     sizes = {}
-    for cell in cells():
+    for cell in lw.measured.cells():
         if cell.rung is not None and cell.format == "next":
-            dfa = features.language_of(cell.task)
+            dfa = lw.forecast.features.language_of(cell.task)
             if dfa is not None:
-                sizes[blind_draw.canonical(dfa)] = features.monoid(dfa, "next")
+                sizes[blind_draw.canonical(dfa)] = lw.forecast.features.monoid(dfa, "next")
     return float(np.median(list(sizes.values())))
 
 

@@ -23,36 +23,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from probes import DrawnAhead, _begin_drawing
 
-from lengthwise.core.config import fields_of
-from lengthwise.core.errors import OutOfTimeError
-from lengthwise.core.files import read_json, write_json
-from lengthwise.core.rng import stream
-from lengthwise.experiments.blind.ladder import (
-    BINS,
-    LADDER,
-    TRAINED,
-    Rung,
-    encoding_spec,
-    model_config,
-    position_scheme,
-    training_config,
-)
-from lengthwise.experiments.blind.run import FIT, FIT_WORDS, NEEDED, PROBE_WORDS
-from lengthwise.experiments.blind.words import SIZE, adversarial_batches, uniform_batches
-from lengthwise.experiments.provenance import provenance
-from lengthwise.forecast.probe import SETTINGS, STRIDE, ProbeCell
-from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.tasks.language import Language
-
-if TYPE_CHECKING:
-    from lengthwise.training.config import TrainingConfig
-    from lengthwise.training.data import TaskSetup
-    from lengthwise.training.languages import LanguageStack
+import lengthwise as lw
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results" / "forecast"
@@ -80,7 +56,7 @@ class Kind:
     """The longest training length."""
     seeds: tuple[int, ...]
     needed: int
-    ladder: tuple[Rung, ...]
+    ladder: tuple[lw.experiments.blind.ladder.Rung, ...]
     bins: tuple[tuple[int, int], ...]
     always: bool
     """Whether the lengths beyond training are measured at the last rung, too, where too few seeds fit."""
@@ -88,57 +64,79 @@ class Kind:
 
 def kind_of(name: str, steps: int | None = None) -> Kind:
     """Cells or probes; with ``steps``, of so many steps a rung, to try it."""
-    ladder = LADDER if name == "cell" else SETTINGS.ladder[:PROBE_RUNGS]
+    ladder = lw.experiments.blind.ladder.LADDER if name == "cell" else lw.forecast.probe.SETTINGS.ladder[:PROBE_RUNGS]
     if steps is not None:
         ladder = tuple(dataclasses.replace(rung, steps=steps) for rung in ladder)
     if name == "cell":
-        return Kind(name, TRAINED[1], SEEDS, NEEDED, ladder, BINS, True)
-    half = TRAINED[1] // 2
-    middle = (half + TRAINED[1]) // 2
-    bins = ((half + 1, middle), (middle + 1, TRAINED[1]))
-    return Kind(name, half, SETTINGS.seeds, SETTINGS.needed, ladder, bins, False)
+        return Kind(
+            name,
+            lw.experiments.blind.ladder.TRAINED[1],
+            SEEDS,
+            lw.experiments.blind.run.NEEDED,
+            ladder,
+            lw.experiments.blind.ladder.BINS,
+            True,
+        )
+    half = lw.experiments.blind.ladder.TRAINED[1] // 2
+    middle = (half + lw.experiments.blind.ladder.TRAINED[1]) // 2
+    bins = ((half + 1, middle), (middle + 1, lw.experiments.blind.ladder.TRAINED[1]))
+    return Kind(name, half, lw.forecast.probe.SETTINGS.seeds, lw.forecast.probe.SETTINGS.needed, ladder, bins, False)
 
 
 @lru_cache(maxsize=512)
-def task_of(language: str, alphabet: str, format: Any) -> Language:
+def task_of(language: str, alphabet: str, format: Any) -> lw.tasks.language.Language:
     """The task of a cell."""
-    return Language(language=language, alphabet=alphabet, ask=format)
+    return lw.tasks.language.Language(language=language, alphabet=alphabet, ask=format)
 
 
-def task_in(cell: dict[str, Any]) -> Language:
+def task_in(cell: dict[str, Any]) -> lw.tasks.language.Language:
     """The task of a cell."""
     return task_of(cell["language"], cell["alphabet"], cell["format"])
 
 
-def scheme_of(cell: dict[str, Any], kind: Kind) -> PositionScheme:
+def scheme_of(cell: dict[str, Any], kind: Kind) -> lw.schemes.PositionScheme:
     """Position ids: those of the ladder, or modulo m."""
     if cell["modulo"]:
-        return SCHEMES.build({"name": "modulo", "m": cell["modulo"]})
+        return lw.schemes.SCHEMES.build({"name": "modulo", "m": cell["modulo"]})
     if kind.name == "probe":
-        return ProbeCell(task_in(cell), cell["encoding"], TRAINED[1]).ids
-    return position_scheme(task_in(cell), cell["encoding"])
+        return lw.forecast.probe.ProbeCell(task_in(cell), cell["encoding"], lw.experiments.blind.ladder.TRAINED[1]).ids
+    return lw.experiments.blind.ladder.position_scheme(task_in(cell), cell["encoding"])
 
 
-def setup_of(cell: dict[str, Any], kind: Kind, rung: Rung) -> TaskSetup:
+def setup_of(cell: dict[str, Any], kind: Kind, rung: lw.experiments.blind.ladder.Rung) -> lw.training.data.TaskSetup:
     """Model and data of a cell at a rung."""
-    from lengthwise.training.data import TaskSetup
 
     if kind.name == "probe":
-        return ProbeCell(task_in(cell), cell["encoding"], TRAINED[1], scheme_of(cell, kind)).setup(rung)
+        return lw.forecast.probe.ProbeCell(
+            task_in(cell), cell["encoding"], lw.experiments.blind.ladder.TRAINED[1], scheme_of(cell, kind)
+        ).setup(rung)
     encoding = cell["encoding"]
-    return TaskSetup(task_in(cell), scheme_of(cell, kind), encoding_spec(rung, encoding), model_config(rung, encoding))
+    return lw.training.data.TaskSetup(
+        task_in(cell),
+        scheme_of(cell, kind),
+        lw.experiments.blind.ladder.encoding_spec(rung, encoding),
+        lw.experiments.blind.ladder.model_config(rung, encoding),
+    )
 
 
-def training_of(kind: Kind, rung: Rung) -> TrainingConfig:
+def training_of(kind: Kind, rung: lw.experiments.blind.ladder.Rung) -> lw.TrainingConfig:
     """The training of a rung, up to the longest training length."""
     every = min(500, rung.steps)
-    return dataclasses.replace(training_config(rung), max_length=kind.longest, probe_every=every)
+    return dataclasses.replace(
+        lw.experiments.blind.ladder.training_config(rung), max_length=kind.longest, probe_every=every
+    )
 
 
 def shape_of(cell: dict[str, Any]) -> tuple[Any, ...]:
     """Cells with the same shape can train as one stack."""
     task = task_in(cell)
-    return cell["encoding"], cell["modulo"], cell["format"], len(task.vocab), tuple(task.lengths(*TRAINED))
+    return (
+        cell["encoding"],
+        cell["modulo"],
+        cell["format"],
+        len(task.vocab),
+        tuple(task.lengths(*lw.experiments.blind.ladder.TRAINED)),
+    )
 
 
 # Test words.
@@ -156,20 +154,41 @@ def words_of(cells: Sequence[dict[str, Any]], kind: Kind, *, long: bool) -> Word
         if kind.name == "probe":
             if long:
                 for low, high in kind.bins:
-                    sets[f"{low}-{high} uniform"] = uniform_batches(
-                        task, "forecast test", low, high, SETTINGS.test_words
+                    sets[f"{low}-{high} uniform"] = lw.experiments.blind.words.uniform_batches(
+                        task, "forecast test", low, high, lw.forecast.probe.SETTINGS.test_words
                     )
             else:
-                sets["fit"] = uniform_batches(
-                    task, "forecast fit", TRAINED[0], kind.longest, SETTINGS.fit_words, every=True
+                sets["fit"] = lw.experiments.blind.words.uniform_batches(
+                    task,
+                    "forecast fit",
+                    lw.experiments.blind.ladder.TRAINED[0],
+                    kind.longest,
+                    lw.forecast.probe.SETTINGS.fit_words,
+                    every=True,
                 )
         elif long:
             for low, high in kind.bins:
-                sets[f"{low}-{high} uniform"] = uniform_batches(task, name, low, high, SIZE)
-                sets[f"{low}-{high} adversarial"] = adversarial_batches(task, name, low, high, SIZE)
+                sets[f"{low}-{high} uniform"] = lw.experiments.blind.words.uniform_batches(
+                    task, name, low, high, lw.experiments.blind.words.SIZE
+                )
+                sets[f"{low}-{high} adversarial"] = lw.experiments.blind.words.adversarial_batches(
+                    task, name, low, high, lw.experiments.blind.words.SIZE
+                )
         else:
-            sets["fit"] = uniform_batches(task, f"fit {name}", *TRAINED, FIT_WORDS, every=True)
-            sets["early"] = uniform_batches(task, f"probe {name}", *TRAINED, PROBE_WORDS, every=True)
+            sets["fit"] = lw.experiments.blind.words.uniform_batches(
+                task,
+                f"fit {name}",
+                *lw.experiments.blind.ladder.TRAINED,
+                lw.experiments.blind.run.FIT_WORDS,
+                every=True,
+            )
+            sets["early"] = lw.experiments.blind.words.uniform_batches(
+                task,
+                f"probe {name}",
+                *lw.experiments.blind.ladder.TRAINED,
+                lw.experiments.blind.run.PROBE_WORDS,
+                every=True,
+            )
         for key, batches in sets.items():
             for batch in batches:
                 length = batch.layout.length
@@ -184,11 +203,13 @@ FIRST_SYMBOL = task_of("(a|b)*", "ab", "next").vocab["a"]
 
 
 def rates(
-    stack: LanguageStack, schemes: Sequence[PositionScheme], trainer: Any, words: dict[int, list[np.ndarray | None]],
+    stack: lw.training.languages.LanguageStack,
+    schemes: Sequence[lw.schemes.PositionScheme],
+    trainer: Any,
+    words: dict[int, list[np.ndarray | None]],
     what: str,
 ) -> dict[int, dict[str, list[int]]]:  # fmt: skip
     """For each run, by length, right words and all words."""
-    from lengthwise.evaluation.accuracy import judge
 
     runs = [trainer.states[index].run.seed for index in trainer.members]
     found: dict[int, dict[str, list[int]]] = {run: {} for run in runs}
@@ -210,18 +231,20 @@ def rates(
             seed: schemes[0].assign(
                 np.broadcast_to(np.arange(length + extra(stack))[None, :, None], (rows, length + extra(stack), 1)),
                 stack.tasks[0].levels,
-                stream(seed, "third", "ids", what, length),
+                lw.stream(seed, "third", "ids", what, length),
             )
-            for seed in sorted({run % STRIDE for run in runs})
+            for seed in sorted({run % lw.forecast.probe.STRIDE for run in runs})
         }
-        own_cell = np.array([run // STRIDE for run in runs])
+        own_cell = np.array([run // lw.forecast.probe.STRIDE for run in runs])
         for start in range(0, rows, chunk):
             part = slice(start, min(start + chunk, rows))
-            inputs = stack.inputs(filled[own_cell, part], np.stack([ids[run % STRIDE][part] for run in runs]), own_cell)
-            judged = judge(model, inputs.to(device))
+            inputs = stack.inputs(
+                filled[own_cell, part], np.stack([ids[run % lw.forecast.probe.STRIDE][part] for run in runs]), own_cell
+            )
+            judged = lw.evaluation.accuracy.judge(model, inputs.to(device))
             right = judged.token.all(axis=1).reshape(len(runs), -1)
             for run, row in zip(runs, right, strict=True):
-                own = of_cells[run // STRIDE]
+                own = of_cells[run // lw.forecast.probe.STRIDE]
                 if own is not None:
                     count = found[run].setdefault(str(length), [0, 0])
                     inside = row[: max(0, len(own) - start)]
@@ -231,7 +254,7 @@ def rates(
     return found
 
 
-def extra(stack: LanguageStack) -> int:
+def extra(stack: lw.training.languages.LanguageStack) -> int:
     """Tokens of a string beside its symbols."""
     return 3 if stack.tasks[0].ask == "state" else 2
 
@@ -258,15 +281,15 @@ class Job:
 
 def train(job: Job, kind: Kind, ends: float, work: Path) -> dict[str, dict[str, Any]]:
     """The results of one rung by the cells' keys; raises `OutOfTimeError` where the time was too short."""
-    from lengthwise.training.languages import LanguageStack
-    from lengthwise.training.trainer import Trainer
 
     began = time.perf_counter()
     rung, cells = kind.ladder[job.rung - 1], list(job.cells)
-    stack = LanguageStack(tuple(setup_of(cell, kind, rung) for cell in cells), STRIDE)
+    stack = lw.training.languages.LanguageStack(
+        tuple(setup_of(cell, kind, rung) for cell in cells), lw.forecast.probe.STRIDE
+    )
     schemes = [setup.scheme for setup in stack.setups]
     config = training_of(kind, rung)
-    runs = [place * STRIDE + seed for place in range(len(cells)) for seed in kind.seeds]
+    runs = [place * lw.forecast.probe.STRIDE + seed for place in range(len(cells)) for seed in kind.seeds]
     last = job.rung == len(kind.ladder)
     seeds: dict[int, dict[str, Any]] = {}
     early: dict[int, float] = {}
@@ -275,7 +298,7 @@ def train(job: Job, kind: Kind, ends: float, work: Path) -> dict[str, dict[str, 
         folder = work / f"{job.kind}-{cells[0]['key']}-rung{job.rung}"
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / "early.json").exists():
-            early = {int(run): rate for run, rate in read_json(folder / "early.json").items()}
+            early = {int(run): rate for run, rate in lw.core.files.read_json(folder / "early.json").items()}
     measured: set[int] = set()
     with contextlib.ExitStack() as after:
         if job.device == "cpu":
@@ -292,20 +315,26 @@ def train(job: Job, kind: Kind, ends: float, work: Path) -> dict[str, dict[str, 
                 found = rates(stack, schemes, trainer, near.result()["early"], "early")
                 early.update({run: summed(counts)["right"] / summed(counts)["n"] for run, counts in found.items()})
                 if folder is not None:
-                    write_json(folder / "early.json", early)
+                    lw.core.files.write_json(folder / "early.json", early)
             if step >= rung.steps:
                 measure()
             elif time.time() > ends:
                 if folder is not None:
                     trainer.suspend()
-                raise OutOfTimeError(f"at step {step} of {rung.steps}, {time.perf_counter() - began:.0f} s")
+                raise lw.core.errors.OutOfTimeError(
+                    f"at step {step} of {rung.steps}, {time.perf_counter() - began:.0f} s"
+                )
 
         def measure() -> None:
             for run, counts in rates(stack, schemes, trainer, near.result()["fit"], "fit").items():
                 fit = summed(counts)
                 seeds[run] = {"fit": fit["right"] / fit["n"], "in_distribution": fit, "sets": {}}
             counted = {
-                place: sum(seeds.get(place * STRIDE + seed, {"fit": 0.0})["fit"] >= FIT for seed in kind.seeds)
+                place: sum(
+                    seeds.get(place * lw.forecast.probe.STRIDE + seed, {"fit": 0.0})["fit"]
+                    >= lw.experiments.blind.run.FIT
+                    for seed in kind.seeds
+                )
                 for place in range(len(cells))
             }
             measured.update(
@@ -317,12 +346,12 @@ def train(job: Job, kind: Kind, ends: float, work: Path) -> dict[str, dict[str, 
             for key, words in far.result().items():
                 bounds, name = key.split(" ")
                 for run, counts in rates(stack, evaluated, trainer, words, key).items():
-                    if run // STRIDE in measured and counts:
+                    if run // lw.forecast.probe.STRIDE in measured and counts:
                         seeds[run]["sets"].setdefault(bounds, {})[name] = summed(counts)
 
-        maker = Trainer
+        maker = lw.training.trainer.Trainer
         if job.graphs:
-            from lengthwise.training.graphed import GraphedTrainer as maker
+            from graphed_steps import GraphedTrainer as maker
         torch_device = "cuda" if job.device == "cuda" else "cpu"
         trainer = maker(setup, config, runs, folder=folder, device=torch_device, on_step=on_step)
         trainer.run()
@@ -331,9 +360,11 @@ def train(job: Job, kind: Kind, ends: float, work: Path) -> dict[str, dict[str, 
     for place, cell in enumerate(cells):
         own = []
         for seed in kind.seeds:
-            values = seeds.get(place * STRIDE + seed, {"fit": None, "in_distribution": None, "sets": {}})
-            fitted = values["fit"] is not None and values["fit"] >= FIT
-            half = {} if not early else {"early": early.get(place * STRIDE + seed)}
+            values = seeds.get(
+                place * lw.forecast.probe.STRIDE + seed, {"fit": None, "in_distribution": None, "sets": {}}
+            )
+            fitted = values["fit"] is not None and values["fit"] >= lw.experiments.blind.run.FIT
+            half = {} if not early else {"early": early.get(place * lw.forecast.probe.STRIDE + seed)}
             own.append({"seed": seed, "fitted": fitted, **half, **values})
         fitted = sum(seed["fitted"] for seed in own)
         found[cell["key"]] = {
@@ -343,7 +374,7 @@ def train(job: Job, kind: Kind, ends: float, work: Path) -> dict[str, dict[str, 
             "format": cell["format"],
             "system": cell["system"],
             "rung": job.rung,
-            "settings": fields_of(rung),
+            "settings": lw.core.config.fields_of(rung),
             "fitted": fitted,
             "speaks": fitted >= kind.needed,
             "measured": place in measured,
@@ -351,7 +382,7 @@ def train(job: Job, kind: Kind, ends: float, work: Path) -> dict[str, dict[str, 
             "together": len(cells),
             "graphs": job.graphs,
             "seconds": round(seconds / len(cells), 1),
-            **provenance("cuda" if job.device == "cuda" else "cpu"),
+            **lw.experiments.provenance.provenance("cuda" if job.device == "cuda" else "cpu"),
         }
     return found
 
@@ -371,7 +402,7 @@ class Now:
 
 
 @contextlib.contextmanager
-def helpers(setup: Any, config: TrainingConfig, runs: Sequence[int], count: int) -> Iterator[ProcessPoolExecutor]:
+def helpers(setup: Any, config: lw.TrainingConfig, runs: Sequence[int], count: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that draw data."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["lengthwise.training.languages", "lengthwise.experiments.blind.words"])
@@ -404,7 +435,7 @@ class Plan:
                 for rung in range(1, len(kind.ladder) + 1):
                     path = result_path(out, name, cell["key"], rung)
                     if path.exists():
-                        self.known[name, cell["key"], rung] = int(read_json(path)["fitted"])
+                        self.known[name, cell["key"], rung] = int(lw.core.files.read_json(path)["fitted"])
 
     def next_rung(self, name: str, key: str) -> int | None:
         """The rung that a cell has to train next; None if it is done."""
@@ -466,7 +497,7 @@ def work(pipe: Any, out: Path, checkpoints: Path, ends: float, steps: int | None
             began = time.time()
             try:
                 found = train(job, kind_of(job.kind, steps), ends, checkpoints)
-            except OutOfTimeError as error:
+            except lw.core.errors.OutOfTimeError as error:
                 pipe.send((None, f"{what}: out of time {error}", False))
                 continue
             except Exception:
@@ -474,7 +505,7 @@ def work(pipe: Any, out: Path, checkpoints: Path, ends: float, steps: int | None
                 pipe.send((None, f"{what} failed: {traceback.format_exc()}", True))
                 return
             for key, values in found.items():
-                write_json(result_path(out, job.kind, key, job.rung), values, dense=True)
+                lw.core.files.write_json(result_path(out, job.kind, key, job.rung), values, dense=True)
             if job.device == "cpu":
                 shutil.rmtree(checkpoints / f"{job.kind}-{job.cells[0]['key']}-rung{job.rung}", ignore_errors=True)
             fitted = {key: values["fitted"] for key, values in found.items()}
@@ -555,17 +586,17 @@ def run(
 def compare_graphs(pipe: Any, cells: Sequence[dict[str, Any]]) -> None:
     """Send milliseconds of an eager and a captured step; nothing if they differ."""
     import torch
-    from lengthwise.training.graphed import GraphedTrainer
-
-    from lengthwise.training.languages import LanguageStack
-    from lengthwise.training.trainer import Trainer
 
     torch.set_num_threads(1)
     kind = kind_of("cell")
     rung, config = kind.ladder[0], training_of(kind, kind.ladder[0])
-    stack = LanguageStack(tuple(setup_of(cell, kind, rung) for cell in cells), STRIDE)
-    runs = [place * STRIDE + seed for place in range(len(cells)) for seed in kind.seeds]
-    eager, captured = (maker(stack, config, runs, device="cuda") for maker in (Trainer, GraphedTrainer))
+    stack = lw.training.languages.LanguageStack(
+        tuple(setup_of(cell, kind, rung) for cell in cells), lw.forecast.probe.STRIDE
+    )
+    runs = [place * lw.forecast.probe.STRIDE + seed for place in range(len(cells)) for seed in kind.seeds]
+    eager, captured = (
+        maker(stack, config, runs, device="cuda") for maker in (lw.training.trainer.Trainer, GraphedTrainer)
+    )
     steps = [stack.groups(config, runs, step) for step in range(4)]
     seconds = []
     for trainer in (eager, captured):
@@ -616,7 +647,7 @@ class GraphCheck:
 
 def preregistered_cells() -> list[dict[str, Any]]:
     """The cells in the order of the preregistration."""
-    return list(read_json(PREREGISTRATION, what="preregistration")["content"]["cells"])
+    return list(lw.core.files.read_json(PREREGISTRATION, what="preregistration")["content"]["cells"])
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -21,14 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from lengthwise.core.config import digest, fields_of
-from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.files import read_json, write_json, write_text
-from lengthwise.crasp.decide import no_counting
-from lengthwise.experiments.blind.ladder import BINS, LADDER, TRAINED
-from lengthwise.forecast import features
-from lengthwise.forecast.model import CUTS, FILE, Forecaster, of_json
-from lengthwise.languages.automaton import Dfa, language
+import lengthwise as lw
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parents[1] / "results" / "forecast"
@@ -82,9 +75,9 @@ RULES = {
 
 
 @lru_cache(maxsize=512)
-def automaton(expression: str, alphabet: str) -> Dfa:
+def automaton(expression: str, alphabet: str) -> lw.languages.automaton.Dfa:
     """The minimal automaton of a language."""
-    return language(expression, alphabet)
+    return lw.languages.automaton.language(expression, alphabet)
 
 
 def cells_of(languages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -95,7 +88,7 @@ def cells_of(languages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         asked: list[tuple[Any, str, int]] = [("next", system, 0) for system in SYSTEMS]
         if item["states_asked"]:
             asked += [("state", "nope", 0), ("state", "ape", 0)]
-        periodic = features.verdict(dfa, "next", "periodic")
+        periodic = lw.forecast.features.verdict(dfa, "next", "periodic")
         if item["stratum"] == "period" and periodic.verdict == "yes":
             asked.append(("next", "ape", periodic.period or 1))
         for format, encoding, modulo in asked:
@@ -119,8 +112,10 @@ def cells_of(languages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def features_of(cell: dict[str, Any], bounds: tuple[int, int]) -> dict[str, float]:
     """The features of a cell at the middle of a bin."""
     dfa, format = automaton(cell["language"], cell["alphabet"]), cell["format"]
-    question = features.LanguageQuestion(dfa, format, HEARD_BY[cell["encoding"]], TRAINED[1], sum(bounds) / 2)
-    found = features.of_language(question)
+    question = lw.forecast.features.LanguageQuestion(
+        dfa, format, HEARD_BY[cell["encoding"]], lw.experiments.blind.ladder.TRAINED[1], sum(bounds) / 2
+    )
+    found = lw.forecast.features.of_language(question)
     if cell["modulo"]:
         found |= {"plain": 1.0, "heard": 0.0, "learned, plain": 1.0, "not plain, farther": 0.0}
     return {name: round(value, 6) for name, value in found.items()}
@@ -131,20 +126,21 @@ def name_of(bounds: tuple[int, int]) -> str:
     return f"{bounds[0]}-{bounds[1]}"
 
 
-def frozen_cells(languages: Sequence[dict[str, Any]], model: Forecaster) -> list[dict[str, Any]]:
+def frozen_cells(languages: Sequence[dict[str, Any]], model: lw.forecast.model.Forecaster) -> list[dict[str, Any]]:
     """The cells with features, forecasts without a probe, and what the rivals say."""
     found = []
     for cell in cells_of(languages):
         dfa, format = automaton(cell["language"], cell["alphabet"]), cell["format"]
         heard_by = HEARD_BY[cell["encoding"]]
         verdicts = {
-            each: features.plain(dfa, each) or features.heard(dfa, each, heard_by) for each in (format, "member")
+            each: lw.forecast.features.plain(dfa, each) or lw.forecast.features.heard(dfa, each, heard_by)
+            for each in (format, "member")
         }
         by_bin, forecasts = {}, {}
-        for bounds in BINS:
+        for bounds in lw.experiments.blind.ladder.BINS:
             values = features_of(cell, bounds)
             by_bin[name_of(bounds)] = values
-            for cut in CUTS:
+            for cut in lw.forecast.model.CUTS:
                 made = model.forecast(values, cut)
                 forecasts[f"{name_of(bounds)} {cut}"] = [
                     round(made.probability, 5), round(made.fits, 5), round(made.holds, 5)
@@ -152,17 +148,18 @@ def frozen_cells(languages: Sequence[dict[str, Any]], model: Forecaster) -> list
         cell["features"] = by_bin
         cell["forecasts"] = forecasts
         cell["rivals"] = {
-            "C-RASP without positions, for the format": [float(features.plain(dfa, format))] * 2,
+            "C-RASP without positions, for the format": [float(lw.forecast.features.plain(dfa, format))] * 2,
             "verdict of the encoding, for the format": [float(verdicts[format])] * 2,
             "verdict of the encoding, membership (format-blind)": [float(verdicts["member"])] * 2,
-            "no counting": [float(no_counting(dfa))] * 2,
+            "no counting": [float(lw.crasp.decide.no_counting(dfa))] * 2,
             "no counting, and a program without positions": [
-                float(no_counting(dfa) and features.plain(dfa, format))
+                float(lw.crasp.decide.no_counting(dfa) and lw.forecast.features.plain(dfa, format))
             ] * 2,
-            "R-trivial": [float(features.r_trivial(dfa, format))] * 2,
-            "star-free": [float(features.star_free(dfa, format))] * 2,
+            "R-trivial": [float(lw.forecast.features.r_trivial(dfa, format))] * 2,
+            "star-free": [float(lw.forecast.features.star_free(dfa, format))] * 2,
             "monoid at most the median": [
-                -float(features.monoid(dfa, format)), float(features.monoid(dfa, format) <= MEDIAN_MONOID)
+                -float(lw.forecast.features.monoid(dfa, format)),
+                float(lw.forecast.features.monoid(dfa, format) <= MEDIAN_MONOID)
             ],
         }  # fmt: skip
         found.append(cell)
@@ -182,21 +179,21 @@ def freeze() -> None:
     """Write the preregistration; refuses to write it twice."""
     if FROZEN.exists():
         raise SystemExit(f"{FROZEN.name} exists, and what is frozen stays")
-    languages = read_json(RESULTS / "languages.json")
-    shutil.copyfile(FILE, COEFFICIENTS)
-    models = read_json(COEFFICIENTS)
-    cells = frozen_cells(languages, of_json(models["language"]))
+    languages = lw.core.files.read_json(RESULTS / "languages.json")
+    shutil.copyfile(lw.forecast.model.FILE, COEFFICIENTS)
+    models = lw.core.files.read_json(COEFFICIENTS)
+    cells = frozen_cells(languages, lw.forecast.model.of_json(models["language"]))
     content = {
         "title": "The forecast on 36 fresh languages of the hard middle",
         "coefficients": {"file": COEFFICIENTS.name, "sha256": sha256(COEFFICIENTS)},
         "kinds": {"without probe": "language", "with probe": "language with probe"},
         "seeds": list(SEEDS),
         "needed": NEEDED,
-        "trained": list(TRAINED),
-        "bins": [list(bounds) for bounds in BINS],
-        "cuts": list(CUTS),
+        "trained": list(lw.experiments.blind.ladder.TRAINED),
+        "bins": [list(bounds) for bounds in lw.experiments.blind.ladder.BINS],
+        "cuts": list(lw.forecast.model.CUTS),
         "deciding": {"bin": name_of(DECIDING), "cut": 0.95},
-        "ladder": [fields_of(rung) for rung in LADDER],
+        "ladder": [lw.core.config.fields_of(rung) for rung in lw.experiments.blind.ladder.LADDER],
         "rules": RULES,
         "rivals without training": list(cells[0]["rivals"]),
         "rivals with training": {
@@ -214,7 +211,7 @@ def freeze() -> None:
         "cells": cells,
     }
     content["power"] = power(cells, languages)
-    write_json(FROZEN, {"sha256": digest(content), "content": content})
+    lw.core.files.write_json(FROZEN, {"sha256": lw.core.config.digest(content), "content": content})
     print(json.dumps(content["power"], indent=1))
     print(len(cells), "cells")
 
@@ -278,18 +275,18 @@ def sign_flip(difference: np.ndarray, group: np.ndarray, flips: np.ndarray) -> f
 
 def read_frozen() -> dict[str, Any]:
     """The preregistration; refuses one that was changed."""
-    frozen = read_json(FROZEN, what="preregistration")
-    if digest(frozen["content"]) != frozen["sha256"]:
-        raise LengthwiseError(f"{FROZEN.name} was changed: its content has another hash; restore it")
+    frozen = lw.core.files.read_json(FROZEN, what="preregistration")
+    if lw.core.config.digest(frozen["content"]) != frozen["sha256"]:
+        raise lw.LengthwiseError(f"{FROZEN.name} was changed: its content has another hash; restore it")
     if sha256(COEFFICIENTS) != frozen["content"]["coefficients"]["sha256"]:
-        raise LengthwiseError(f"{COEFFICIENTS.name} is not the frozen one; restore it")
+        raise lw.LengthwiseError(f"{COEFFICIENTS.name} is not the frozen one; restore it")
     return frozen["content"]
 
 
 def listed_files() -> dict[str, str]:
     """All result files with their hashes: new ones are added to files.json, changed or missing ones refused."""
     path = THIRD / "files.json"
-    before = read_json(path) if path.exists() else {}
+    before = lw.core.files.read_json(path) if path.exists() else {}
     now = {
         str(each.relative_to(THIRD)): sha256(each)
         for folder in ("probes", "cells", "forecasts")
@@ -297,18 +294,18 @@ def listed_files() -> dict[str, str]:
     }
     for name, found in before.items():
         if now.get(name) != found:
-            raise LengthwiseError(
+            raise lw.LengthwiseError(
                 f"{name} was {'changed' if name in now else 'removed'} since it was listed; restore it"
             )
     if now != before:
-        write_json(path, now)
+        lw.core.files.write_json(path, now)
     return now
 
 
 def rungs_of(kind: str, key: str, count: int) -> list[dict[str, Any]]:
     """The results of a cell or a probe, rung by rung."""
     paths = [THIRD / f"{kind}s" / f"{key}-rung{rung}.json" for rung in range(1, count + 1)]
-    return [read_json(path) for path in paths if path.exists()]
+    return [lw.core.files.read_json(path) for path in paths if path.exists()]
 
 
 @dataclass(frozen=True)
@@ -323,7 +320,7 @@ class ProbeFound:
 
 def probe_of(key: str) -> ProbeFound | None:
     """What the probe of a cell found; None while it is not done."""
-    rungs = rungs_of("probe", key, features.PROBE_RUNGS)
+    rungs = rungs_of("probe", key, lw.forecast.features.PROBE_RUNGS)
     for result in rungs:
         if not result["speaks"]:
             continue
@@ -339,13 +336,13 @@ def probe_of(key: str) -> ProbeFound | None:
         lengths, right, total = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
         slope = float(np.polyfit(np.log2(lengths), right / total, 1, w=np.sqrt(total))[0])
         return ProbeFound("fitted", result["rung"], accuracy, slope)
-    return ProbeFound("not fitted", None, None, None) if len(rungs) == features.PROBE_RUNGS else None
+    return ProbeFound("not fitted", None, None, None) if len(rungs) == lw.forecast.features.PROBE_RUNGS else None
 
 
 def write_forecasts() -> int:
     """Write the forecast with a probe of each cell whose probe is done; a written one stays."""
-    content, models = read_frozen(), read_json(COEFFICIENTS)
-    model, count = of_json(models["language with probe"]), 0
+    content, models = read_frozen(), lw.core.files.read_json(COEFFICIENTS)
+    model, count = lw.forecast.model.of_json(models["language with probe"]), 0
     for cell in content["cells"]:
         path = THIRD / "forecasts" / f"{cell['key']}.json"
         found = None if path.exists() else probe_of(cell["key"])
@@ -354,10 +351,10 @@ def write_forecasts() -> int:
         forecasts = {}
         for bounds, values in cell["features"].items():
             for cut in content["cuts"]:
-                made = model.forecast(values | features.of_probe(found), cut)
+                made = model.forecast(values | lw.forecast.features.of_probe(found), cut)
                 forecasts[f"{bounds} {cut}"] = [round(made.probability, 5), round(made.fits, 5), round(made.holds, 5)]
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {"key": cell["key"], "probe": vars(found), "forecasts": forecasts}, dense=True)
+        lw.core.files.write_json(path, {"key": cell["key"], "probe": vars(found), "forecasts": forecasts}, dense=True)
         count += 1
     return count
 
@@ -374,7 +371,7 @@ def outcome_of(cell: dict[str, Any], rungs: int) -> dict[str, Any]:
     for result in results:
         if result["speaks"]:
             bins = {}
-            for bounds in map(name_of, BINS):
+            for bounds in map(name_of, lw.experiments.blind.ladder.BINS):
                 sets = [list(seed["sets"].get(bounds, {}).values()) for seed in result["seeds"] if seed["fitted"]]
                 bins[bounds] = round(statistics.median(min(s["right"] / s["n"] for s in each) for each in sets), 4)
             return {"status": "fitted", "rung": result["rung"], "accuracy": bins, **found}
@@ -388,7 +385,7 @@ def table() -> dict[str, Any]:
     rows = []
     for cell in content["cells"]:
         path = THIRD / "forecasts" / f"{cell['key']}.json"
-        probed = read_json(path) if path.exists() else None
+        probed = lw.core.files.read_json(path) if path.exists() else None
         rows.append(
             {name: cell[name] for name in ("key", "name", "stratum", "format", "system", "modulo", "rivals")}
             | {"without": cell["forecasts"], "with": None if probed is None else probed["forecasts"]}
@@ -452,7 +449,7 @@ def scores_of(rows: Sequence[dict[str, Any]], content: dict[str, Any]) -> dict[s
     rng = np.random.default_rng(SEED)
     flips = rng.choice((-1.0, 1.0), size=(FLIPS, len(names)))
     found: dict[str, Any] = {}
-    every = [name_of(bounds) for bounds in BINS]
+    every = [name_of(bounds) for bounds in lw.experiments.blind.ladder.BINS]
     for cut, lengths in itertools.product(content["cuts"], [*every, "all"]):
         here: dict[str, Any] = {}
         values: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -565,11 +562,20 @@ def page(found: dict[str, Any]) -> str:
             row["name"], row["stratum"], row["format"], row["system"], row["status"],
             f"{row['without']['101-150 0.95'][0]:.2f}",
             "" if row["with"] is None else f"{row['with']['101-150 0.95'][0]:.2f}",
-            *(row["accuracy"].get(bounds, "") for bounds in map(name_of, BINS)),
+            *(row["accuracy"].get(bounds, "") for bounds in map(name_of, lw.experiments.blind.ladder.BINS)),
         ]
         for row in found["cells"]
     ]  # fmt: skip
-    head = ["language", "kind", "asked", "system", "status", "forecast", "with probe", *map(name_of, BINS)]
+    head = [
+        "language",
+        "kind",
+        "asked",
+        "system",
+        "status",
+        "forecast",
+        "with probe",
+        *map(name_of, lw.experiments.blind.ladder.BINS),
+    ]
     parts += ["## All cells", "Forecast: of 0.95 at 101-150.", markdown(head, rows)]
     return "\n\n".join(parts) + "\n"
 
@@ -585,8 +591,8 @@ def main() -> None:
         print(write_forecasts(), "forecasts written")
     else:
         made = table()
-        write_json(RESULTS / "table.json", made)
-        write_text(HERE / "third-study.md", page(made))
+        lw.core.files.write_json(RESULTS / "table.json", made)
+        lw.core.files.write_text(HERE / "third-study.md", page(made))
         print(made["counts"])
 
 
