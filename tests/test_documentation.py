@@ -36,9 +36,9 @@ CHEAP = {"list", "show", "predict", "decide", "check-certificates", "couple", "c
 """Commands that answer within seconds."""
 ELSEWHERE = {
     "audit": "tests/audit/test_audit.py",
-    "blind": "tests/cli/test_blind_command.py",
     "compare": "tests/cli/test_long_commands.py",
     "demo": "tests/api/test_demo.py",
+    "explain": "tests/explanation/test_any_model.py",
     "influence": "tests/cli/test_influence_command.py",
     "lm": "tests/cli/test_lm_command.py",
     "verify": "tests/cli/test_stumbles.py",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lengthwise import crasp as crasp
     from lengthwise import evaluation as evaluation
     from lengthwise import experiments as experiments
+    from lengthwise import explanation as explanation
     from lengthwise import forecast as forecast
     from lengthwise import hf as hf
     from lengthwise import influence as influence
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from lengthwise.api.experiment import read_recipe as read_recipe
     from lengthwise.api.experiment import recipe as recipe
     from lengthwise.api.experiment import run as run
+    from lengthwise.api.explain import explain as explain
     from lengthwise.api.influence import measure_influence as measure_influence
     from lengthwise.api.influence import measure_longer_contexts as measure_longer_contexts
     from lengthwise.api.influence import train_language_model as train_language_model
@@ -100,6 +102,7 @@ _NAMES = {
     "api.compare": ("Comparison", "Verification", "compare", "verify"),
     "api.components": ("available", "check", "encoding", "register", "scheme", "task"),
     "api.experiment": ("Experiment", "plan", "read_recipe", "recipe", "run"),
+    "api.explain": ("explain",),
     "api.influence": ("measure_influence", "measure_longer_contexts", "train_language_model"),
     "api.model": ("load",),
     "api.programs": ("compile_program", "learn_program", "read_program", "run_program"),
@@ -128,7 +131,8 @@ _NAMES = {
 """Public names by the module that has them."""
 _HOMES = {name: f"lengthwise.{home}" for home, names in _NAMES.items() for name in names}
 _PACKAGES = (
-    "core", "crasp", "evaluation", "experiments", "forecast", "hf", "influence", "languages", "measured", "models",
+    "core", "crasp", "evaluation", "experiments", "explanation", "forecast", "hf", "influence", "languages",
+    "measured", "models",
     "nn", "positions", "prediction", "report", "sparsity", "tasks", "testing", "training",
 )  # fmt: skip
 _MODULES = {name: name for name in _PACKAGES} | {"encodings": "positions.encodings", "schemes": "positions.schemes"}

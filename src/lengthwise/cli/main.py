@@ -20,7 +20,7 @@ from lengthwise.core.user_code import DEBUG, failure_in_user_code, load_code
 from lengthwise.training.threads import keep_memory, own_process
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
-RESUMABLE = ("run", "compare", "demo", "verify", "influence", "lm", "audit")
+RESUMABLE = ("run", "compare", "demo", "verify", "influence", "lm", "audit", "explain")
 """Commands that go on where they were interrupted."""
 LONGEST_MESSAGE = 2000
 """Characters of an error message; the middle of a longer one is left out."""
@@ -58,7 +58,8 @@ def _options(
 COMMANDS = {
     "list": "show", "show": "show", "run": "run", "plan": "run", "compare": "compare", "report": "run",
     "verify": "compare", "predict": "predict", "decide": "decide", "check-certificates": "decide", "couple": "show",
-    "influence": "influence", "check": "show", "demo": "run", "audit": "audit", "export": "export",
+    "influence": "influence", "check": "show", "demo": "run", "explain": "explain",
+    "audit": "audit", "export": "export",
 }  # fmt: skip
 """In the order of the help, with the file that has the function of the same name."""
 GROUPS = {"crasp": "crasp", "lm": "influence"}

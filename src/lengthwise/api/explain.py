@@ -1,0 +1,71 @@
+"""`explain`: what a trained model computes, what its heads do, and where it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from lengthwise.core import config as arguments
+
+if TYPE_CHECKING:
+    from lengthwise.explanation.explain import Explanation
+    from lengthwise.tasks import Task
+
+
+def explain(
+    model: Any,
+    task: str | Task | dict[str, Any] | None = None,
+    *,
+    train: int | None = None,
+    vocab: str | Path | Mapping[str, int] | None = None,
+    offset: int | Literal["random"] = 0,
+    lengths: Sequence[int] | None = None,
+    samples: int = 128,
+    seconds: float = 240,
+    out: str | Path | None = None,
+    seed: int = 0,
+    note: Callable[[str], None] | None = None,
+) -> Explanation:
+    """Explain a trained model: the automaton and the program that it computes, its heads, and where it breaks.
+
+    Arguments:
+        model: a run directory, a folder of a causal Hugging Face model (safetensors; nothing in it is executed), a
+            compiled program (object or file), what `load` returns, or a function ``logits(input_ids, position_ids)``
+            of two integer tensors ``[B, T]`` that returns logits ``[B, T, tokens]``.
+        task: what the model was trained on, as of `lengthwise.task`; a run knows it.
+        train: the longest training length; a run knows it.
+        vocab: the model's id of every token of the task, ``{"a": 5, "<bos>": 0, "<sep>": 1, "<eos>": 2}``, or a JSON
+            file with it. By default the ids of the task.
+        offset: the position id of the first token, or ``"random"``, drawn for each string. A run has its own ids.
+        lengths: lengths at which everything is measured; by default up to three times ``train``.
+        samples: strings of each length.
+        seconds: half of it at most is spent on automaton and program.
+        out: a folder for the parts that are finished; the same call goes on from there.
+        seed: of all strings that are drawn.
+        note: called with a line at every step.
+
+    Returns: ``accuracy``, ``automaton``, ``program``, ``heads`` and ``failures``, with ``table()``, ``plot()``,
+    ``html()`` and ``to_json()``. Where the task asks for sets of next symbols, an output above 0 says that a symbol may
+    come; elsewhere the largest output is the answer.
+
+    Raises: `LengthwiseError` for a model or tokens that do not fit, each in one line.
+    """
+    from lengthwise.explanation.explain import explain_subject
+    from lengthwise.explanation.model import subject_of
+    from lengthwise.tasks import TASKS
+
+    built = None if task is None else TASKS.build(task)
+    chosen = None if lengths is None else arguments.whole_numbers("lengths", lengths, 1)
+    mapping = arguments.path("vocab", vocab) if isinstance(vocab, str) else vocab
+    subject = subject_of(model, built, train=train, vocab=mapping, offset=offset)
+    return explain_subject(
+        subject,
+        Path(model).name if isinstance(model, str | Path) else getattr(model, "__name__", type(model).__name__),
+        lengths=chosen,
+        samples=arguments.whole("samples", samples, 8),
+        seconds=arguments.number("seconds", seconds, 0),
+        out=None if out is None else arguments.path("out", out),
+        seed=arguments.whole("seed", seed, 0),
+        note=note or (lambda _: None),
+    )

@@ -1,0 +1,207 @@
+"""All parts of an explanation, one after the other; those that a folder holds already are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lengthwise.core.config import digest, fields_of, from_fields
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.files import make_folder, read_json, write_json, write_text
+from lengthwise.core.table import Table, Tabular
+from lengthwise.explanation.automaton import Automaton, learn_automaton
+from lengthwise.explanation.failures import Failures, find_failures
+from lengthwise.explanation.heads import Heads, explain_heads
+from lengthwise.explanation.model import Accuracy, Subject, WordOracle, accuracy
+from lengthwise.explanation.program import ModelProgram, learn_program
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+VERSION = 1
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Tabular):
+    """What a model computes, what its heads do, and where it breaks."""
+
+    model: str
+    task: str
+    accuracy: Accuracy
+    automaton: Automaton | None
+    program: ModelProgram | None
+    heads: Heads | None
+    failures: Failures
+    notes: tuple[str, ...]
+    """Parts that are missing, and why."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The explanation in a few sentences."""
+        rate, beyond = self.accuracy.rate(inside=True), self.accuracy.rate(inside=False)
+        found = [f"right on {rate or 0:.3f} of strings up to length {self.accuracy.train}"]
+        if beyond is not None:
+            found[0] += f", on {beyond:.3f} beyond"
+        if self.automaton is not None:
+            found.append(f"computes {self.automaton.line}")
+            first = self.automaton.first_contradiction
+            if first is not None:
+                found.append(f"contradicts its own automaton from length {first.length} on, e.g. on {first.word}")
+        if self.program is not None:
+            found.append(f"agrees with {self.program.line}")
+        if self.heads is not None:
+            found += [f"{head.name} {head.fault}" for head in self.heads.heads if head.fault]
+        return [*found, self.failures.line, *self.notes]
+
+    def table(self) -> Table:
+        """Accuracy, failures and fidelity by length."""
+        random = {row.length: row for row in self.failures.rows}
+        agree = {row.length: row for row in self.program.fidelity} if self.program else {}
+        own = {row.length: row for row in self.automaton.beyond} if self.automaton else {}
+        rows = []
+        for row in self.accuracy.rows:
+            hard, same, states = random.get(row.length), agree.get(row.length), own.get(row.length)
+            rows.append((
+                row.length, "trained" if row.length <= self.accuracy.train else "", round(row.right / row.n, 4),
+                round(hard.hard_right / hard.hard, 4) if hard and hard.hard else None,
+                round(1 - states.wrong / states.n, 4) if states else None,
+                round(same.agree / same.n, 4) if same else None,
+            ))  # fmt: skip
+        columns = ("length", "", "right", "right, hard strings", "as that automaton", "as that program")
+        return Table(columns, tuple(rows), caption=f"{self.model} on {self.task}", notes=tuple(self.lines))
+
+    def plot(self) -> Figure:
+        """Accuracy against length, of random and of hard strings."""
+        from lengthwise.explanation.page import curve
+
+        return curve(self.accuracy, self.failures)
+
+    def html(self) -> str:
+        """The page."""
+        from lengthwise.explanation.page import page
+
+        return page(
+            f"{self.model} on {self.task}", self.lines, self.table(), self.accuracy, self.automaton, self.program,
+            self.heads, self.failures,
+        )  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: value if value is None or isinstance(value, str | tuple) else fields_of(value)
+            for name, value in parts.items()
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``explanation.json`` and ``explanation.html``; returns the path of the page."""
+        target = Path(folder)
+        make_folder(target)
+        write_json(target / "explanation.json", self.to_json())
+        write_text(target / "explanation.html", self.html())
+        return target / "explanation.html"
+
+
+class _Stages:
+    """Runs parts, or reads them from a folder in which the same were finished before."""
+
+    def __init__(self, folder: Path | None, key: dict[str, Any] | None, note: Callable[[str], None]) -> None:
+        self.folder = folder if key is not None else None
+        self.key, self.note = digest(key) if key is not None else "", note
+        if self.folder is not None:
+            make_folder(self.folder)
+
+    def run(self, name: str, cls: type[T], compute: Callable[[], T | None]) -> T | None:
+        """The part ``name``; None is kept, too."""
+        file = None if self.folder is None else self.folder / f"{name}.json"
+        if file is not None and file.exists():
+            stored = read_json(file, what="part of an explanation")
+            if isinstance(stored, dict) and stored.get("key") == self.key:
+                value = stored.get("value")
+                # What another version wrote is made anew.
+                with suppress(LengthwiseError):
+                    part = None if value is None else from_fields(cls, value, where=str(file))
+                    self.note(f"{name}: read from {file}")
+                    return part
+        self.note(f"{name} …")
+        found = compute()
+        if file is not None:
+            value = None if found is None else fields_of(found)
+            write_json(file, {"key": self.key, "value": json.loads(json.dumps(value))})
+        return found
+
+
+def explain_subject(
+    subject: Subject,
+    name: str,
+    *,
+    lengths: Sequence[int] | None,
+    samples: int,
+    seconds: float,
+    out: Path | None,
+    seed: int,
+    note: Callable[[str], None],
+) -> Explanation:
+    """Explain a model; see `lengthwise.explain`."""
+    chosen = subject.lengths(lengths)
+    require(
+        bool(chosen),
+        f"the task has no strings of the lengths {', '.join(map(str, lengths or [subject.train]))}, or the model has "
+        "too few position ids for them; choose other `lengths`, or a smaller `offset`",
+    )
+    beyond = [length for length in chosen if length > subject.train]
+    weights, notes = subject.network.digest(), []
+    settings = {
+        "version": VERSION, "weights": weights, "task": _described(subject), "train": subject.train,
+        "offset": subject.offset, "tokens": subject.token_ids.tolist(), "outputs": subject.output_ids.tolist(),
+        "lengths": chosen, "samples": samples, "seconds": seconds, "seed": seed,
+    }  # fmt: skip
+    stages = _Stages(out, None if weights is None else settings, note)
+    scores = stages.run("accuracy", Accuracy, lambda: accuracy(subject, chosen, samples, seed))
+    assert scores is not None
+    note(f"right on {scores.rate(inside=True) or 0:.3f} of strings up to length {subject.train}")
+    automaton = program = heads = None
+    try:
+        oracle = WordOracle(subject)
+        automaton = stages.run(
+            "automaton", Automaton,
+            lambda: learn_automaton(subject, oracle, seed=seed, seconds=seconds / 4, lengths=beyond),
+        )  # fmt: skip
+        assert automaton is not None
+        learned = automaton.dfa if automaton.complete or automaton.fidelity >= 0.9 else None
+        program = stages.run(
+            "program", ModelProgram,
+            lambda: learn_program(subject, oracle, learned, chosen, seed=seed, seconds=seconds / 4),
+        )  # fmt: skip
+        if program is None:
+            notes.append("no small program agrees with the model")
+    except LengthwiseError as error:
+        notes.append(f"no automaton and no program: {error}")
+    if subject.network.heads:
+        few = max(4, min(16, samples // 8))
+        picked = beyond[:: max(1, len(beyond) // 3)][-3:]
+        heads = stages.run("heads", Heads, lambda: explain_heads(subject, picked, few, seed))
+    else:
+        notes.append("the heads of a function can't be read")
+    dfa = None if automaton is None else automaton.dfa
+    failures = stages.run(
+        "failures", Failures, lambda: find_failures(subject, chosen, heads, dfa, samples // 2, seed)
+    )  # fmt: skip
+    assert failures is not None
+    return Explanation(name, _task_name(subject), scores, automaton, program, heads, failures, tuple(notes))
+
+
+def _described(subject: Subject) -> Any:
+    from lengthwise.tasks import TASKS
+
+    return TASKS.describe(subject.task)
+
+
+def _task_name(subject: Subject) -> str:
+    language = getattr(subject.task, "language", None)
+    return subject.task.name if language is None else f"{subject.task.name} {language}"

@@ -1,0 +1,601 @@
+"""The model that is explained, and its accuracy against length.
+
+A `Subject` joins a `Network` (a run of ours, a Hugging Face folder, a compiled program or a function) with a task: it
+translates the task's tokens to those of the model, gives position ids, and answers in the task's tokens. Nothing in a
+model's folder is executed: weights are read from safetensors only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from torch import Tensor, nn
+
+from lengthwise.core.batch import Batch
+from lengthwise.core.config import config, whole
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.files import read_json
+from lengthwise.core.rng import Rng, stream
+from lengthwise.core.vocab import EOS, PAD, SPECIALS
+from lengthwise.evaluation.accuracy import CHUNK_PAIRS, CHUNK_TOKENS, judge
+from lengthwise.experiments.trained import load_exported, load_trained
+from lengthwise.languages.automaton import Dfa, Word
+from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.models.generate import END
+from lengthwise.models.inputs import Inputs
+from lengthwise.models.limit import LimitHead, TheoryTransformer, load_theory
+from lengthwise.models.transformer import Transformer
+from lengthwise.positions.schemes import PositionScheme
+from lengthwise.prediction.search import words_of_task
+from lengthwise.tasks import Task
+from lengthwise.tasks.language import Language
+
+Offset = int | Literal["random"]
+
+
+class Network(ABC):
+    """A model in its own tokens: logits, and where its inside is known, attention and the ablation of heads."""
+
+    model: Any = None
+    """The module with the weights, where there is one."""
+    tokens: tuple[str, ...] | None = None
+    """Names of the input ids, where the model has them."""
+    outputs: tuple[str, ...] | None = None
+    """Names of the logits, where they differ from the input ids."""
+    positions: int | None = None
+    """Position ids are below this; None: there is no bound."""
+    heads: tuple[tuple[str, ...], ...] = ()
+    """Names of the heads by layer; none where the inside is not known."""
+    first_position = 0
+
+    @abstractmethod
+    def logits(self, ids: Int[Tensor, "B T"], positions: Int[Tensor, "B T L"]) -> Float[Tensor, "B T V"]:
+        """The logits after every token."""
+
+    def attention(self, ids: Int[Tensor, "B T"], positions: Int[Tensor, "B T L"]) -> list[Float[Tensor, "B H T T"]]:
+        """The attention weights of every layer."""
+        raise NotImplementedError
+
+    def sharpness(self, tokens: int) -> Float[ndarray, " T"]:
+        """By what the model multiplies attention logits at each position, on purpose, as the context grows."""
+        return np.ones(tokens)
+
+    @contextmanager
+    def ablated(self, layer: int, head: int) -> Iterator[None]:
+        """While active, the output of one head is its mean over the strings of the batch, position by position."""
+        raise NotImplementedError
+        yield
+
+    def digest(self) -> str | None:
+        """Twelve hexadecimal digits of all weights; None where they are not known."""
+        if self.model is None:
+            return None
+        total = hashlib.blake2b(digest_size=6)
+        for name, value in sorted(self.model.state_dict().items()):
+            numbers = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+            total.update(name.encode() + numbers.tobytes())
+        return total.hexdigest()
+
+
+@contextmanager
+def _mean_of_slice(module: nn.Module, part: slice) -> Iterator[None]:
+    """While active, the inputs ``part`` of an output matrix are their mean over the batch."""
+
+    def hook(_: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        x = given[0].clone()
+        x[..., part] = x[..., part].mean(0, keepdim=True)
+        return (x, *given[1:])
+
+    handle = module.register_forward_pre_hook(hook)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+class OwnNetwork(Network):
+    """A transformer of ours."""
+
+    def __init__(self, model: Transformer, tokens: Sequence[str]) -> None:
+        self.model, self.tokens = model.eval(), tuple(tokens)
+        loops = model.config.loops if isinstance(model.config.loops, int) else 0
+        names = tuple(f"head {head}" for head in range(model.config.heads))
+        self.heads = (names,) * (len(model.blocks) * loops)
+
+    def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
+        return self.model(ids, positions).logits
+
+    def attention(self, ids: Tensor, positions: Tensor) -> list[Tensor]:
+        return list(self.model.attention(ids, positions, slice(0, ids.shape[1])))
+
+    def sharpness(self, tokens: int) -> ndarray:
+        c = self.model.config.log_length
+        return np.ones(tokens) if c is None else np.log(np.arange(1, tokens + 1)) / math.log(c)
+
+    @contextmanager
+    def ablated(self, layer: int, head: int) -> Iterator[None]:
+        width = self.model.config.head_width
+        out = self.model.blocks[layer % len(self.model.blocks)].attention.out
+        with _mean_of_slice(out, slice(head * width, (head + 1) * width)):
+            yield
+
+
+OUTPUT_MATRICES = ("attn.c_proj", "self_attn.o_proj", "attention.dense", "self_attn.out_proj")
+"""How the names of the matrices end that the heads' outputs go through: GPT-2, Llama and its kin, GPT-NeoX, OPT."""
+
+
+class HuggingFaceNetwork(Network):
+    """A causal model of a folder that `save_pretrained` wrote, with an architecture that transformers knows."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from transformers import AutoModelForCausalLM
+            from transformers.utils import logging
+        except ImportError:
+            raise LengthwiseError(
+                "a Hugging Face folder needs transformers; install it: pip install 'lengthwise[hf]'"
+            ) from None
+        require(
+            any(folder.glob("*.safetensors")),
+            f"{folder} holds no safetensors file, and files of other formats can execute code; save the model with "
+            "safe_serialization",
+        )
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            self.model = AutoModelForCausalLM.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False, use_safetensors=True,
+                attn_implementation="eager", dtype=torch.float32,
+            ).eval()  # fmt: skip
+        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+            raise LengthwiseError(
+                f"{folder} can't be read as a causal model of transformers ({' '.join(str(error).split())[:200]})"
+            ) from None
+        settings = self.model.config
+        if "gpt2" in settings.model_type or getattr(settings, "n_positions", None) is not None:
+            self.positions = settings.max_position_embeddings
+        ends = [m for name, m in self.model.named_modules() if name.endswith(OUTPUT_MATRICES)]
+        count = settings.num_attention_heads
+        self._outputs = ends if len(ends) == settings.num_hidden_layers else []
+        self._width = (
+            settings.hidden_size // count if getattr(settings, "head_dim", None) is None else settings.head_dim
+        )
+        self.heads = (tuple(f"head {head}" for head in range(count)),) * settings.num_hidden_layers
+        self.size: int = settings.vocab_size
+
+    def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
+        return self.model(input_ids=ids, position_ids=positions[..., 0], use_cache=False).logits
+
+    def attention(self, ids: Tensor, positions: Tensor) -> list[Tensor]:
+        found = self.model(input_ids=ids, position_ids=positions[..., 0], use_cache=False, output_attentions=True)
+        return list(found.attentions)
+
+    @contextmanager
+    def ablated(self, layer: int, head: int) -> Iterator[None]:
+        if not self._outputs:
+            raise NotImplementedError
+        with _mean_of_slice(self._outputs[layer], slice(head * self._width, (head + 1) * self._width)):
+            yield
+
+
+class TheoryNetwork(Network):
+    """A compiled program, or other weights of that form."""
+
+    first_position = 1
+
+    def __init__(self, model: TheoryTransformer) -> None:
+        self.model, self.tokens = model, model.symbols
+        self.outputs = tuple(EOS if name == "accept" else name for name in model.outputs)
+        self.heads = tuple(tuple(head.name for head in layer.heads) for layer in model.layers)
+        self.positions = getattr(model, "context", None)
+        if self.positions is not None:
+            self.positions += 1
+
+    def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
+        return self.model(ids, positions[..., 0]).logits
+
+    def attention(self, ids: Tensor, positions: Tensor) -> list[Tensor]:
+        model, found = self.model, []
+        y = model.embeddings[ids] + model.position_vectors(positions[:, 0, 0] - 1, ids.shape[1])
+        sharp = torch.from_numpy(self.sharpness(ids.shape[1]))
+        for layer in model.layers:
+            none = [y.new_zeros(len(y), 0, y.shape[1], y.shape[1])]
+            found.append(torch.cat([_limit_weights(head, y, sharp)[:, None] for head in layer.heads] or none, 1))
+            y = layer(y, model.precision)
+        return found
+
+    def sharpness(self, tokens: int) -> ndarray:
+        return np.log(np.arange(1, tokens + 1))
+
+    @contextmanager
+    def ablated(self, layer: int, head: int) -> Iterator[None]:
+        module: nn.Module = list(self.model.layers[layer].heads)[head]
+        handle = module.register_forward_hook(lambda _, __, out: out.mean(0, keepdim=True).expand_as(out))
+        try:
+            yield
+        finally:
+            handle.remove()
+
+
+def _limit_weights(head: LimitHead, y: Tensor, sharp: Tensor) -> Tensor:
+    tokens = y.shape[1]
+    scores = (y @ head.query.T) @ (y @ head.key.T).mT
+    distance = torch.arange(tokens)[:, None] - torch.arange(tokens)
+    if len(head.phi):
+        near = (distance >= 0) & (distance < len(head.phi))
+        scores = scores + torch.where(near, head.phi[distance.clamp(0, len(head.phi) - 1)], 0.0)
+    return torch.softmax((scores * sharp[:, None]).masked_fill(distance < 0, -math.inf), dim=-1)
+
+
+class FunctionNetwork(Network):
+    """A function ``logits(input_ids, position_ids)`` of two tensors ``[B, T]``."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
+        found = self.function(ids, positions[..., 0])
+        found = torch.as_tensor(getattr(found, "logits", found))
+        require(
+            found.ndim == 3 and found.shape[:2] == ids.shape,
+            f"`model` must return logits of shape [{ids.shape[0]}, {ids.shape[1]}, tokens], got {list(found.shape)}",
+        )
+        return found
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model with the task that it is asked, in the task's tokens."""
+
+    network: Network
+    task: Task
+    train: int
+    """The longest training length."""
+    token_ids: Int[ndarray, " V"]
+    """The model's id of every token of the task; -1 where it has none."""
+    output_ids: Int[ndarray, " V"]
+    """The logit of every token of the task; -1 where it has none."""
+    scheme: PositionScheme | None = None
+    """What gives position ids; None: they count tokens from ``offset`` on."""
+    offset: Offset = 0
+
+    def position_ids(self, batch: Batch, rng: Rng) -> Int[ndarray, "B T L"]:
+        """The ids of a batch; raises `LengthwiseError` where the model has too few."""
+        if self.scheme is not None:
+            return self.scheme.for_evaluation().assign(batch.places, self.task.levels, rng)
+        most, first = self.network.positions, self.network.first_position
+        # The last token is never read.
+        need = batch.tokens - 1 + first
+        room = 0 if most is None else most - need
+        offset = 0 if self.offset == "random" else self.offset
+        require(
+            most is None or offset <= room,
+            f"length {batch.layout.length} needs {need + offset} position ids, but the model has {most}; choose "
+            "smaller `lengths`",
+        )
+        start = np.full(batch.size, offset + first)
+        if self.offset == "random" and room > 0:
+            start = first + rng.integers(room + 1, size=batch.size)
+        return (start[:, None] + np.arange(batch.tokens))[..., None]
+
+    def inputs(self, batch: Batch, rng: Rng) -> tuple[Tensor, Tensor]:
+        """Tokens and position ids for the network, up to the last token whose output is scored."""
+        end = int(np.flatnonzero(batch.scored)[-1])
+        ids = self.token_ids[batch.input_ids[:, :end]]
+        if (ids < 0).any():
+            token = batch.vocab.tokens[int(batch.input_ids[:, :end][ids < 0].flat[0])]
+            raise LengthwiseError(
+                f"task {self.task.name!r} uses the token {token!r}, which the model has not; name its id in `vocab`"
+            )
+        return torch.from_numpy(ids), torch.from_numpy(self.position_ids(batch, rng)[:, :end])
+
+    @torch.inference_mode()
+    def logits(self, batch: Batch) -> Float[ndarray, "B T V"]:
+        """The logits after every token, by the task's tokens; −∞ for tokens that the model can't output."""
+        ids, positions = self.inputs(batch, stream(0, "explain", "ids", batch.layout.length))
+        rows = max(1, min(CHUNK_TOKENS // batch.tokens, CHUNK_PAIRS // (8 * batch.tokens**2)))
+        pieces = zip(ids.split(rows), positions.split(rows), strict=True)
+        found = torch.cat([self.network.logits(*piece).detach().float() for piece in pieces]).cpu().numpy()
+        require(
+            int(self.output_ids.max()) < found.shape[2],
+            f"the model has {found.shape[2]} outputs, but `vocab` names id {int(self.output_ids.max())}",
+        )
+        return np.where(self.output_ids >= 0, found[..., self.output_ids], -np.inf)
+
+    def right(self, batch: Batch) -> Bool[ndarray, "B S"]:
+        """Whether each scored token (or set of next tokens) is right after the right tokens before it."""
+        scheme, network = self.scheme, self.network
+        if scheme is not None and scheme.predicted and isinstance(network, OwnNetwork):
+            inputs = Inputs.of(batch, scheme.for_evaluation(), self.task.levels, stream(0, "explain", "ids"))
+            judged = judge(network.model, inputs)
+            return judged.token & judged.ids
+        logits, at = self.logits(batch), np.flatnonzero(batch.scored) - 1
+        at_logits = logits[:, at]
+        finite = ~np.isnan(at_logits).any(-1) & ~np.isposinf(at_logits).any(-1)
+        if batch.allowed is not None:
+            return ((at_logits[..., END:] > 0) == batch.allowed[:, at, END:]).all(-1) & finite
+        return (at_logits.argmax(-1) == batch.input_ids[:, at + 1]) & finite
+
+    def fits(self, length: int) -> bool:
+        """Whether the model has the position ids that a length needs."""
+        try:
+            self.position_ids(self.task.batch(length, 1, stream(0, "explain", "fits")), stream(0, "explain"))
+        except LengthwiseError:
+            return False
+        return True
+
+    def lengths(self, wanted: Sequence[int] | None) -> list[int]:
+        """Lengths inside training and beyond that the task has and the model takes."""
+        if wanted is None:
+            shares = (0.25, 0.5, 0.75, 1, 1.1, 1.25, 1.5, 2, 3)
+            wanted = [round(self.train * share) for share in shares]
+        near = [next(iter(self.task.lengths(max(1, length), length + 10)), None) for length in wanted]
+        return [length for length in dict.fromkeys(near) if length is not None and self.fits(length)]
+
+    @property
+    def inside(self) -> list[int]:
+        """The training lengths that have instances, from 1 on."""
+        return self.task.lengths(1, self.train)
+
+
+def _mapping(task: Task, vocab: Path | Mapping[str, int] | None, network: Network) -> tuple[ndarray, ndarray]:
+    """The model's ids and logits of the task's tokens."""
+    tokens = task.vocab.tokens
+    if vocab is None and network.tokens is not None:
+        named = {token: index for index, token in enumerate(network.tokens)}
+    elif vocab is None:
+        size = getattr(network, "size", len(tokens))
+        require(
+            size == len(tokens),
+            f"the model has {size} tokens and task {task.name!r} has {len(tokens)}; say which is which with `vocab`",
+        )
+        named = {token: index for index, token in enumerate(tokens)}
+    else:
+        named = vocab if isinstance(vocab, Mapping) else read_json(vocab, what="vocabulary file")
+        require(isinstance(named, Mapping), f"{vocab} must be a JSON object of token and id, such as {{'a': 5}}")
+        for token, value in named.items():
+            if token not in task.vocab.ids:
+                raise UnknownNameError(f"token of task {task.name!r} in the vocabulary", token, tokens)
+            whole(f"the id of token {token!r}", value, 0)
+        require(len(set(named.values())) == len(named), "the vocabulary gives one id to two tokens; give each its own")
+        size = getattr(network, "size", None)
+        require(
+            size is None or max(named.values(), default=0) < size,
+            f"the vocabulary names id {max(named.values(), default=0)}, but the model has {size} tokens",
+        )
+    ids = np.array([named.get(token, -1) for token in tokens])
+    if network.outputs is None:
+        outputs = ids.copy()
+        outputs[task.vocab.ids[PAD]] = -1
+        return ids, outputs
+    return ids, np.array([network.outputs.index(token) if token in network.outputs else -1 for token in tokens])
+
+
+def subject_of(
+    model: Any,
+    task: Task | None,
+    *,
+    train: int | None = None,
+    vocab: Path | Mapping[str, int] | None = None,
+    offset: Offset = 0,
+) -> Subject:
+    """The model with its task; see `lengthwise.explain` for the arguments."""
+    scheme = None
+    experiment = getattr(model, "experiment", None)
+    if isinstance(model, str | Path):
+        path = Path(model)
+        require(path.exists(), f"there is no model at {path}; name a run directory, a folder or a .safetensors file")
+        if path.is_file():
+            model = load_theory(path)
+        else:
+            settings = read_json(path / "config.json", what="model configuration")
+            if isinstance(settings, dict) and "experiment" in settings:
+                experiment, model = (load_exported if "vocabulary" in settings else load_trained)(path)
+            else:
+                model = HuggingFaceNetwork(path)
+    if isinstance(model, Transformer):
+        require(
+            experiment is not None, "a Transformer doesn't know its task and scheme; give what lengthwise.load returns"
+        )
+        assert experiment is not None
+        task, train, scheme = task or experiment.task, train or experiment.training.longest, experiment.scheme
+        model = OwnNetwork(model, experiment.task.vocab.tokens)
+    elif isinstance(model, TheoryTransformer):
+        model = TheoryNetwork(model)
+    elif not isinstance(model, Network):
+        require(callable(model), f"model must be a path, a model or a function of logits, got {type(model).__name__}")
+        model = FunctionNetwork(model)
+    require(task is not None, "only a run knows its task; name the `task` of this model")
+    require(train is not None, "only a run knows its training lengths; give the longest of them as `train`")
+    assert task is not None
+    assert train is not None
+    train = whole("train", train, 1)
+    if offset != "random":
+        offset = whole("offset", offset, 0)
+    require(scheme is None or offset == 0, f"a run has its own position ids; leave `offset` at 0, got {offset}")
+    ids, outputs = _mapping(task, vocab, model)
+    made = Subject(model, task, train, ids, outputs, scheme, offset)
+    require(bool(made.inside), f"task {task.name!r} has no instances of lengths 1 to {train}; raise `train`")
+    return made
+
+
+@config
+class LengthAccuracy:
+    """How many of ``n`` strings of a length were right: every scored token, as in ``lengthwise run``."""
+
+    length: int
+    n: int
+    right: int
+
+
+@config
+class Accuracy:
+    """Accuracy against length."""
+
+    rows: tuple[LengthAccuracy, ...]
+    train: int
+
+    def rate(self, *, inside: bool) -> float | None:
+        """The share of right strings at training lengths, or beyond them; None without strings."""
+        rows = [row for row in self.rows if (row.length <= self.train) == inside]
+        return sum(row.right for row in rows) / sum(row.n for row in rows) if rows else None
+
+
+def accuracy(subject: Subject, lengths: Sequence[int], samples: int, seed: int) -> Accuracy:
+    """The share of strings that are right, by length; a task with at most ``samples`` strings gives each once."""
+    rows = []
+    for length in lengths:
+        right = done = 0
+        for batch in subject.task.test_strings(
+            length, length, samples, stream(seed, "explain", "test", length)
+        ).batches:
+            right += int(subject.right(batch).all(axis=1).sum())
+            done += batch.size
+        rows.append(LengthAccuracy(length, done, right))
+    return Accuracy(tuple(rows), subject.train)
+
+
+class WordOracle:
+    """What a model says of words: whether it accepts each of them, and what is right.
+
+    Of a language's next symbols, a word is accepted if each of its symbols was allowed, and its end. Of membership, if
+    the model says so at its end; words that begin like no word of the task were never asked in training, and are not
+    accepted. Of other tasks, if the model's answer is ``answer``.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self._known: dict[Word, bool] = {}
+        self._right: dict[Word, bool] = {}
+        self._templates: dict[int, Batch | None] = {}
+        task = subject.task
+        if isinstance(task, Language):
+            require(
+                task.ask != "state", "a model that names states has its automaton in its outputs; ask next or member"
+            )
+            self.dfa = task.automaton()
+            self.alphabet = task.vocab.tokens[len(SPECIALS) :]
+            self.meaning = f"words of {task.language}"
+            return
+        self.dfa = None
+        words = words_of_task(task, task.name)
+        self.alphabet, self.meaning, self.answer = words.alphabet, words.meaning, words.answer
+        self.before, self.after = words.before, words.after
+
+    def accepts(self, words: Sequence[Word]) -> Bool[ndarray, " B"]:
+        """Whether the model accepts each word."""
+        self._fill(words, self._known, self._model_says)
+        return np.array([self._known[word] for word in words], dtype=bool)
+
+    def right(self, words: Sequence[Word]) -> Bool[ndarray, " B"]:
+        """Whether each word is to be accepted."""
+        self._fill(words, self._right, self._truth)
+        return np.array([self._right[word] for word in words], dtype=bool)
+
+    def text(self, word: Word) -> str:
+        """The word as text."""
+        return Dfa(self.alphabet, ((0,) * len(self.alphabet),), (True,)).text(word)
+
+    def _fill(self, words: Sequence[Word], known: dict[Word, bool], ask: Callable[[ndarray], ndarray]) -> None:
+        by_length: dict[int, list[Word]] = {}
+        for word in dict.fromkeys(words):
+            if word not in known:
+                by_length.setdefault(len(word), []).append(word)
+        for length, group in by_length.items():
+            answers = ask(np.array(group, dtype=np.int64).reshape(len(group), length))
+            known.update(zip(group, answers.tolist(), strict=True))
+
+    def _model_says(self, words: ndarray) -> ndarray:
+        task, length = self.subject.task, words.shape[1]
+        if not isinstance(task, Language):
+            return self._answers(words)
+        found, start = [], 0
+        for batch in task.batches_of([words]):
+            says = self.subject.logits(batch)[:, : length + 1] > 0
+            ends = says[:, length, task.vocab[EOS]]
+            part = words[start : start + batch.size]
+            start += batch.size
+            if task.ask == "next":
+                steps = np.take_along_axis(says[:, :length], (part + len(SPECIALS))[..., None], axis=2)[..., 0]
+                found.append(steps.all(axis=1) & ends)
+            else:
+                found.append(ends & self._live(part))
+        return np.concatenate(found)
+
+    def _live(self, words: ndarray) -> ndarray:
+        if self.dfa is None or not any(self.dfa.live):
+            return np.ones(len(words), dtype=bool)
+        return np.array(self.dfa.live)[self.dfa.states_along(words)[:, -1]]
+
+    def _answers(self, words: ndarray) -> ndarray:
+        length, vocab = words.shape[1], self.subject.task.vocab
+        template = self._template(length)
+        if template is None:
+            return np.zeros(len(words), dtype=bool)
+        symbols = vocab.encode(self.alphabet)
+        ids = np.repeat(template.input_ids, len(words), axis=0)
+        ids[:, len(self.before) : len(self.before) + length] = symbols[words]
+        batch = replace(template, input_ids=ids, places=np.repeat(template.places, len(words), axis=0))
+        best = self.subject.logits(batch)[:, template.prompt_length - 1].argmax(-1)
+        return (best == vocab[self.answer]) & np.array(
+            [self._solution(tuple(word)) is not None for word in words.tolist()]
+        )
+
+    def _template(self, length: int) -> Batch | None:
+        """A batch whose prompts hold a word of ``length`` symbols; None if the task has none."""
+        if length not in self._templates:
+            lengths = self.subject.task.lengths(max(1, length - 2), length + 2)
+            batches = (self.subject.task.batch(n, 1, stream(0, "explain", "template")) for n in lengths)
+            wanted = len(self.before) + length + len(self.after)
+            self._templates[length] = next((batch for batch in batches if batch.prompt_length == wanted), None)
+        return self._templates[length]
+
+    def _solution(self, word: Word) -> str | None:
+        """The task's answer for a word; None if it is no instance."""
+        if self._template(len(word)) is None:
+            return None
+        try:
+            return self.subject.task.solve([*self.before, *(self.alphabet[s] for s in word), *self.after])[0]
+        except ValueError:
+            return None
+
+    def _truth(self, words: ndarray) -> ndarray:
+        task = self.subject.task
+        if not isinstance(task, Language):
+            return np.array([self._solution(tuple(word)) == self.answer for word in words.tolist()], dtype=bool)
+        if self.dfa is not None:
+            return self.dfa.accepts_batch(words)
+        counter = COUNTER_LANGUAGES[task.language]
+        return np.array([counter.accepts(tuple(self.alphabet[s] for s in word)) for word in words.tolist()], dtype=bool)
+
+    def members(self, length: int, count: int, rng: Rng) -> list[Word]:
+        """Words of instances of the task, drawn as in training: of a language, words of it (and of next to it)."""
+        task = self.subject.task
+        if length not in task.lengths(length, length):
+            return []
+        batch = task.batch(length, count, rng)
+        if isinstance(task, Language):
+            return [tuple(row) for row in (batch.input_ids[:, 1 : 1 + length] - len(SPECIALS)).tolist()]
+        numbers = {task.vocab[symbol]: number for number, symbol in enumerate(self.alphabet)}
+        ends = batch.prompt_length - len(self.after)
+        return [tuple(numbers[token] for token in row) for row in batch.input_ids[:, len(self.before) : ends].tolist()]
+
+
+def edited(word: Word, symbols: int, rng: Rng) -> Word:
+    """The word with one symbol replaced, removed or added."""
+    at, kind, new = int(rng.integers(len(word) + 1)), int(rng.integers(3)), int(rng.integers(symbols))
+    if kind == 0 or not word:
+        return (*word[:at], new, *word[at:])
+    at = min(at, len(word) - 1)
+    return (*word[:at], *([new] if kind == 1 else []), *word[at + 1 :])

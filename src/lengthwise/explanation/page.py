@@ -1,0 +1,162 @@
+"""The page of an explanation: curve, automaton, program, heads, and failing strings with arcs."""
+
+from __future__ import annotations
+
+from math import cos, pi, sin
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lengthwise.core.table import Table
+from lengthwise.explanation.automaton import Automaton
+from lengthwise.explanation.failures import Failure, Failures
+from lengthwise.explanation.heads import Head, Heads
+from lengthwise.explanation.model import Accuracy
+from lengthwise.explanation.program import ModelProgram
+from lengthwise.report.figures import COLOURS, FAINT, INK, QUIET, Drawing, Picture, new_figure
+from lengthwise.report.html import render_page
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_STATES = 12
+"""Larger automata are shown as a table only."""
+MOST_DRAWN = 60
+"""Tokens of a failing string that are drawn with arcs."""
+
+
+def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
+    """Accuracy against length, of random and of hard strings."""
+    with new_figure(8.0, 3.2, "curve", "Accuracy against length") as figure:
+        axes = figure.add_subplot()
+        rows = accuracy.rows
+        axes.axvspan(0, accuracy.train, color="#eef2f6", label="training lengths")
+        axes.plot(
+            [r.length for r in rows], [r.right / r.n for r in rows], "o-", color=COLOURS[0], label="random strings"
+        )
+        hard = [r for r in failures.rows if r.hard]
+        if hard:
+            axes.plot([r.length for r in hard], [r.hard_right / r.hard for r in hard], "s--", color=COLOURS[1],
+                      label="hard strings")  # fmt: skip
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("length")
+        axes.set_ylabel("share of strings that are right")
+        axes.legend(frameon=False)
+        return figure
+
+
+def draw_automaton(automaton: Automaton) -> Drawing:
+    """The states on a circle from the start on, accepting ones with a double line, the dead state left out."""
+    dfa = automaton.dfa
+    states = [state for state in range(dfa.size) if dfa.live[state]] or [0]
+    place = {state: (sin(2 * pi * n / len(states)), cos(2 * pi * n / len(states))) for n, state in enumerate(states)}
+    with new_figure(4.4, 4.0, "automaton", "The automaton of the model") as figure:
+        axes = figure.add_subplot()
+        axes.set_axis_off()
+        axes.set_aspect("equal")
+        axes.set_xlim(-1.6, 1.6)
+        axes.set_ylim(-1.6, 1.6)
+        for source in states:
+            by_target: dict[int, list[str]] = {}
+            for symbol, target in zip(dfa.alphabet, dfa.delta[source], strict=True):
+                by_target.setdefault(target, []).append(symbol)
+            for target, symbols in by_target.items():
+                if target in place:
+                    _edge(axes, place[source], place[target], ",".join(symbols))
+        for state, (x, y) in place.items():
+            axes.plot(x, y, "o", ms=26, mfc="#ffffff", mec=INK, mew=1.6 if state == 0 else 1.0, zorder=3)
+            if dfa.accepting[state]:
+                axes.plot(x, y, "o", ms=21, mfc="none", mec=INK, zorder=4)
+            axes.text(x, y, str(state), ha="center", va="center", zorder=5)
+        return figure
+
+
+def _edge(axes: Axes, source: tuple[float, float], target: tuple[float, float], label: str) -> None:
+    (x, y), (u, v) = source, target
+    if source == target:
+        norm = max((x * x + y * y) ** 0.5, 1e-9)
+        out = (x / norm or 0.0, y / norm or 1.0)
+        axes.annotate("", (x + 0.12 * out[1], y - 0.12 * out[0]), (x - 0.12 * out[1], y + 0.12 * out[0]),
+                      arrowprops={"arrowstyle": "->", "color": QUIET, "shrinkA": 12, "shrinkB": 12,
+                                  "connectionstyle": "arc3,rad=-2.6"})  # fmt: skip
+        axes.text(x + 0.48 * out[0], y + 0.48 * out[1], label, ha="center", va="center", color=COLOURS[0])
+        return
+    axes.annotate("", (u, v), (x, y), arrowprops={"arrowstyle": "->", "color": QUIET, "shrinkA": 15, "shrinkB": 15,
+                                                  "connectionstyle": "arc3,rad=0.2"})  # fmt: skip
+    axes.text((x + u) / 2 + 0.16 * (v - y), (y + v) / 2 - 0.16 * (u - x), label, ha="center", va="center",
+              color=COLOURS[0])  # fmt: skip
+
+
+def draw_failure(failure: Failure, number: int) -> Drawing | None:
+    """Arcs from the wrong token to its parents (above) and to what the blamed head looks at (below)."""
+    size, longest = len(failure.tokens), max(map(len, failure.tokens[1:-1]), default=1)
+    if size > MOST_DRAWN or not (failure.parents or failure.attention):
+        return None
+    with new_figure(
+        max(4.0, (0.1 + 0.08 * longest) * size + 1), 1.9, f"failure{number}", "Attention and parents"
+    ) as figure:
+        axes = figure.add_subplot()
+        axes.set_axis_off()
+        axes.set_xlim(-1, size)
+        axes.set_ylim(-1.3, 1.3)
+        for position, token in enumerate(failure.tokens):
+            wrong = position == failure.position
+            axes.text(position, 0, token, ha="center", va="center", fontsize=8, color=COLOURS[1] if wrong else INK,
+                      fontweight="bold" if wrong else "normal")  # fmt: skip
+        for parent in failure.parents:
+            _arc(axes, failure.position, parent, 1, COLOURS[2], 1.0)
+        for key, weight in failure.attention:
+            _arc(axes, failure.position, key, -1, COLOURS[1], weight)
+        axes.text(-0.9, 1.1, "parents" if failure.parents else "", fontsize=8, color=COLOURS[2])
+        axes.text(-0.9, -1.2, f"attention of {failure.head}" if failure.head else "", fontsize=8, color=COLOURS[1])
+        return figure
+
+
+def _arc(axes: Axes, one: int, other: int, side: int, colour: str, weight: float) -> None:
+    t = np.linspace(0, np.pi, 40)
+    middle, radius = (one + other) / 2, max(abs(one - other) / 2, 0.3)
+    height = 0.2 + 0.6 * min(1.0, radius / 15)
+    axes.plot(middle + radius * np.cos(t), side * (0.2 + height * np.sin(t)), color=colour, lw=0.5 + 2 * weight)
+
+
+def draw_head(head: Head, number: int) -> Drawing:
+    """Overlap with the pattern and the cost of removal by length."""
+    with new_figure(2.6, 1.5, f"head{number}", f"{head.name} by length") as figure:
+        axes = figure.add_subplot()
+        axes.plot([r.length for r in head.rows], [r.overlap for r in head.rows], "o-", ms=3, color=COLOURS[0])
+        axes.axhline(0.9, color=FAINT, lw=0.8)
+        axes.set_ylim(0, 1.05)
+        axes.tick_params(labelsize=7)
+        return figure
+
+
+def page(
+    title: str,
+    lines: list[str],
+    table: Table,
+    accuracy: Accuracy,
+    automaton: Automaton | None,
+    program: ModelProgram | None,
+    heads: Heads | None,
+    failures: Failures,
+) -> str:
+    """The page as HTML text."""
+    small = automaton is not None and automaton.complete and len(automaton.delta) <= MOST_STATES
+    return render_page(
+        "explanation.html",
+        title=title,
+        lines=lines,
+        table=table,
+        curve=Picture("curve", curve(accuracy, failures)),
+        automaton=automaton,
+        drawn=Picture("automaton", draw_automaton(automaton)) if small and automaton else None,
+        program=program,
+        heads=[(h, Picture(f"head {n}", draw_head(h, n))) for n, h in enumerate(heads.heads)] if heads else [],
+        ids=heads.ids if heads else "",
+        failures=[
+            (f, Picture(f"failure {n}", drawn) if (drawn := draw_failure(f, n)) is not None else None)
+            for n, f in enumerate(failures.smallest)
+        ],
+        rows=failures.rows,
+    )

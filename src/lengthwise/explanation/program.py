@@ -1,0 +1,172 @@
+"""The smallest C-RASP program that agrees with a model, never without its fidelity."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from lengthwise.core.config import config
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.crasp.decide import decide
+from lengthwise.crasp.extraction import program_of
+from lengthwise.crasp.interpreter import run
+from lengthwise.crasp.margin import margin
+from lengthwise.crasp.program import Program
+from lengthwise.crasp.syntax import to_text
+from lengthwise.crasp.synthesis import synthesize
+from lengthwise.explanation.automaton import _words, words_beyond
+from lengthwise.explanation.model import Subject, WordOracle
+from lengthwise.languages.automaton import Dfa, Word
+
+LARGEST, MOST = 6, 1_000_000
+SPACES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (((), ()), ((), (1, 2)), ((2, 3, 4), (1,)))
+"""Periods and distances that programs may use: none first."""
+ROUNDS = 12
+"""Counterexamples are added this many times."""
+MOST_COMPARED = 20_000
+"""Words on which a program is compared with the model's automaton."""
+
+
+@config
+class Fidelity:
+    """On how many of ``n`` words of a length program and model agree."""
+
+    length: int
+    n: int
+    agree: int
+
+
+@config
+class ModelProgram:
+    """A program that answers as the model does, on the share of words that is given."""
+
+    meaning: str
+    text: str
+    size: int
+    fragment: str
+    found: str
+    """How it was found: by search, or extracted from the model's automaton."""
+    margin: str
+    fidelity: tuple[Fidelity, ...]
+    train: int
+
+    def rate(self, *, inside: bool) -> float | None:
+        """The share of held-out words on which it agrees with the model at training lengths, or beyond."""
+        rows = [row for row in self.fidelity if (row.length <= self.train) == inside]
+        return sum(row.agree for row in rows) / sum(row.n for row in rows) if rows else None
+
+    @property
+    def line(self) -> str:
+        """The program in one sentence."""
+        inside, beyond = self.rate(inside=True), self.rate(inside=False)
+        outside = "" if beyond is None else f", {beyond:.3f} beyond"
+        return f"a program of size {self.size} ({self.found}), fidelity {inside or 0:.3f} inside training{outside}"
+
+
+def learn_program(
+    subject: Subject, oracle: WordOracle, learned: Dfa | None, lengths: Sequence[int], *, seed: int, seconds: float
+) -> ModelProgram | None:
+    """The smallest program that agrees with the model on words within training; None if none was found.
+
+    Where the search finds none that agrees on all words, the program of the model's automaton is taken, if it has one.
+    """
+    words = [w for w in _words(subject, oracle, learned, subject.train, stream(seed, "explain", "program")) if w]
+    short, ends = [w for w in words if len(w) <= 8], time.monotonic() + seconds
+    best: tuple[float, Program, str] | None = None
+    for periods, distances in SPACES:
+        known = list(short)
+        for _ in range(ROUNDS):
+            if time.monotonic() > ends:
+                break
+            program = _search(oracle, known, periods, distances)
+            if program is None:
+                break
+            if not (wrong := _wrong(program, oracle, words)) and learned is not None:
+                # Where program and automaton differ, the model decides.
+                words += (suspects := _differing(program, learned))
+                wrong = _wrong(program, oracle, suspects)
+            share = 1 - len(wrong) / len(words)
+            if best is None or share > best[0]:
+                best = (share, program, "the smallest found by search")
+            if not wrong:
+                break
+            known += wrong[:20]
+        if best is not None and best[0] == 1:
+            break
+    if (best is None or best[0] < 1) and learned is not None:
+        extracted = _extracted(learned)
+        if extracted is not None:
+            share = 1 - len(_wrong(extracted, oracle, words)) / len(words)
+            if best is None or share > best[0]:
+                best = (share, extracted, "extracted from the model's automaton")
+    if best is None:
+        return None
+    _, program, found = best
+    rows, strings = [], dict[int, np.ndarray]()
+    for length in lengths:
+        drawn = _held_out(subject, oracle, learned, length, seed)
+        if drawn:
+            agree = len(drawn) - len(_wrong(program, oracle, drawn))
+            rows.append(Fidelity(length, len(drawn), agree))
+            strings[length] = np.array(drawn)
+    return ModelProgram(
+        oracle.meaning, to_text(program), program.size, program.fragment, found, margin(program, strings).line,
+        tuple(rows), subject.train,
+    )  # fmt: skip
+
+
+def _search(
+    oracle: WordOracle, words: Sequence[Word], periods: tuple[int, ...], distances: tuple[int, ...]
+) -> Program | None:
+    says = oracle.accepts(words)
+    labels: dict[Sequence[str], bool] = {
+        tuple(oracle.alphabet[s] for s in word): bool(yes) for word, yes in zip(words, says, strict=True)
+    }
+    return synthesize(
+        labels, oracle.alphabet, max_size=LARGEST, periods=periods, distances=distances, most=MOST
+    ).program  # fmt: skip
+
+
+def _differing(program: Program, learned: Dfa) -> list[Word]:
+    """The first words on which program and automaton differ, among all short ones."""
+    symbols, length, total = len(learned.alphabet), 1, 0
+    while total + symbols**length <= MOST_COMPARED:
+        words = np.array(list(itertools.product(range(symbols), repeat=length)))
+        differ = np.flatnonzero(run(program, words) != learned.accepts_batch(words))
+        if len(differ):
+            return [tuple(word) for word in words[differ[:20]].tolist()]
+        total, length = total + len(words), length + 1
+        if symbols == 1 and length > 64:
+            break
+    return []
+
+
+def _extracted(learned: Dfa) -> Program | None:
+    try:
+        return program_of(decide(learned), "ape", "eos")
+    except LengthwiseError:
+        return None
+
+
+def _wrong(program: Program, oracle: WordOracle, words: Sequence[Word]) -> list[Word]:
+    """The words on which program and model differ, shortest first."""
+    by_length: dict[int, list[Word]] = {}
+    for word in words:
+        by_length.setdefault(len(word), []).append(word)
+    wrong: list[Word] = []
+    for length, group in sorted(by_length.items()):
+        accepted = run(program, np.array(group, dtype=np.int64).reshape(len(group), length))
+        wrong += [word for word, differs in zip(group, accepted != oracle.accepts(group), strict=True) if differs]
+    return wrong
+
+
+def _held_out(subject: Subject, oracle: WordOracle, learned: Dfa | None, length: int, seed: int) -> list[Word]:
+    rng = stream(seed, "explain", "held out", length)
+    if learned is not None:
+        return words_beyond(subject, oracle, learned, length, rng)
+    drawn = oracle.members(length, 24, rng)
+    return [*drawn, *(tuple(row) for row in rng.integers(len(oracle.alphabet), size=(24, length)).tolist())]
