@@ -12,6 +12,7 @@ import pytest
 from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
 
 from lengthwise.core.config import digest
+from lengthwise.core.result_file import sealed
 from lengthwise.experiments.run_directory import run_directory
 
 RUN = ["run", "addition", "--only", "coupled", "--seeds", "1", *TINY_OPTIONS]
@@ -154,7 +155,7 @@ def test_a_damaged_checkpoint_is_named_and_kept(
 def test_a_run_directory_of_another_configuration(terminal: Terminal, tmp_path: Path) -> None:
     folder = run_directory(tmp_path, "addition", tiny_recipe().jobs[0].experiment, 0)
     folder.mkdir(parents=True)
-    (folder / "config.json").write_text(json.dumps({"format": 1, "experiment": {}, "seed": 7}))
+    (folder / "config.json").write_text(json.dumps(sealed({"format": 1, "experiment": {}, "seed": 7})))
     before = files_in(tmp_path)
     fails(terminal, *RUN, "--out", tmp_path, says="holds a run of another configuration; choose another folder")
     assert files_in(tmp_path) == before

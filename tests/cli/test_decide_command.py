@@ -71,8 +71,8 @@ def test_next_symbols_are_easier_than_membership(terminal: Terminal) -> None:
     assert found["fragments"]["none"]["next"] == {"verdict": "yes", "window": 1, "period": 1, "basis": "ours"}
     commands = (["decide"], ["predict", "--why"])
     both, predicted = (" ".join(terminal(*command, "(b|c)*ba").out.split()) for command in commands)
-    assert "Yes for nope, rope, sinusoidal where only the next symbols of its words are predicted" in both
-    assert "yes for nope, rope, sinusoidal where only the next symbols of its words are predicted" in predicted
+    assert "Yes for nope, rope, sinusoidal, modulo where only the next symbols of its words are predicted" in both
+    assert "yes for nope, rope, sinusoidal, modulo where only the next symbols of its words are predicted" in predicted
     assert "next symbols" not in terminal("decide", "(ab)*").out
     assert terminal("decide", "(ab)*", "--end", "next", "--program").code == 2
 

@@ -12,8 +12,9 @@ from lengthwise.core.batch import Batch
 from lengthwise.core.config import fields_of
 from lengthwise.core.rng import stream
 from lengthwise.evaluation import accuracy
-from lengthwise.evaluation.accuracy import EvaluatedModel, LengthScore, _answers, fit_lengths, score_batch, score_layout
+from lengthwise.evaluation.accuracy import EvaluatedModel, _answers, fit_lengths, score_batch, score_layout
 from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.evaluation.score import LengthScore
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Transformer

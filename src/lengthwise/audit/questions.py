@@ -39,6 +39,7 @@ DIGITS = "Digits are separated by blanks, {order} significant first."
 BOTH = DIGITS.format(order="least")
 INSTRUCTIONS = {
     "addition": "Add the two numbers. " + BOTH,
+    "state-scratchpad": "Follow the automaton: after the separator write its state after each symbol of the word.",
     "addition-hinted": "Add the two numbers. Digits are separated by blanks, least significant first, and before each "
     "digit stands the name of its place, such as i35; write the digits of the sum in the same way.",
     "addition-multi": "Add the numbers. " + BOTH,

@@ -20,7 +20,7 @@ from lengthwise.core.errors import require
 from lengthwise.core.files import locked, write_json
 from lengthwise.core.result_file import RunResult, StudyResult, sealed
 from lengthwise.core.rng import stream
-from lengthwise.evaluation.accuracy import LengthScore, total
+from lengthwise.evaluation.score import LengthScore, total
 from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.recipe import STUDY_FILE, Study

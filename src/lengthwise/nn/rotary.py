@@ -191,7 +191,8 @@ class XPos(Rotary):
         return super().rotate(x, ids) * self._factors(-ids, x.dtype)
 
     def _factors(self, ids: Tensor, dtype: torch.dtype) -> Float[Tensor, "B 1 T d"]:
-        most = int(ids.abs().max()) if ids.numel() else 0
+        # On another device the number would have to be waited for; there what is not finite is counted as such.
+        most = int(ids.abs().max()) if ids.numel() and ids.device.type == "cpu" else 0
         limit = (math.log(torch.finfo(dtype).max) - ROOM) * self.reach
         require(
             most <= limit,

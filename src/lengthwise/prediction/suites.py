@@ -51,7 +51,7 @@ from lengthwise.tasks.counting import (
     SquareRoot,
     Successor,
 )
-from lengthwise.tasks.language import Language
+from lengthwise.tasks.language import Language, StateScratchpad
 from lengthwise.tasks.modular import BracketedArithmetic, CycleNavigation, GroupWords, ModularArithmetic, SolveEquation
 from lengthwise.tasks.multiplication import LongMultiplication, Multiplication
 from lengthwise.tasks.parity import QUERY as BITS_QUERY
@@ -189,6 +189,7 @@ STATEMENTS: dict[type[Task], str] = {
 """Communication bounds: what Bob can write needs more of Alice than the logarithm of the length."""
 
 OPEN: dict[type[Task], str] = {
+    StateScratchpad: "each state depends on the one before it and a symbol, and is local under coupled ids",
     HintedAddition: "the number of hints bounds the length, so that no program for all lengths is asked for",
     TaskHinting: "a hint adds training data and does not change the question; predict the task itself",
     BracketedArithmetic: "no bound is known to us, and no program",

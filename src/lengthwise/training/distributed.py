@@ -78,9 +78,9 @@ class ShardedTrainer(Trainer):
     """
 
     def __post_init__(self) -> None:
-        require(len(self.runs) == 1, f"--shard trains one seed at a time, got {len(self.runs)}; give --seed")
+        require(len(self.runs) == 1, f"`shard` trains one seed at a time, got {len(self.runs)}; give one of `seeds`")
         require(
-            not self.config.regularizer, "training.regularizer needs whole weights; leave out --shard, or set it to 0"
+            not self.config.regularizer, "training.regularizer needs whole weights; leave out `shard`, or set it to 0"
         )
         assert self.ranks is not None
         device, self.device = self.device, "cpu"
