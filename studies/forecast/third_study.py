@@ -540,7 +540,8 @@ def page(found: dict[str, Any]) -> str:
     ]
     if any(found["scores"].values()):
         parts += [
-            "A cell that is not fitted is not right at any length. Cells that are begun or not run enter no score, so while there are any, the numbers are of the cells that fit on an early rung, the easier ones."
+            "A cell that is not fitted is not right at any length. Cells that are begun or not run enter no score, so "
+            "while there are any, the numbers are of the cells that fit on an early rung, the easier ones."
         ]
     measures = ("balanced accuracy", "AUC", "Brier", "log loss", "calibration error")
     for key, predictors_here in found["scores"].items():

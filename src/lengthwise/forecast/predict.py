@@ -385,7 +385,7 @@ def predict(
         forecasts = [of_task(parsed, theory, system, train, test, cut, probe) for system in known_and(requested)]
         format = parsed.ask if isinstance(parsed, Language) else "answer"
         count, periods, pad = forecaster("task").cells, None, None
-    if probe is not None:
+    if any(found.by_probe for found in forecasts):
         count = next((forecaster(f"{kind} with probe").cells for kind in kinds_for(regular)), count)
     ranked = sorted(forecasts, key=lambda f: -1 if f.probability is None else f.probability, reverse=True)
     wanted = {system.name for system in requested}
