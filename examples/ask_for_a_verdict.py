@@ -2,7 +2,7 @@
 
 import lengthwise as lw
 
-for verdict in lw.predict("addition", ["ape", "coupled"]).verdicts:
+for verdict in lw.predict("addition", encoding=["ape", "coupled"]).theory.verdicts:
     print(f"addition, {verdict.system}: {verdict.answer} ({verdict.why})")
 
 decision = lw.decide("(aa)*")

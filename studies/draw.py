@@ -11,13 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from agreement import CUT
-from huang_review import seeds_at_the_end
 from matplotlib.patches import FancyBboxPatch
-from matrix_tables import method_matrix_picture
 from tables import right_by_digits, runs, score
 
 import lengthwise as lw
+
+# isort: split
+# Found once `tables` has put the folders of the studies on the path.
+from agreement import CUT
+from huang_review import seeds_at_the_end
+from matrix_tables import method_matrix_picture
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, IMAGES = ROOT / "results", ROOT / "docs" / "img"

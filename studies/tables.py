@@ -574,6 +574,8 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
 
 def main(names: list[str]) -> None:
     """Print the tables of these pages, or of all."""
+    if unknown := [name for name in names if name not in PAGES]:
+        sys.exit(f"no tables of a page {unknown[0]!r}; pages: {', '.join(PAGES)}")
     for name in names or PAGES:
         for title, table in PAGES[name]().items():
             print(f"## {name}: {title}\n\n{table}\n")

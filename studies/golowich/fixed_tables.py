@@ -7,23 +7,27 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import golowich_assignment  # noqa: F401
-import golowich_parity  # noqa: F401
-import golowich_sparse_parity  # noqa: F401
-import look_back as _look_back  # noqa: F401
-from ladder_tables import COUNTS, LADDER, counts, ladder
-from table_parts import RESULTS, markdown
-
 import lengthwise as lw
 
-QUEUE = Path(__file__).resolve().parents[1]
-"""The folder with the list of trainings."""
+STUDIES = Path(__file__).resolve().parents[1]
+"""The folder of the studies, with the list of trainings."""
+sys.path += [str(folder) for folder in (STUDIES, STUDIES / "blind", STUDIES / "huang") if str(folder) not in sys.path]
+
+# isort: split
+import alternation_depth  # noqa: E402, F401
+import golowich_assignment  # noqa: E402, F401
+import golowich_parity  # noqa: E402, F401
+import golowich_sparse_parity  # noqa: E402, F401
+import look_back as _look_back  # noqa: E402, F401
+from ladder_tables import COUNTS, LADDER, counts, ladder  # noqa: E402
+from table_parts import RESULTS, markdown  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -83,12 +87,12 @@ def _fits(system: System) -> int:
 
 def queue() -> str:
     """Every training of the queue and whether it is done."""
-    done = QUEUE / "queue-done.jsonl"
+    done = STUDIES / "queue-done.jsonl"
     lines = done.read_text(encoding="utf-8").splitlines() if done.exists() else []
     ended = {json.dumps(item["command"]) for item in map(json.loads, lines)}
     rows = [
         (item["name"], str(item["minutes"]), "done" if json.dumps(item["command"]) in ended else "open")
-        for item in lw.core.files.read_json(QUEUE / "queue.json")
+        for item in lw.core.files.read_json(STUDIES / "queue.json")
     ]
     return markdown(("training", "minutes, by estimate", "state"), rows)
 

@@ -11,6 +11,7 @@ from itertools import takewhile
 import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
+from regularizer_table import regularizer_table
 
 import lengthwise as lw
 

@@ -31,7 +31,7 @@ FIXED = (
 
 
 def _queue() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("queue_of_results", ROOT / "studies" / "queue.py")
+    spec = importlib.util.spec_from_file_location("queue_of_results", ROOT / "studies" / "training_queue.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)

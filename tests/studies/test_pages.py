@@ -63,7 +63,7 @@ def test_a_system_speaks_with_its_first_configuration_that_fits(
     """Made-up results of one system: nothing while a seed is missing; then the rule of choice, and the tables."""
     monkeypatch.setattr(fixed_tables, "RESULTS", tmp_path)
     (job,) = [job for job in alternation_depth.alternation_depth("standard").jobs if job.name == "d = 1, k = 3"]
-    first, second = (job.experiment, *job.fallbacks)[:2]
+    first, second = job.candidates.configs[:2]
     for count, (work, fitted) in enumerate(((first, 3), (second, 4))):
         for place, seed in enumerate(job.seeds):
             assert not list(fixed_tables.speaking("alternation-depth"))

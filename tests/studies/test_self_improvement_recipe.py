@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 import self_improvement as recipe
-import self_labelling as self_improvement
 
 from lengthwise.core.files import read_json
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.events import silent
 from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.run import run_study
+from lengthwise.training.trainer import Trainer
 
 
 def test_rounds_and_control_are_measured_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -33,6 +33,6 @@ def test_rounds_and_control_are_measured_and_kept(monkeypatch: pytest.MonkeyPatc
         labels = row["labels"]
         assert 0 <= labels["right"] <= labels["kept"] == 10 - sum(labels["dropped"].values())
     (tmp_path / "study.json").unlink()
-    monkeypatch.setattr(self_improvement.Trainer, "step", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(Trainer, "step", lambda *_: pytest.fail("trained again"))
     run_study(job.work, 0, tmp_path, silent)
     assert read_json(tmp_path / "study.json")["rows"] == values["rows"]

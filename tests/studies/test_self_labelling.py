@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import self_labelling as self_improvement
 import torch
 from self_labelling import OwnLabels, Rounds, SelfLabelled, improve, self_labelled
 
+import lengthwise as lw
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
@@ -70,7 +70,7 @@ def talkative(monkeypatch: pytest.MonkeyPatch) -> None:
         made = tokens[:, 1:4] % 2 + 4
         return said(torch.cat([made, torch.full((len(tokens), steps - 3), END)], 1))
 
-    monkeypatch.setattr(self_improvement, "generate", answers)
+    monkeypatch.setattr(lw.models.generate, "generate", answers)
 
 
 def test_labels_beyond_the_first_length_are_never_used(talkative: None) -> None:
@@ -100,7 +100,7 @@ def test_it_goes_on_where_it_stopped(talkative: None, tmp_path: Path) -> None:
 
 def test_it_ends_where_no_label_passes_the_filters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        self_improvement, "generate", lambda m, tokens, ids, steps, **_: said(torch.full((20, steps), 4))
+        lw.models.generate, "generate", lambda m, tokens, ids, steps, **_: said(torch.full((20, steps), 4))
     )
     found = list(improve(setup(), ROUNDS, (0,)))
     assert [each.longest for each in found] == [2, 3]
@@ -118,7 +118,7 @@ def test_filters_keep_the_usual_length_and_what_the_majority_says(monkeypatch: p
             [[6, 6, END], [5, 5, END], [4, 4, END], [4, END, END], [4, 4, END]],
         )
     )
-    monkeypatch.setattr(self_improvement, "generate", lambda *_, **__: said(next(answers)))
+    monkeypatch.setattr(lw.models.generate, "generate", lambda *_, **__: said(next(answers)))
     task, scheme = Copy(), SCHEMES.build("sequential")
     models = [setup().build(seed) for seed in range(3)]
     labels = self_labelled(models, task, scheme, 2, 5, stream(0, "test"))

@@ -483,6 +483,14 @@ def _do(stage: str, folder: Path, systems: Sequence[PositionSystem], clock: Cloc
                 pass
 
 
+def rates_by_length(result: RunResult) -> dict[int, float]:
+    """Exact match by length; where a length has several test layouts, that of the worst."""
+    found: dict[int, float] = {}
+    for score in result.scores:
+        found[score.length] = min(score.rate(), found.get(score.length, 1.0))
+    return found
+
+
 def reach(rates: dict[int, float]) -> int:
     """The longest tested length up to which every tested length has at least 95 % of its strings right; 0 if none.
 
@@ -522,10 +530,7 @@ def _row(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any]:
 
 
 def _seed(result: RunResult, trained: int) -> dict[str, Any]:
-    rates: dict[int, float] = {}
-    for score in result.scores:
-        # Where a length has several test layouts, that of the worst.
-        rates[score.length] = min(score.rate(), rates.get(score.length, 1.0))
+    rates = rates_by_length(result)
     beyond = [rate for length, rate in rates.items() if length > trained]
     return {
         "seed": result.seed,

@@ -1,4 +1,4 @@
-"""Work through the trainings that the results pages still need, one after the other: ``python studies/queue.py run``.
+"""Work through the trainings that the results pages still need in turn: ``python studies/training_queue.py run``.
 
 ``studies/queue.json`` lists them, by our guess the most valuable per minute first, with the estimated minutes of one
 idle core. Every command can be stopped at any time and goes on where it was; started once for each core, it shares the
