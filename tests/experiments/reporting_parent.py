@@ -60,4 +60,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # The processes import the unit's class from here; they do not run the script again.
+    import reporting_parent
+
+    sys.exit(reporting_parent.main())

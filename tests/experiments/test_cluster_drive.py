@@ -19,7 +19,7 @@ from rich.console import Console
 
 from lengthwise.api.progress import SweepProgress
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.cluster import Cluster, ClusterOptions, Ray, run_described, run_leased
+from lengthwise.experiments.cluster import LOCAL, Cluster, ClusterOptions, Ray, run_described, run_leased
 from lengthwise.experiments.engine import SweepUnit, sweep
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.execute import Executor, Outcome, Unit, described
@@ -47,10 +47,8 @@ RECIPE = Recipe("r", "", (JOB, Job("b", TINY.edited(["training.lr=0.01"]), (0, 1
 class Scripted(Cluster):
     """Ends each piece at once with what a function says of it; keeps the seeds of all that were started."""
 
-    patience = PATIENCE
-
     def __init__(self, outcome: Callable[[SweepUnit], Outcome]) -> None:
-        super().__init__()
+        super().__init__(ClusterOptions(LOCAL, patience=PATIENCE))
         self._outcome, self._pieces = outcome, []
         self.stopped = False
 

@@ -202,11 +202,7 @@ def test_a_run_is_read_from_another_folder_once_its_file_is_loaded(
 
 def test_other_processes_know_the_files_that_the_user_gave(tmp_path: Path) -> None:
     code = tmp_path / "registered.py"
-    code.write_text(
-        EXAMPLE.read_text()
-        .replace("@config", "@lw.register('task', 'every-other')\n@config")
-        .replace("from functools", "import lengthwise as lw\nfrom functools", 1)
-    )
+    code.write_text(EXAMPLE.read_text().replace("@lw.config", "@lw.register('task', 'every-other')\n@lw.config"))
     load_code(code)
     asked = "from lengthwise.tasks import TASKS; print(TASKS.build('every-other').base)"
     found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)

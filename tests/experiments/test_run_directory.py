@@ -16,7 +16,7 @@ import pytest
 from lengthwise.core.config import changed_fields, config, digest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
-from lengthwise.core.result_file import result_files, sealed
+from lengthwise.core.result_file import read_sealed, result_files, sealed
 from lengthwise.core.user_code import MODULES
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.defaults import default_experiment
@@ -64,7 +64,7 @@ def test_every_committed_result_is_found_under_its_run() -> None:
         assert run_directory(RESULTS, values["recipe"], experiment, seed) == path.parent
         result = finished(path.parent, experiment, seed)
         assert result is not None
-        unsealed = {key: value for key, value in values.items() if key != "digest"}
+        unsealed = read_sealed(path, "result file", listed=True)
         assert result.to_json() == unsealed, "nothing is lost or changed on the way through a typed result"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lengthwise.experiments import cluster, compare
-from lengthwise.experiments.cluster import Cluster, run_leased
+from lengthwise.experiments.cluster import LOCAL, Cluster, ClusterOptions, run_leased
 from lengthwise.experiments.compare import Budget, ModelSetting, Plan, ranked, read_plan, run_comparison
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.execute import Outcome, Unit, described, unit_of
@@ -29,11 +29,10 @@ WANTED: dict[str, Any] = {"systems": ["nope", "rope"], "max_length": 2}
 class Inline(Cluster):
     """Runs a unit when it is started, from the plain values that would travel."""
 
-    patience = PATIENCE
     slots = 2  # type: ignore[assignment]
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(ClusterOptions(LOCAL, patience=PATIENCE))
         self._outcomes: list[Outcome] = []
 
     def start(self, unit: Unit) -> int:

@@ -17,7 +17,7 @@ from lengthwise.positions.schemes import Coupled
 from oracle import SMALL, rough_model, slow_logits, some_inputs
 
 FOLDER = Path(lengthwise.models.transformer.__file__).parent
-PARTS = ("cache", "config", "initial_weights", "masks", "position_head", "transformer")
+PARTS = ("attention_state", "config", "initial_weights", "position_head", "transformer")
 SCRIPT = """
 import sys
 sys.modules["lengthwise.models"] = None  # any import from there fails
@@ -25,7 +25,7 @@ sys.modules["lengthwise.models"] = None  # any import from there fails
 import torch
 from safetensors.torch import load_file, save_file
 
-from alone.cache import Cache
+from alone.attention_state import Cache
 from alone.config import ModelConfig
 from alone.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS, EncodingShape
