@@ -10,7 +10,8 @@ import pytest
 from small_rungs import shrink
 
 from lengthwise.api import compare as module
-from lengthwise.api.compare import Verification, seconds_of, task_named, verify
+from lengthwise.api.compare import Verification, task_named, verify
+from lengthwise.core.config import seconds
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.study import write_study
@@ -83,11 +84,11 @@ def test_without_time_nothing_is_claimed(tmp_path: Path) -> None:
 
 
 def test_targets(tmp_path: Path) -> None:
-    assert task_named("regex:a*b") == Language(language="a*b")
-    assert task_named("Tomita-4") == Language(language="Tomita-4")
-    assert task_named("unique_copy").name == "copy"
+    assert task_named("regex:a*b", "verify") == Language(language="a*b")
+    assert task_named("Tomita-4", "verify") == Language(language="Tomita-4")
+    assert task_named("unique_copy", "verify").name == "copy"
     with pytest.raises(LengthwiseError):
-        task_named("(ab")
+        task_named("(ab", "verify")
     with pytest.raises(LengthwiseError, match="choose one with longer strings"):
         verify("regex:ab", ["nope"], out=tmp_path / "out", budget=1)
     with pytest.raises(UnknownNameError, match="'rop'"):
@@ -126,12 +127,12 @@ def test_the_verdict_is_on_next_symbols_which_are_measured(tmp_path: Path) -> No
     assert (row["predicted"], row["next_symbols"]) == ("yes", "yes")
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400)])
-def test_budgets(text: str, seconds: float) -> None:
-    assert seconds_of(text) == seconds
+@pytest.mark.parametrize(("text", "found"), [("90s", 90), ("10m", 600), ("1.5h", 5400)])
+def test_budgets(text: str, found: float) -> None:
+    assert seconds("budget", text) == found
 
 
 @pytest.mark.parametrize("text", ["", "0s", "ten", "-3m", "5 d"])
 def test_bad_budgets(text: str) -> None:
     with pytest.raises(LengthwiseError, match="budget must be a time"):
-        seconds_of(text)
+        seconds("budget", text)

@@ -24,7 +24,7 @@ CONFIG = LMConfig(
 
 def make_model(folder: Path, corpus: dict[str, Any] | None = None) -> Path:
     """A model with random weights, saved as `lengthwise lm train` saves one."""
-    save_lm(folder, new_transformer(CONFIG, Bytes.vocab_size), Bytes(), CONFIG, corpus or {"digest": "none"})
+    save_lm(folder, new_transformer(CONFIG, Bytes().vocab_size), Bytes(), CONFIG, corpus or {"digest": "none"})
     return folder
 
 
@@ -219,15 +219,14 @@ def test_text_that_is_none(terminal: Terminal, model: Path, tmp_path: Path) -> N
 
 
 def test_a_model_that_gives_no_numbers(terminal: Terminal, text: Path, tmp_path: Path) -> None:
-    from safetensors.torch import load_file
-
     from lengthwise.training import checkpoint
 
     folder = make_model(tmp_path / "broken")
     (path,) = folder.glob("*.safetensors")
     # Weights that are numbers, and logits that are not: vectors of norm 1 become as large as a number can be.
-    tensors = {name: values * 3e38 if "norm" in name else values for name, values in load_file(path).items()}
-    checkpoint.save_tensors(path, tensors, "model", step=1)
+    weights, about = checkpoint.load_tensors(path)
+    tensors = {name: values * 3e38 if "norm" in name else values for name, values in weights.items()}
+    checkpoint.save_tensors(path, tensors, about, step=1)
     answer = terminal("influence", "--model", folder, "--text", text, *SMALL, "--out", tmp_path / "runs")
     fails(answer, "nan nats; its weights are damaged, or numbers overflow: use another model")
     assert not (tmp_path / "runs").exists()

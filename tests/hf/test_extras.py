@@ -29,8 +29,8 @@ def test_nothing_of_it_is_imported_with_lengthwise():
 
 NEEDS = {
     "transformers": {
-        "LengthwiseConfig", "LengthwiseForCausalLM", "attach", "decode", "detach", "encode_prompt", "from_run",
-        "language_model", "model_card", "right_answers", "save_with_card", "task_windows", "to_run",
+        "LengthwiseConfig", "LengthwiseForCausalLM", "attach", "decode", "detach", "encode_prompt", "extend",
+        "from_run", "language_model", "model_card", "right_answers", "save_with_card", "task_windows", "to_run",
     },
     "datasets": {"collate", "dataset", "text_dataset"},
     "peft accelerate": set(),

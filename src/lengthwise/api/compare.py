@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,7 @@ from lengthwise.api.components import task as build_task
 from lengthwise.api.result import Accuracy, Result
 from lengthwise.core import config as arguments
 from lengthwise.core.config import digest, fields_of
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.files import locked, write_json, write_text
 from lengthwise.core.table import Table, Tabular
 from lengthwise.experiments.blind.study import CUT, cell_row, frozen_study, is_right, listed, write_study
@@ -36,23 +35,6 @@ if TYPE_CHECKING:
     from lengthwise.report.summary import SystemSummary
 
 RESULT, PICTURE, PAGE = "comparison.json", "comparison.svg", "comparison.html"
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-LONGEST = 1000 * 3600
-"""The longest budget, in seconds."""
-
-
-def seconds_of(budget: float | str) -> float:
-    """Seconds from a number, or from ``"90s"``, ``"10m"`` or ``"1.5h"``; raises `LengthwiseError`."""
-    if not isinstance(budget, str):
-        return arguments.number("budget", budget, 0)
-    if re.fullmatch(r"\d+(?:\.\d+)?", budget.strip()):
-        raise LengthwiseError(f"budget needs a unit, such as {budget.strip()}s or {budget.strip()}m, got {budget!r}")
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", budget.strip())
-    if not found or float(found[1]) == 0:
-        raise LengthwiseError(f"budget must be a time such as 90s, 10m or 1h, got {budget!r}")
-    seconds = float(found[1]) * UNITS[found[2]]
-    require(seconds <= LONGEST, f"budget must be at most {LONGEST // 3600:,}h, got {shortened(budget)}")
-    return seconds
 
 
 class Comparison(Tabular):
@@ -135,7 +117,9 @@ def compare(
     built = build_task(task)
     refuse_broken(built)
     folder = Path("runs") / "compare" / folder_name(built) if out is None else arguments.path("out", out)
-    given = Budget(seconds_of(budget), arguments.whole("jobs", jobs, 1), arguments.whole("seeds", seeds, 1))
+    given = Budget(
+        arguments.seconds("budget", budget), arguments.whole("jobs", jobs, 1), arguments.whole("seeds", seeds, 1)
+    )
     longest = arguments.whole("max_length", max_length, 1)
     names = arguments.names("systems", systems)
     plan = run_comparison(
@@ -271,7 +255,7 @@ def verify(
     from lengthwise.report.pages import verification_page
     from lengthwise.training.threads import cores
 
-    seconds, encodings = seconds_of(budget), arguments.names("encodings", encodings)
+    seconds, encodings = arguments.seconds("budget", budget), arguments.names("encodings", encodings)
     for name in encodings:
         if name not in ENCODINGS:
             raise UnknownNameError("encoding of the frozen ladder", name, ENCODINGS)

@@ -523,7 +523,6 @@ def couple(
 
     Raises: `LengthwiseError` for a target that is neither a task nor examples, and for numbers out of range.
     """
-    from lengthwise.api.compare import seconds_of
     from lengthwise.api.components import task as build_task
     from lengthwise.prediction.couple import couple as find
     from lengthwise.prediction.couple import couple_examples
@@ -538,7 +537,7 @@ def couple(
     require(50 <= count <= MOST_EXAMPLES, f"`examples` must be in 50..{MOST_EXAMPLES}, got {count}")
     longest = max(checked or (0,))
     require(longest <= LONGEST, f"`lengths` must be at most {LONGEST}, got {longest}")
-    seed, seconds = arguments.whole("seed", seed), seconds_of(budget)
+    seed, seconds = arguments.whole("seed", seed), arguments.seconds("budget", budget)
     if isinstance(target, ExamplesFile):
         require(not checked, "`lengths` is for tasks; a file has the lengths of its examples")
         return Coupling(couple_examples(target.path, seed=seed, progress=progress))

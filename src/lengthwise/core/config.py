@@ -8,6 +8,7 @@ import json
 import math
 import operator
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -17,7 +18,7 @@ from typing import Annotated, Any, TypeVar, dataclass_transform
 import pydantic
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened
 
 EXACT_IN_JSON = 2**53
 """Whole numbers below it are exact in every reader of JSON; result files hold no larger ones."""
@@ -74,6 +75,25 @@ def number(name: str, value: Any, above: float) -> float:
     if not (math.isfinite(found) and found > above):
         raise LengthwiseError(f"{name} must be a number above {above:g}, got {value!r}")
     return found
+
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_LONGEST = 1000 * 3600
+"""The longest time, in seconds."""
+
+
+def seconds(name: str, value: float | str) -> float:
+    """Seconds from a number, or from ``"90s"``, ``"10m"`` or ``"1.5h"``; raises `LengthwiseError`."""
+    if not isinstance(value, str):
+        return number(name, value, 0)
+    if re.fullmatch(r"\d+(?:\.\d+)?", value.strip()):
+        raise LengthwiseError(f"{name} needs a unit, such as {value.strip()}s or {value.strip()}m, got {value!r}")
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", value.strip())
+    if not found or float(found[1]) == 0:
+        raise LengthwiseError(f"{name} must be a time such as 90s, 10m or 1h, got {value!r}")
+    long = float(found[1]) * _UNITS[found[2]]
+    require(long <= _LONGEST, f"{name} must be at most {_LONGEST // 3600:,}h, got {shortened(value)}")
+    return long
 
 
 def text(name: str, value: Any) -> str:

@@ -72,7 +72,7 @@ class RunConfig:
 
     def edited(self, edits: list[str]) -> RunConfig:
         """A copy with ``key.path=value`` edits, e.g. ``training.steps=100`` or ``scheme.draw=permuted``."""
-        return self.from_json(apply_edits(self.to_json(), edits), load_code=True) if edits else self
+        return self.from_json(apply_edits(fields_of(self), edits), load_code=True) if edits else self
 
     def described(self) -> dict[str, Any]:
         """What names a run: the fields that differ from their defaults, and the text of the user's own files."""

@@ -188,7 +188,7 @@ def _valid(positions: np.ndarray) -> tuple[int, ...]:
 def structure_table(
     task: Task, lengths: Sequence[int] | None, seed: int, scheme: PositionScheme | None = None
 ) -> StructureTable:
-    """Sparsity and span under every registered scheme; ``scheme`` replaces the default scheme of its name.
+    """Sparsity and span under every registered scheme and ``scheme``, which replaces the default one of its name.
 
     ``lengths=None`` takes the default lengths that have instances. Raises `LengthwiseError` for lengths without any.
     """
@@ -200,8 +200,9 @@ def structure_table(
     counted = [structure_at(task, plain, n, seed) for n in lengths]
     by_spans: dict[tuple[_Spans, ...], list[str]] = {}
     of_places: tuple[_Spans, ...] = ()
-    for name in SCHEMES:
-        used = scheme if scheme is not None and scheme.name == name else SCHEMES.build(name)
+    given = {} if scheme is None else {scheme.name: scheme}
+    for name in dict.fromkeys([*SCHEMES, *given]):
+        used = given.get(name) or SCHEMES.build(name)
         # All schemes that give each place one id have the spans of the places.
         spans = (used.equals_places and of_places) or tuple(_spans(task, used, n, seed) for n in lengths)
         of_places = spans if used.equals_places else of_places

@@ -108,15 +108,19 @@ class Link(_FrozenPart):
     interval: tuple[float, float] | None = None
 
 
-class _Overlap(_FrozenPart):
+class _Common(_FrozenPart):
     rules: tuple[str, str]
     common: dict[int, float]
+
+
+class _Overlap(_FrozenPart):
+    pairs: list[_Common]
 
 
 class _Summary(_Rows):
     needs_context: Split | None = None
     extrapolation: Link | None = None
-    overlap: dict[str, list[_Overlap]] | None = None
+    overlap: _Overlap | None = None
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,7 @@ class InfluenceResult:
                 cells=summary.cells,
                 needing=summary.needs_context,
                 link=summary.extrapolation,
-                overlap=tuple((*p.rules, p.common) for p in summary.overlap["pairs"]) if summary.overlap else (),
+                overlap=tuple((*p.rules, p.common) for p in summary.overlap.pairs) if summary.overlap else (),
                 passages=tuple(values.get("passages") or ()),
                 values=values,
             )
