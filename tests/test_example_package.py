@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from lengthwise.cli.main import main
+from lengthwise.core.result_file import write_sealed
 
 PACKAGE = Path(__file__).with_name("example_package")
 SOURCES = Path(__file__).parents[1] / "src"
@@ -174,7 +175,7 @@ def test_a_damaged_description_is_one_line(
     values = json.loads(path.read_text())
     damage(values["task"])
     del values["digest"]
-    (tmp_path / "result.json").write_text(json.dumps(values))
+    write_sealed(tmp_path / "result.json", values)
     capsys.readouterr()
     assert main(["report", str(tmp_path), "-o", str(tmp_path / "page.html")]) == 2
     said = capsys.readouterr().err
