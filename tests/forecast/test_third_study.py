@@ -29,7 +29,7 @@ def test_the_languages_are_in_the_hard_middle() -> None:
     assert sum(kind in ("window", "period") for kind in kinds) == kinds.count("no") == 12
     assert sum(item["states_asked"] for item in LANGUAGES) == 12
     dfas = [third_study.automaton(item["expression"], item["alphabet"]) for item in LANGUAGES]
-    assert sum(third_study.features.r_trivial(dfa, "next") for dfa in dfas) <= 9
+    assert sum(third_study.lw.forecast.features.r_trivial(dfa, "next") for dfa in dfas) <= 9
     for dfa in dfas[::6]:
         assert min(count_words(dfa, length) for length in range(51, 301)) >= 10_000
 
@@ -83,9 +83,10 @@ def test_a_changed_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_cell_in_a_stack_gets_what_it_gets_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(third_run, "SIZE", 20)
-    monkeypatch.setattr(third_run, "FIT_WORDS", 100)
-    monkeypatch.setattr(third_run, "PROBE_WORDS", 50)
+    blind = third_run.lw.experiments.blind
+    monkeypatch.setattr(blind.words, "SIZE", 20)
+    monkeypatch.setattr(blind.run, "FIT_WORDS", 100)
+    monkeypatch.setattr(blind.run, "PROBE_WORDS", 50)
     kind = dataclasses.replace(third_run.kind_of("cell", 60), bins=((51, 60),), seeds=(400, 401))
     kind = dataclasses.replace(kind, ladder=kind.ladder[:1])
     group: dict[object, list] = {}

@@ -103,10 +103,10 @@ def test_a_checkpoint_of_another_model_is_refused(group: None, tmp_path: Path) -
 
 
 def test_what_can_t_be_spread_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    with pytest.raises(LengthwiseError, match="--shard trains one seed at a time, got 2; give --seed"):
+    with pytest.raises(LengthwiseError, match="`shard` trains one seed at a time, got 2; give one of `seeds`"):
         ShardedTrainer(SETUP, EXPERIMENT.training, (0, 1), ranks=ALONE)
     regularized = dataclasses.replace(EXPERIMENT.training, regularizer=1e-3)
-    with pytest.raises(LengthwiseError, match=r"training\.regularizer needs whole weights; leave out --shard"):
+    with pytest.raises(LengthwiseError, match=r"training\.regularizer needs whole weights; leave out `shard`"):
         ShardedTrainer(SETUP, regularized, (0,), ranks=ALONE)
     assert main(["run", "addition", "--shard", "--out", str(tmp_path)]) == 2
     assert "--shard needs several ranks; start with `torchrun" in capsys.readouterr().err

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import AsJson, whole_numbers
+from lengthwise.cli.options import AsJson, Threads, whole_numbers
 from lengthwise.core.config import parse_value
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.training.threads import use_threads
 
 
 def explain(
@@ -32,9 +33,11 @@ def explain(
         Path | None, typer.Option("--out", help="For the page, the JSON and finished parts. Default: explain-MODEL.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the strings.")] = 0,
+    threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a trained model computes, what each head does, and where it breaks; writes one page."""
+    use_threads(threads)
     from lengthwise.api.explain import explain as explain_model
 
     notes, target = err(), folder or Path(f"explain-{model.resolve().name}")

@@ -228,7 +228,7 @@ class Processes(Executor):
     def __init__(self, count: int) -> None:
         require(count >= 1, f"jobs must be at least 1, got {count}")
         require(
-            not _IN_A_PROCESS,
+            not (_IN_A_PROCESS and multiprocessing.parent_process()),
             "this file trains whenever it is loaded, and every process loads it for the class that it holds; write "
             "`if __name__ == '__main__':` above the lines that train",
         )
