@@ -24,6 +24,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         patch.setitem(planted_theory._LENGTHS, "quick", (16, 32))
         patch.setattr(planted_theory, "_KS", (1, 2))
         patch.setitem(planted_theory._GROWTH, "quick", (8, 32))
+        __import__("importlib").reload(planted_theory)
         patch.setattr(planted_theory, "_STRINGS", (60, 3000))
         done = sweep(RECIPES.make("planted-theory", "quick"), tmp_path_factory.mktemp("study"))
     ((result,),) = done.results
