@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from typing import Any
 
@@ -20,11 +21,11 @@ from lengthwise.positions.structure import reach
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
+        importlib.reload(planted_theory)  # another test may have registered the recipe from its path
         patch.setitem(planted_theory._REPEATS, "quick", 1)
         patch.setitem(planted_theory._LENGTHS, "quick", (16, 32))
         patch.setattr(planted_theory, "_KS", (1, 2))
         patch.setitem(planted_theory._GROWTH, "quick", (8, 32))
-        __import__("importlib").reload(planted_theory)
         patch.setattr(planted_theory, "_STRINGS", (60, 3000))
         done = sweep(RECIPES.make("planted-theory", "quick"), tmp_path_factory.mktemp("study"))
     ((result,),) = done.results
