@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from matplotlib.patches import FancyBboxPatch
+from table_parts import results
 from tables import right_by_digits, runs, score
 
 import lengthwise as lw
@@ -23,14 +24,14 @@ from huang_review import seeds_at_the_end
 from matrix_tables import method_matrix_picture
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS, IMAGES = ROOT / "results", ROOT / "docs" / "img"
+IMAGES = ROOT / "docs" / "img"
 YES, NO = "#009e73", "#d55e00"
 SYSTEMS = {"nope": "NoPE", "ape": "APE"}
 
 
 def huang_seeds() -> str:
     """One dot per fitted seed of the 25 tasks, by what theory says and by encoding."""
-    cells = seeds_at_the_end(RESULTS / "huang")
+    cells = seeds_at_the_end(results("huang"))
     groups = [(answer, encoding) for answer in ("yes", "no") for encoding in ("nope", "ape")]
     with lw.report.figures.new_figure(8, 3) as figure:
         plot = figure.subplots()

@@ -1,7 +1,8 @@
 """Keep every result file that a commit ever added: bring back what later commits removed or overwrote.
 
 ``python studies/keep.py`` reads the git history, writes each version that the tree has not to
-``results/<recipe>/superseded/<commit>/<hash>/``, and lists all versions with their SHA-256 in ``studies/kept.txt``.
+``studies/<study>/results/<recipe>/superseded/<commit>/<hash>/``, and lists all versions in ``studies/kept.txt``, by the
+SHA-256 of what they say: how their JSON is laid out does not count. Until November 2026 they were in ``results/``.
 ``<commit>`` is the commit that added that version, and ``superseded/commits.txt`` lists these, oldest first. Readers of
 results leave ``superseded`` folders out.
 """
@@ -9,12 +10,14 @@ results leave ``superseded`` folders out.
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+
+from table_parts import STUDIES, results
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "results"
 LIST = Path(__file__).with_name("kept.txt")
 NAMES = ("result.json", "study.json")
 """Files of runs and studies. ``table.json`` is made from them; its old versions are brought back, too."""
@@ -27,7 +30,8 @@ def git(*arguments: str, given: bytes = b"") -> bytes:
 
 def added() -> Iterator[tuple[str, str, bytes]]:
     """Commit, path and contents of every version of a result file, oldest first."""
-    log = git("log", "--reverse", "--format=@%h", "--name-status", "--no-renames", "--diff-filter=AM", "--", "results")
+    kinds = "--name-status", "--no-renames", "--diff-filter=AM"
+    log = git("log", "--reverse", "--format=@%h", *kinds, "--", "results", "studies/*/results")
     commit, found = "", []
     for line in log.decode().splitlines():
         if line.startswith("@"):
@@ -47,18 +51,24 @@ def added() -> Iterator[tuple[str, str, bytes]]:
 
 def superseded(commit: str, path: str) -> Path:
     """Where the version of ``path`` that ``commit`` added goes: below ``superseded`` in the recipe's folder."""
-    results, recipe, *rest = PurePosixPath(path).parts
-    return ROOT.joinpath(results, recipe, "superseded", commit, *rest)
+    recipe, rest = parts(path)
+    return results(recipe).joinpath("superseded", commit, rest)
+
+
+def parts(path: str) -> tuple[str, str]:
+    """Recipe and rest of the path of a result file, of today or from when all were in ``results/``."""
+    recipe, rest = path.partition("results/")[2].split("/", 1)
+    return recipe, rest
 
 
 def digest(contents: bytes) -> str:
-    """SHA-256 in hexadecimal."""
-    return hashlib.sha256(contents).hexdigest()
+    """SHA-256 of a JSON text without its layout, in hexadecimal."""
+    return hashlib.sha256(json.dumps(json.loads(contents), separators=(",", ":")).encode()).hexdigest()
 
 
 def in_tree() -> dict[str, Path]:
     """The result files of the tree, current and superseded, by SHA-256."""
-    return {digest(path.read_bytes()): path for name in NAMES for path in sorted(RESULTS.rglob(name))}
+    return {digest(path.read_bytes()): path for name in NAMES for path in sorted(STUDIES.glob(f"*/results/**/{name}"))}
 
 
 def write_order(folder: Path) -> None:
@@ -73,15 +83,16 @@ def write_order(folder: Path) -> None:
 def main() -> None:
     """Bring back what is missing and write the list."""
     for commit, path, contents in added():
-        current = ROOT / path
-        if current.exists() and current.read_bytes() == contents:
+        recipe, rest = parts(path)
+        current = results(recipe) / rest
+        if current.exists() and digest(current.read_bytes()) == digest(contents):
             continue
         target = superseded(commit, path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(contents)
-    for folder in sorted(RESULTS.glob("*/superseded")):
+    for folder in sorted(STUDIES.glob("*/results/*/superseded")):
         write_order(folder)
-    lines = [f"{name}  {path.relative_to(RESULTS).as_posix()}" for name, path in in_tree().items()]
+    lines = [f"{name}  {path.relative_to(STUDIES).as_posix()}" for name, path in in_tree().items()]
     LIST.write_text("\n".join(sorted(lines, key=lambda line: line.split()[1])) + "\n", encoding="utf-8")
     print(f"{len(lines)} versions of result files, {sum('superseded' in line for line in lines)} of them superseded")
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from draw import IMAGES, RESULTS, as_file
+from draw import IMAGES, as_file
+from table_parts import results
 
 import lengthwise as lw
 
@@ -16,18 +17,18 @@ import lengthwise as lw
 def pictures() -> dict[str, str]:
     """The SVG of each picture by its name."""
     influence = lw.report.influence.InfluenceResult.of(
-        json.loads((RESULTS / "influence/standard/result.json").read_text("utf-8"))
+        json.loads((results("influence") / "standard" / "result.json").read_text("utf-8"))
     )
     found = {
         "influence_masks": lw.report.influence.draw_masks().svg(),
         "influence_scatter": lw.report.influence.draw_scatter(influence).svg(),
         "influence_recovered": lw.report.influence.draw_recovered(influence).svg(),
         "sparse_parity": lw.report.study_figures.sparse_parity_figure(
-            lw.report.summary.summarize(lw.report.summary.load([RESULTS / "sparse-parity"]))
+            lw.report.summary.summarize(lw.report.summary.load([results("sparse-parity")]))
         ),
     }
     for study in ("idealized-learner", "planted-theory", "positional-products", "regularizer-growth"):
-        (path,) = sorted((RESULTS / study).glob("*/study.json"))
+        (path,) = sorted((results(study)).glob("*/study.json"))
         found[study.replace("-", "_")] = lw.report.study_figures.draw_study(
             study, json.loads(path.read_text("utf-8"))["rows"]
         ).svg()

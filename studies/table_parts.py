@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lengthwise as lw
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
+STUDIES = Path(__file__).resolve().parent
 
 
 def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -16,7 +16,13 @@ def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in (heads, ["---"] * len(heads), *rows))
 
 
+def results(recipe: str) -> Path:
+    """Where the result files of a recipe are: ``results/RECIPE`` in the folder of its study."""
+    (found,) = STUDIES.glob(f"*/results/{recipe}")
+    return found
+
+
 @cache
 def results_of(recipe: str) -> tuple[lw.report.summary.SeedResult, ...]:
     """Every result of a recipe, read once."""
-    return tuple(lw.report.summary.load([RESULTS / recipe]))
+    return tuple(lw.report.summary.load([results(recipe)]))

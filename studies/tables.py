@@ -26,7 +26,7 @@ from coupled_arithmetic import coupled_arithmetic as coupled_jobs  # noqa: E402
 from extension_tables import context_extension  # noqa: E402
 from fixed_tables import fixed_beforehand  # noqa: E402
 from matrix_tables import which_method_where  # noqa: E402
-from table_parts import RESULTS, markdown, results_of  # noqa: E402
+from table_parts import markdown, results, results_of  # noqa: E402
 
 
 def runs(recipe: str, system: str, **wanted: object) -> list[lw.report.summary.SeedResult]:
@@ -129,7 +129,7 @@ def variable_assignment() -> dict[str, str]:
 def _at_risk(length: int) -> tuple[int, int]:
     """Generated steps up to and with the first error, and first errors, over all strings of all seeds of one length."""
     steps = errors = 0
-    for path in lw.core.result_file.result_files(RESULTS / "variable-assignment"):
+    for path in lw.core.result_file.result_files(results("variable-assignment")):
         values = lw.core.files.read_json(path)
         if values["system"] == "scratchpad + PPC" and values["experiment"]["model"]["width"] == 256:
             for found in values["scores"]:
@@ -306,7 +306,7 @@ def _stable() -> str:
 
 def planted_theory() -> dict[str, str]:
     """The three figures of the study of exact learners."""
-    study = lw.core.files.read_json(RESULTS / "planted-theory" / "quick" / "study.json")["rows"]
+    study = lw.core.files.read_json(results("planted-theory") / "quick" / "study.json")["rows"]
 
     def ranged(row: dict[str, Any], length: str) -> str:
         low, high = row["spread"][list(row["error"]).index(length)]
@@ -350,9 +350,9 @@ def planted_theory() -> dict[str, str]:
 
 def limit_transformers() -> dict[str, str]:
     """R over the context, the idealized learner, and products of learned positions."""
-    growth = lw.core.files.read_json(RESULTS / "regularizer-growth" / "quick" / "study.json")["rows"]
+    growth = lw.core.files.read_json(results("regularizer-growth") / "quick" / "study.json")["rows"]
     contexts = list(growth[0]["R"])
-    learner = lw.core.files.read_json(RESULTS / "idealized-learner" / "quick" / "study.json")["rows"]
+    learner = lw.core.files.read_json(results("idealized-learner") / "quick" / "study.json")["rows"]
     settled = []
     for row in learner:
         last = row["choices"][-1]
@@ -362,7 +362,7 @@ def limit_transformers() -> dict[str, str]:
             f"`{last['program']}`" if last["program"] else known, str(row["exhaustive_to"]),
             "settles" if row["expected"] else "no program",
         ))  # fmt: skip
-    products = lw.core.files.read_json(RESULTS / "positional-products" / "standard" / "study.json")["rows"]
+    products = lw.core.files.read_json(results("positional-products") / "standard" / "study.json")["rows"]
     relations = dict.fromkeys((row["relation"], row["kind"], row["always_zero"]) for row in products)
     shown = []
     for relation, kind, zero in relations:
@@ -396,7 +396,7 @@ def limit_transformers() -> dict[str, str]:
 def influence_planted() -> dict[str, str]:
     """Which rules of selection find the planted tokens."""
     rows = []
-    for row in lw.core.files.read_json(RESULTS / "influence-planted" / "quick" / "study.json")["rows"]:
+    for row in lw.core.files.read_json(results("influence-planted") / "quick" / "study.json")["rows"]:
         names = ("greedy", "one-shot", "surrogate", "attention", "gradient-input")
         found = [f"{100 * row['found'][name]:.3g} %" if name in row["found"] else "–" for name in names]
         recovered = " ".join(f"{row['R'][k]:.2f}" for k in ("1", "2", "3"))
@@ -492,7 +492,7 @@ def looped_parity() -> str:
 def self_improvement() -> str:
     """Copied digits in rounds on labels of the models: every model before, midway, at the end, and the control."""
     rows, lengths = [], (8, 9, 10, 12, 14, 16, 20)
-    for row in lw.core.files.read_json(RESULTS / "self-improvement" / "standard" / "study.json")["rows"]:
+    for row in lw.core.files.read_json(results("self-improvement") / "standard" / "study.json")["rows"]:
         if row["longest"] % 4:
             continue
         made = row["labels"] and f"{row['labels']['right']} of {row['labels']['kept']}"
@@ -505,7 +505,7 @@ def self_improvement() -> str:
 def right_by_digits(name: str) -> dict[int, list[int]]:
     """Right sums of 100 by number of digits, one for each seed, as `examples/huggingface_addition.py` printed them."""
     found: dict[int, list[int]] = {}
-    for line in (RESULTS / "huggingface-addition" / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
+    for line in (results("huggingface-addition") / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
         _, _, _, digits, right, of = line.split("\t")[:6]
         assert of == "100"
         found.setdefault(int(digits), []).append(int(right))
@@ -527,7 +527,7 @@ def hugging_face() -> dict[str, str]:
 
 def gpt_2_errors() -> str:
     """What `benchmarks/huggingface_errors.py` counted: right sums of 100 of 32 digits, a column for each seed."""
-    folder = RESULTS / "huggingface-addition"
+    folder = results("huggingface-addition")
     seeds = lw.core.files.read_json(folder / "gpt-2-errors.json")["seeds"]
     order = sorted(seeds)
     far, scale, first = "right_by_far_places", "right_by_scale", "right_by_first_id"

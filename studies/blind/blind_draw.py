@@ -103,7 +103,7 @@ VARIANTS_CLASSES = {"window": 3, "period": 3, "none": 6}
 
 
 def languages_of_variants() -> list[DrawnLanguage]:
-    """Languages on which other position systems climb the ladder: those of results/variants/languages.txt.
+    """Languages on which other position systems climb the ladder: those of the recipe ``variants``.
 
     Drawn as the study's, and not in it. All that are a *yes* with learned positions need them, to recognize words and
     to predict next symbols.

@@ -1,7 +1,7 @@
 """The blind study: ``python studies/blind/blind_study.py run`` trains what is missing, ``table`` shows what came out.
 
-``report`` writes the page. The three take the committed study of ``results/blind`` or, with ``--languages FILE``, the
-same protocol for a list of one's own: one regular expression a line.
+``report`` writes the page. The three take the committed study of ``studies/blind/results/blind`` or, with
+``--languages FILE``, the same protocol for a list of one's own: one regular expression a line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from preregister import read_languages, user_study
 
 import lengthwise as lw
 
-FOLDER = Path(__file__).parents[2] / "results" / "blind"
+FOLDER = Path(__file__).parent / "results" / "blind"
 """The committed study."""
 TEMPLATE = Path(__file__).with_name("page.html")
 

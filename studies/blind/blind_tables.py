@@ -2,7 +2,7 @@
 
 It also writes the table of each study and of the published tasks, and the reliability of verdicts that the package
 ships. Each table of the page stands behind a comment with its title. Everything comes from the files in
-``results/blind`` and ``results/blind-next``, and from the decision.
+``studies/blind/results/blind`` and ``studies/blind/results/blind-next``, and from the decision.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import comparison
 from ladder_tables import LADDER, LISTS, cell_row_text, of_list
-from table_parts import RESULTS, markdown
+from table_parts import markdown, results
 
 import lengthwise as lw
 
@@ -28,7 +28,7 @@ STATES = ("decided", "right", "not fitted", "not run")
 @cache
 def study(folder: str) -> lw.experiments.blind.study.BlindStudy:
     """A committed study."""
-    return lw.experiments.blind.study.read_study(RESULTS / folder)
+    return lw.experiments.blind.study.read_study(results(folder))
 
 
 @cache
@@ -212,9 +212,9 @@ def updated(text: str, tables: Mapping[str, str]) -> str:
 
 if __name__ == "__main__":
     for folder in ("blind", "blind-next"):
-        lw.core.files.write_json(RESULTS / folder / "table.json", values(folder))
-    lw.core.files.write_json(RESULTS / "blind" / "published-table.json", published())
+        lw.core.files.write_json(results(folder) / "table.json", values(folder))
+    lw.core.files.write_json(results("blind") / "published-table.json", published())
     for folder in LISTS:
-        lw.core.files.write_json(RESULTS / folder / "study" / "table.json", of_list(folder))
+        lw.core.files.write_json(results(folder) / "study" / "table.json", of_list(folder))
     PAGE.write_text(updated(PAGE.read_text(encoding="utf-8"), blind()), encoding="utf-8")
     print(PAGE)

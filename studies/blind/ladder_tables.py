@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import comparison
-from table_parts import RESULTS
+from table_parts import results
 
 import lengthwise as lw
 
@@ -20,7 +20,7 @@ COUNTS = ("positions", "cells", "decided", "*yes*, as theory says", "*no*, as th
 @cache
 def of_list(folder: str) -> Mapping[str, Any]:
     """The table of ``results/FOLDER/study``, made from its files."""
-    return comparison.table(lw.experiments.blind.study.read_study(RESULTS / folder / "study"), encodings=LISTS[folder])
+    return comparison.table(lw.experiments.blind.study.read_study(results(folder) / "study"), encodings=LISTS[folder])
 
 
 def cells(folder: str) -> list[dict[str, Any]]:

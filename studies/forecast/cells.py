@@ -11,7 +11,6 @@ from typing import Any
 
 import lengthwise as lw
 
-ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("cells.json")
 STUDIES = ("blind", "blind-next", "ten-expressions/study", "variants/study")
 LEFT_OUT = ("ape-no-qk-norm", "ape+reg")
@@ -24,7 +23,7 @@ def measured_cells() -> list[dict[str, Any]]:
     """One entry a cell: key, study, name, encoding, task, N, shape, and what the ladder measured; no cell twice."""
     found: dict[str, dict[str, Any]] = {}
     for name in STUDIES:
-        study = lw.experiments.blind.study.read_study(ROOT / "results" / name)
+        study = lw.experiments.blind.study.read_study(next(LIST.parents[1].glob(f"*/results/{name}")))
         for table in lw.experiments.blind.study.TABLES:
             for entry in study.entries(table):
                 for encoding in study.encodings:

@@ -606,6 +606,6 @@ def main(probes: Path | None) -> None:
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    probed = HERE.parents[1] / "results" / "forecast" / "probes"
+    probed = HERE / "results" / "forecast" / "probes"
     arguments.add_argument("--probes", type=Path, default=probed, help="folder with results of probes.py")
     main(arguments.parse_args().probes)

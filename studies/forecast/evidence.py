@@ -24,9 +24,9 @@ WITHDRAWN = "withdrawn"
 """The folder of a preregistration that was never trained."""
 
 
-def table(results: Path) -> dict[str, Any]:
+def table(studies: Path) -> dict[str, Any]:
     """The content of the file: ``settings``, each once, and ``cells``, which name them by number."""
-    rows = [*ladder_rows(results), *recipe_rows(results)]
+    rows = [*ladder_rows(studies), *recipe_rows(studies)]
     rows.sort(key=lambda row: (row["study"], row["target"], row["system"], json.dumps(row, sort_keys=True)))
     settings: dict[str, int] = {}
     for row in rows:
@@ -44,13 +44,13 @@ def format_of(task: dict[str, Any]) -> str:
     return str(task.get("ask", "next")) if task["name"] == "language" else "answer"
 
 
-def ladder_rows(results: Path) -> Iterator[dict[str, Any]]:
+def ladder_rows(studies: Path) -> Iterator[dict[str, Any]]:
     """The cells of all studies under the frozen ladder."""
-    for frozen in sorted(results.rglob("preregistration.json")):
-        if {lw.core.result_file.SUPERSEDED, WITHDRAWN} & set(frozen.relative_to(results).parts):
+    for frozen in sorted(studies.glob("*/results/**/preregistration.json")):
+        if {lw.core.result_file.SUPERSEDED, WITHDRAWN} & set(frozen.parts):
             continue
         content = lw.core.files.read_json(frozen)["content"]
-        study = frozen.parent.relative_to(results).parts[0]
+        study = frozen.relative_to(studies).parts[2]
         for folder, entries in (("cells", content["languages"]), ("published", content["published"])):
             known = {entry["name"]: entry for entry in entries}
             groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -111,9 +111,9 @@ def ladder_row(
     }
 
 
-def recipe_rows(results: Path) -> Iterator[dict[str, Any]]:
+def recipe_rows(studies: Path) -> Iterator[dict[str, Any]]:
     """The cells of all recipes."""
-    for system in lw.report.summary.summarize(lw.report.summary.load([results])):
+    for system in lw.report.summary.summarize(lw.report.summary.load(sorted(studies.glob("*/results")))):
         yield recipe_row(system)
 
 
@@ -166,4 +166,4 @@ def text(content: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    lw.core.files.write_text(FILE, text(table(ROOT / "results")))
+    lw.core.files.write_text(FILE, text(table(ROOT / "studies")))

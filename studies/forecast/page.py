@@ -112,7 +112,7 @@ symbols; N = 50, next symbols. The lengths 101–150 are those by which the blin
             "## Languages with a probe",
             f"""{probed["cells"]} of the cells above, of {probed["groups"]} languages, with a probe: the ladder on
 lengths up to N/2 until two of three seeds fit, then a test on lengths up to N. The probes are in
-results/forecast/probes.
+studies/forecast/results/forecast/probes.
 **They are a selection.** {report["probes"]["all"]} cells were to be probed, in one lease of four minutes of a machine
 with a GPU, largest groups first; {report["probes"]["done"]} ended, there or on a processor.
 {report["probes"]["two rungs"]} more had trained two of three rungs without fitting and count as not fitted, so *fitted*

@@ -44,14 +44,15 @@ class Drawn:
     states_asked: bool
 
 
-def seen_languages(results: Path = ROOT / "results") -> set[Any]:
+def seen_languages(studies: Path = ROOT / "studies") -> set[Any]:
     """`blind_draw.canonical` of every regular language in a result file, named, or used in development."""
     texts: set[tuple[str, str | None]] = set()
-    for path in sorted(results.rglob("*.json")):
+    for path in sorted(studies.glob("*/results/**/*.json")):
         text = path.read_text(encoding="utf-8")
         if path.parts[-2] != "forecast" and ('"language"' in text or '"expression"' in text):
             collect(json.loads(text), texts)
-    for number, line in enumerate((results / "variants" / "languages.txt").read_text(encoding="utf-8").splitlines()):
+    variants = studies / "golowich" / "results" / "variants" / "languages.txt"
+    for number, line in enumerate(variants.read_text(encoding="utf-8").splitlines()):
         if line and not line.startswith("#"):
             texts.add((line, None))
         assert number < 1000
@@ -161,4 +162,5 @@ if __name__ == "__main__":
     print("median monoid", middle, flush=True)
     known = seen_languages()
     print(len(known), "seen", flush=True)
-    lw.core.files.write_json(ROOT / "results" / "forecast" / "languages.json", list(lines(draw(middle, known))))
+    path = Path(__file__).parent / "results" / "forecast" / "languages.json"
+    lw.core.files.write_json(path, list(lines(draw(middle, known))))

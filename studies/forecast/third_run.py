@@ -2,7 +2,7 @@
 
 ``python studies/forecast/third_run.py --minutes 7 --device auto`` on a machine with a GPU, where cells of one shape
 train as one stack; ``--device cpu --jobs 1`` on a processor, cell by cell, with checkpoints below ``--work``. The same
-command goes on where it stopped. What is trained and measured is fixed in results/forecast/preregistration.json.
+command goes on where it stopped. What is trained and measured is fixed in ``preregistration.json`` of its results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from probes import DrawnAhead, _begin_drawing
 import lengthwise as lw
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "results" / "forecast"
+RESULTS = Path(__file__).parent / "results" / "forecast"
 PREREGISTRATION = RESULTS / "preregistration.json"
 SEEDS = (400, 401, 402, 403, 404)
 KINDS = ("probe", "cell")

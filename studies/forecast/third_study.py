@@ -1,8 +1,8 @@
 """The third study of the forecast: frozen before any of its languages was trained.
 
-``python studies/forecast/third_study.py freeze`` writes results/forecast/preregistration.json (once),
-``forecast`` the forecasts of the cells whose probe is done, ``table`` results/forecast/table.json and the page
-``third-study.md`` from files alone, in a few seconds; it refuses a result file that has changed since it was listed.
+In ``studies/forecast/results/forecast``, ``python studies/forecast/third_study.py freeze`` writes preregistration.json
+(once), ``forecast`` the forecasts of the cells whose probe is done, ``table`` table.json, and the page
+``third-study.md``, from files alone, in a few seconds; it refuses a result file that has changed since it was listed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 import lengthwise as lw
 
 HERE = Path(__file__).parent
-RESULTS = HERE.parents[1] / "results" / "forecast"
+RESULTS = HERE / "results" / "forecast"
 FROZEN, COEFFICIENTS = RESULTS / "preregistration.json", RESULTS / "coefficients.json"
 THIRD = RESULTS / "third"
 SEEDS, NEEDED = (400, 401, 402, 403, 404), 4
@@ -530,8 +530,8 @@ def page(found: dict[str, Any]) -> str:
     statuses = ("fitted", "not fitted", "begun", "not run")
     parts = [
         "# The third study: the forecast on 36 fresh languages",
-        "Written by `python studies/forecast/third_study.py table` from results/forecast. What was fixed before any of "
-        "these languages was trained, and the forecasts themselves, are in results/forecast/preregistration.json.",
+        "Written by `python studies/forecast/third_study.py table` from studies/forecast/results/forecast. What was "
+        "fixed before any of these languages was trained, and the forecasts themselves, are in preregistration.json there.",
         f"Languages by what predicts their next symbols: {', '.join(f'{n} {name}' for name, n in strata.items())}.",
         markdown(
             ["cells", *statuses],

@@ -16,7 +16,8 @@ from typing import Any
 
 import lengthwise as lw
 
-STUDIES = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+STUDIES = HERE.parent
 """The folder of the studies, with the list of trainings."""
 sys.path += [str(folder) for folder in (STUDIES, STUDIES / "blind", STUDIES / "huang") if str(folder) not in sys.path]
 
@@ -27,7 +28,7 @@ import golowich_parity  # noqa: E402, F401
 import golowich_sparse_parity  # noqa: E402, F401
 import look_back as _look_back  # noqa: E402, F401
 from ladder_tables import COUNTS, LADDER, counts, ladder  # noqa: E402
-from table_parts import RESULTS, markdown  # noqa: E402
+from table_parts import markdown, results  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def speaking(recipe: str, preset: str = "standard") -> Iterator[System]:
         for number, work in enumerate(works, start=1):
             found = [
                 lw.experiments.run_directory.finished(
-                    lw.experiments.run_directory.run_directory(RESULTS, recipe, work, seed), work, seed
+                    lw.experiments.run_directory.run_directory(results(recipe).parent, recipe, work, seed), work, seed
                 )
                 for seed in job.seeds
             ]
@@ -87,12 +88,12 @@ def _fits(system: System) -> int:
 
 def queue() -> str:
     """Every training of the queue and whether it is done."""
-    done = STUDIES / "queue-done.jsonl"
+    done = HERE / "queue-done.jsonl"
     lines = done.read_text(encoding="utf-8").splitlines() if done.exists() else []
     ended = {json.dumps(item["command"]) for item in map(json.loads, lines)}
     rows = [
         (item["name"], str(item["minutes"]), "done" if json.dumps(item["command"]) in ended else "open")
-        for item in lw.core.files.read_json(STUDIES / "queue.json")
+        for item in lw.core.files.read_json(HERE / "queue.json")
     ]
     return markdown(("training", "minutes, by estimate", "state"), rows)
 
@@ -189,7 +190,7 @@ def look_back(preset: str) -> list[Sequence[str]]:
 
 def unions() -> list[Sequence[str]]:
     """Mean squared errors on windows of 150: median and range of the seeds, and the published one."""
-    files = sorted((RESULTS / "positional-unions").glob("*/study.json"))
+    files = sorted((results("positional-unions")).glob("*/study.json"))
     found: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for path in files:
         for row in lw.core.files.read_json(path)["rows"]:
@@ -208,7 +209,7 @@ def unions() -> list[Sequence[str]]:
 def figure_4() -> list[Sequence[str]]:
     """What the block of 64 behind 64 recent tokens is worth, and the fraction that k tokens recover."""
     rows = []
-    for path in sorted((RESULTS / "influence-far").glob("*/study.json")):
+    for path in sorted((results("influence-far")).glob("*/study.json")):
         for row in lw.core.files.read_json(path)["rows"]:
             summary = row["summary"]
             chosen = {**summary["rules"], "greedy, other model": summary["cross"], "greedy, null": summary["null"]}
@@ -228,7 +229,7 @@ def _with_interval(found: Mapping[str, Any]) -> str:
 def gain_while_training() -> list[Sequence[str]]:
     """Each probe of the two models: loss by context, what the block is worth, the strongest induction head by layer."""
     rows = []
-    for path in sorted((RESULTS / "influence-far").glob("*/study.json")):
+    for path in sorted((results("influence-far")).glob("*/study.json")):
         for seed, training in lw.core.files.read_json(path)["training"].items():
             for probe in training["curve"]:
                 known = probe["by_context"]

@@ -203,7 +203,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="searched for results of recipe huang")
-    parser.add_argument("--out", type=Path, default=Path("results/huang"), help="where the table goes")
+    parser.add_argument("--out", type=Path, default=Path("studies/huang/results/huang"), help="where the table goes")
     parser.add_argument("--review", action="store_true", help="print the tables of README.md instead")
     given = parser.parse_args(words)
     try:

@@ -1,10 +1,10 @@
-"""Compute the table of studies/methods/context-extension.md from `results/context-extension`."""
+"""Compute the table of studies/methods/context-extension.md from `studies/methods/results/context-extension`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from table_parts import RESULTS, markdown
+from table_parts import markdown, results
 
 import lengthwise as lw
 
@@ -31,7 +31,7 @@ def extension_files() -> list[dict[str, Any]]:
     """The result files by seed."""
     files = [
         lw.core.files.read_json(path)
-        for path in sorted((RESULTS / "context-extension").glob("language-model-seed-*.json"))
+        for path in sorted((results("context-extension")).glob("language-model-seed-*.json"))
     ]
     assert [values["seed"] for values in files] == list(range(len(files)))
     return files

@@ -1,4 +1,4 @@
-"""Compute the tables and the picture of *which method where* from `results/method-matrix`."""
+"""Compute the tables and the picture of *which method where* from `studies/methods/results/method-matrix`."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_paths_are_not_markup(terminal: Terminal, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "path"),
     [
-        (["report", ROOT / "results" / "planted-theory", "-o"], "d/x[/red].html"),
+        (["report", ROOT / "studies" / "theory" / "results" / "planted-theory", "-o"], "d/x[/red].html"),
         (["run", "addition", "--only", "coupled", "--seeds", "1", *TINY_OPTIONS, "--out"], "[red]x[/red]"),
     ],
     ids=["report", "run"],

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 WITHOUT_TORCH = {
     "list": "list",
     "show": "show addition",
-    "report": f"report {ROOT}/results/planted-theory -o page.html",
+    "report": f"report {ROOT}/studies/theory/results/planted-theory -o page.html",
     "predict": "predict addition",
     "decide": "decide a* --certificates certificates.json",
     "check-certificates": "check-certificates certificates.json",

@@ -19,7 +19,7 @@ from lengthwise.report.summary import SeedResult, summarize
 ROOT = Path(__file__).parents[2]
 SOUND = next(
     result
-    for path in sorted((ROOT / "results" / "huang").glob("*/result.json"))
+    for path in sorted((ROOT / "studies" / "huang" / "results" / "huang").glob("*/result.json"))
     if (result := read_json(path))["system"] == "(aa)*, ape"
 )
 for _score in (*SOUND["scores"], SOUND["in_distribution"]):

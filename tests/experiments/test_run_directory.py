@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table_parts import results
 
 from lengthwise.core.config import changed_fields, config, digest
 from lengthwise.core.errors import LengthwiseError
@@ -29,7 +30,7 @@ from lengthwise.report.summary import contents
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
 
-RESULTS = Path(__file__).parents[2] / "results"
+STUDIES = Path(__file__).parents[2] / "studies"
 EXAMPLE = (Path(__file__).parents[2] / "examples" / "my_task.py").read_text(encoding="utf-8")
 TINY = RunConfig.from_json(
     {
@@ -53,7 +54,7 @@ def old_name(experiment: RunConfig, seed: int) -> str:
 
 
 def committed() -> list[tuple[Path, dict[str, Any]]]:
-    return [(p, values) for p in result_files(RESULTS) if "experiment" in (values := read_json(p))]
+    return [(p, values) for p in result_files(STUDIES) if "experiment" in (values := read_json(p))]
 
 
 def test_every_committed_result_is_found_under_its_run() -> None:
@@ -61,7 +62,7 @@ def test_every_committed_result_is_found_under_its_run() -> None:
     assert len(found) > 300
     for path, values in found:
         experiment, seed = RunConfig.from_json(values["experiment"]), values["seed"]
-        assert run_directory(RESULTS, values["recipe"], experiment, seed) == path.parent
+        assert run_directory(results(values["recipe"]).parent, values["recipe"], experiment, seed) == path.parent
         result = finished(path.parent, experiment, seed)
         assert result is not None
         unsealed = read_sealed(path, "result file", listed=True)

@@ -14,7 +14,7 @@ from lengthwise.core.result_file import result_files
 from lengthwise.measured import FILE, cells
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "results"
+STUDIES = ROOT / "studies"
 TABLES = {
     "blind": "blind/table.json",
     "blind-published": "blind/published-table.json",
@@ -35,14 +35,14 @@ def builder():
 
 def test_the_file_is_what_the_results_give():
     study = builder()
-    assert FILE.read_text(encoding="utf-8") == study.text(study.table(RESULTS))
+    assert FILE.read_text(encoding="utf-8") == study.text(study.table(STUDIES))
     assert FILE.stat().st_size < 1_000_000
 
 
 def test_every_training_run_is_in_one_cell():
     """Counted from the files alone: a run is a recipe, a configuration and a seed."""
     runs = set()
-    for path in result_files(RESULTS):
+    for path in result_files(STUDIES):
         values = json.loads(path.read_text(encoding="utf-8"))
         if "experiment" in values:
             runs.add((values["recipe"], values["system"], json.dumps(values["experiment"]), values["seed"]))
@@ -57,7 +57,7 @@ def test_every_training_run_is_in_one_cell():
 @pytest.mark.parametrize("study", TABLES)
 def test_cells_of_the_ladder_are_those_of_the_tables(study):
     """The studies' own tables, made by other code: the same cells, with the same outcome and the same score."""
-    table = json.loads((RESULTS / TABLES[study]).read_text(encoding="utf-8"))["cells"]
+    table = json.loads(next(STUDIES.glob(f"*/results/{TABLES[study]}")).read_text(encoding="utf-8"))["cells"]
     mine = [cell for cell in cells() if cell.study == study]
     assert len(mine) == len(table) == len({(cell.target, str(cell.task), cell.system) for cell in mine})
     scores = Counter(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lengthwise.prediction.measured import CUT, by_position, measured, shown_rows
 
-RESULTS = Path(__file__).parents[2] / "results"
+RESULTS = Path(__file__).parents[2] / "studies" / "blind" / "results"
 
 
 def test_lines_name_system_fit_and_median():

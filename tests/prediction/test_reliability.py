@@ -8,7 +8,7 @@ from pathlib import Path
 from lengthwise.prediction.measured import measured_reliability
 from lengthwise.prediction.predict import predict
 
-TABLE = Path(__file__).parents[2] / "results" / "blind" / "table.json"
+TABLE = Path(__file__).parents[2] / "studies" / "blind" / "results" / "blind" / "table.json"
 
 
 def test_lines_have_the_numbers_of_the_file() -> None:

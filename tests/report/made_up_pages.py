@@ -23,7 +23,7 @@ from lengthwise.report.summary import SeedResult, SystemSummary, summarize
 from lengthwise.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
-TABLE = json.loads((ROOT / "results" / "blind" / "table.json").read_text(encoding="utf-8"))
+TABLE = json.loads((ROOT / "studies" / "blind" / "results" / "blind" / "table.json").read_text(encoding="utf-8"))
 
 
 class Forgetful(Asker):
@@ -120,7 +120,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "own task": lambda folder: own_task(),
     "influence": lambda folder: render([], [influence()]),
     "passages": lambda folder: token_view(influence()),
-    "study": lambda folder: read_report([ROOT / "results" / "planted-theory"]).html(),
+    "study": lambda folder: read_report([ROOT / "studies" / "theory" / "results" / "planted-theory"]).html(),
     "comparison": lambda folder: comparison_page(comparison_values(), comparison_systems()),
     "blind study": lambda folder: blind_page(TABLE, "The blind study"),
     "verification": lambda folder: verification(),

@@ -12,6 +12,7 @@ import pytest
 from made_up import experiment, result, score
 from made_up_influence import influence_result
 from matplotlib.colors import to_rgba
+from table_parts import results
 from text_boxes import problems
 
 from lengthwise.positions.schemes import SCHEMES
@@ -33,7 +34,6 @@ from lengthwise.report.page import ResultsPage, read_report, render
 from lengthwise.report.summary import SeedResult, panels, summarize
 from lengthwise.tasks import TASKS
 
-RESULTS = Path(__file__).parents[2] / "results"
 ACCENT = to_rgba(COLOURS[1])
 LEAST = {WIDE: 7.7, NARROW: 6.7}
 """Points that are at least 9 CSS pixels where the page shows this version: at 844 and at 350 pixels of width."""
@@ -207,10 +207,10 @@ def test_files_hold_the_figure_and_repeat(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in again} == first
 
 
-@pytest.mark.parametrize("name", ["variable-assignment", "parity-scratchpad", "influence/standard"])
+@pytest.mark.parametrize("name", ["variable-assignment", "parity-scratchpad", "influence"])
 def test_the_figures_of_committed_results_fit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_section, "tested_structure", lambda task, lengths: None)  # a table, in no figure
-    for picture in read_report([RESULTS / name]).pictures:
+    for picture in read_report([results(name)]).pictures:
         assert problems(picture.wide.svg(), LEAST[WIDE]) == [], picture.name
         if picture.narrow is not None:
             assert problems(picture.narrow.svg(), LEAST[NARROW]) == [], picture.name

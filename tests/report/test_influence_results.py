@@ -32,7 +32,7 @@ def preset(request: pytest.FixtureRequest) -> str:
 
 
 def result(preset: str) -> InfluenceResult:
-    path = ROOT / "results/influence" / preset / "result.json"
+    path = ROOT / "studies/influence/results/influence" / preset / "result.json"
     return InfluenceResult.of(read_json(path), where=str(path))
 
 

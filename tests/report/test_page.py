@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 from made_up import experiment, result, score
+from table_parts import results
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.report.page import read_report, render, write_report
@@ -218,19 +219,16 @@ def test_findings_name_every_system_once() -> None:
     assert [group["words"] for group in finding["groups"]][-1].startswith("not fitted")
 
 
-STUDIES = Path(__file__).parents[2] / "results"
-
-
 def test_studies_are_drawn_beside_runs(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(json.dumps(result()))
     for name in ("planted-theory", "influence-planted"):
-        (tmp_path / f"{name}.json").write_bytes((STUDIES / name / "quick" / "study.json").read_bytes())
+        (tmp_path / f"{name}.json").write_bytes((results(name) / "quick" / "study.json").read_bytes())
     found = read_report([tmp_path, *(tmp_path / f"{name}.json" for name in ("planted-theory", "influence-planted"))])
     assert found.files == 3
     assert [study["title"] for study in found.studies] == ["planted-theory", "influence-planted"]
     html = found.html()
     assert '<td class="l">parity</td>' in html
-    assert read_report([STUDIES / "planted-theory"]).files == 1
+    assert read_report([results("planted-theory")]).files == 1
 
 
 @pytest.mark.parametrize("rows", [[], "x", [1]])

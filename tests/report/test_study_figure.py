@@ -1,15 +1,13 @@
 """Figures of studies draw every number of every row; their texts fit; the same result gives the same bytes."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from huang_figures import growth_figure, learner_figure, products_figure
+from table_parts import results
 from text_boxes import problems
 from theory_figure import draw_theory
-
-RESULTS = Path(__file__).parents[2] / "results"
 
 
 def choice(n, program="accept := Q_a"):
@@ -118,5 +116,5 @@ def test_the_same_result_gives_the_same_bytes_and_texts_fit(result):
 
 @pytest.mark.parametrize("name", ["idealized-learner", "regularizer-growth", "planted-theory", "positional-products"])
 def test_the_committed_results_fit(name):
-    (path,) = sorted((RESULTS / name).glob("*/study.json"))
+    (path,) = sorted(results(name).glob("*/study.json"))
     assert problems(drawn(json.loads(path.read_text(encoding="utf-8"))).svg(), 7) == []

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 
-import filelock
+import keep
 import pytest
 from alternation_depth import DEPTHS, alternation
 from blind_draw import languages_of_variants
 from fixed_beforehand import SEEDS
 from preregister import read_languages
+from table_parts import results
 
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.blind.variants import VARIANTS
@@ -30,16 +28,7 @@ FIXED = (
 )  # fmt: skip
 
 
-def _queue() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("queue_of_results", ROOT / "studies" / "training_queue.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-QUEUE = _queue()
+QUEUE = json.loads((ROOT / "studies" / "golowich" / "queue.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", FIXED)
@@ -90,7 +79,7 @@ def test_words_of_alternation() -> None:
         assert {e.model.layers for e in job.candidates.configs} == {depth}
 
 
-@pytest.mark.parametrize("item", QUEUE.items(), ids=lambda item: item["name"])
+@pytest.mark.parametrize("item", QUEUE, ids=lambda item: item["name"])
 def test_every_training_of_the_queue_exists(item: dict) -> None:
     words = item["command"]
     options = {"--only": [], "--encoding": [], "--preset": [], "--languages": [], "--out": []}
@@ -101,49 +90,12 @@ def test_every_training_of_the_queue_exists(item: dict) -> None:
         assert recipe.jobs
     else:
         assert words[:2] == ["blind", "run"]
-        assert read_languages(ROOT / options["--languages"][0])
+        recipe, rest = keep.parts(options["--languages"][0])  # of when all were in results/
+        assert read_languages(results(recipe) / rest)
         assert set(options["--encoding"]) <= set(VARIANTS)
-
-
-def test_the_queue_names_no_training_twice() -> None:
-    assert len({QUEUE.key(item) for item in QUEUE.items()}) == len(QUEUE.items())
-
-
-def test_the_queue_runs_and_keeps_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a stand-in for the command: a failure does not stop it, what is done is not run again."""
-    for name in ("ROOT", "RESULTS", "RUNS"):
-        monkeypatch.setattr(QUEUE, name, tmp_path / {"ROOT": "", "RESULTS": "results", "RUNS": "runs"}[name])
-    (tmp_path / "results").mkdir()
-    monkeypatch.setattr(QUEUE, "DONE", tmp_path / "results" / "queue-done.jsonl")
-    items = [{"name": name, "minutes": 1, "command": ["run", name]} for name in ("one", "fails", "two")]
-    monkeypatch.setattr(QUEUE, "items", lambda: items)
-    stand_in = tmp_path / "python"
-    stand_in.write_text(
-        f'#!{sys.executable}\nimport pathlib, sys\nname = sys.argv[4]\nsys.exit(1) if name == "fails" else None\n'
-        'folder = pathlib.Path("runs", name, "hash")\nfolder.mkdir(parents=True)\n'
-        '(folder / "result.json").write_text(name)\n'
-    )
-    stand_in.chmod(0o755)
-    monkeypatch.setattr(QUEUE.sys, "executable", str(stand_in))
-    QUEUE.run(1)
-    assert {json.loads(line)["name"] for line in QUEUE.DONE.read_text().splitlines()} == {"one", "two"}
-    assert (tmp_path / "results" / "two" / "hash" / "result.json").read_text() == "two"
-    kept = tmp_path / "results" / "one" / "hash" / "result.json"
-    kept.write_text("committed")
-    QUEUE.run(1)
-    assert kept.read_text() == "committed"
-    assert len(QUEUE.DONE.read_text().splitlines()) == 2
-
-    three = [*items, {"name": "three", "minutes": 1, "command": ["run", "three"]}]
-    monkeypatch.setattr(QUEUE, "items", lambda: three)
-    with filelock.FileLock(QUEUE.lock_of(three[-1])):
-        QUEUE.run(1)
-        assert not (tmp_path / "results" / "three").exists(), "another process is at work on it"
-    QUEUE.run(1)
-    assert (tmp_path / "results" / "three").exists()
 
 
 @pytest.mark.slow
 def test_the_list_of_languages_is_what_the_code_draws() -> None:
     drawn = [item.expression for item in languages_of_variants()]
-    assert read_languages(ROOT / "results" / "variants" / "languages.txt") == drawn
+    assert read_languages(ROOT / "studies" / "golowich" / "results" / "variants" / "languages.txt") == drawn

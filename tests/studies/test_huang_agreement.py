@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_table_is_rebuilt_from_result_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(ROOT / "results" / "huang"), "--out", str(tmp_path)]) == 0
+    assert main([str(ROOT / "studies" / "huang" / "results" / "huang"), "--out", str(tmp_path)]) == 0
     assert "after a search on these 25 tasks" in " ".join(capsys.readouterr().out.split())
     assert {path.name for path in tmp_path.iterdir()} == {"table.json"}
 

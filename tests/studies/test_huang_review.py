@@ -17,7 +17,7 @@ from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.sampling import count_words, lengths_with_words
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "results" / "huang"
+RESULTS = ROOT / "studies" / "huang" / "results" / "huang"
 PAGE = (ROOT / "studies" / "huang" / "README.md").read_text(encoding="utf-8")
 
 
@@ -32,7 +32,7 @@ def test_every_table_is_on_the_page() -> None:
     for title, table in tables().items():
         assert table.rows, title
         assert table.markdown() in PAGE, (
-            f"{title}: copy it from `python studies/huang/agreement.py results/huang --review`"
+            f"{title}: copy it from `python studies/huang/agreement.py studies/huang/results/huang --review`"
         )
 
 
@@ -93,6 +93,6 @@ def test_how_often_a_short_window_decides() -> None:
 
 def test_a_folder_without_results_is_one_clear_line() -> None:
     with pytest.raises(LengthwiseError, match="no results of recipe huang"):
-        review(ROOT / "results" / "addition")
+        review(ROOT / "studies" / "arithmetic" / "results" / "addition")
     with pytest.raises(LengthwiseError, match="no folder"):
-        review(ROOT / "results" / "nothing")
+        review(ROOT / "studies" / "nothing")

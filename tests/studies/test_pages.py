@@ -61,7 +61,7 @@ def test_a_system_speaks_with_its_first_configuration_that_fits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Made-up results of one system: nothing while a seed is missing; then the rule of choice, and the tables."""
-    monkeypatch.setattr(fixed_tables, "RESULTS", tmp_path)
+    monkeypatch.setattr(fixed_tables, "results", lambda recipe: tmp_path / recipe)
     (job,) = [job for job in alternation_depth.alternation_depth("standard").jobs if job.name == "d = 1, k = 3"]
     first, second = job.candidates.configs[:2]
     for count, (work, fitted) in enumerate(((first, 3), (second, 4))):
@@ -88,7 +88,7 @@ def _write(folder: Path, work: RunConfig, seed: int, *, fitted: bool, right: int
 
 def test_rows_of_figure_4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A made-up file: the fractions have their intervals, and each probe of the training has a row."""
-    monkeypatch.setattr(fixed_tables, "RESULTS", tmp_path)
+    monkeypatch.setattr(fixed_tables, "results", lambda recipe: tmp_path / recipe)
     by_k = {k: {"recovered": 0.5, "interval": [0.4, 0.6]} for k in ("1", "4", "16")}
     none = {k: {"recovered": None, "interval": None} for k in by_k}
     summary = {

@@ -15,7 +15,7 @@ from lengthwise.experiments.blind.study import StudyEntry, frozen_study, read_st
 from lengthwise.languages.automaton import Dfa, Word, language
 from lengthwise.tasks.language import Language
 
-FOLDER = Path(__file__).parents[2] / "results" / "blind-next"
+FOLDER = Path(__file__).parents[2] / "studies" / "blind" / "results" / "blind-next"
 STUDY = read_study(FOLDER)
 
 

@@ -1,6 +1,6 @@
 """The evidence table: one row for each system that was trained on a target and measured, from all committed results.
 
-``cells.json`` is written by ``python studies/forecast/evidence.py``; a test compares it with ``results/``.
+``cells.json`` is written by ``python studies/forecast/evidence.py``; a test compares it with the result files.
 """
 
 from __future__ import annotations

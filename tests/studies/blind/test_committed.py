@@ -8,16 +8,18 @@ import time
 from pathlib import Path
 
 import blind_draw as draw
+import keep
 import pytest
 from comparison import table
 from file_list import check_files, read_index
+from table_parts import results
 
 from lengthwise.experiments.blind.ladder import LADDER
 from lengthwise.experiments.blind.study import FILE, FROZEN, frozen_study, read_study
 from lengthwise.prediction.measured import measured_reliability
 
 ROOT = Path(__file__).parents[3]
-FOLDER = ROOT / "results" / "blind"
+FOLDER = ROOT / "studies" / "blind" / "results" / "blind"
 STUDY = read_study(FOLDER)
 
 
@@ -45,8 +47,8 @@ def test_no_result_file_is_missing_and_the_table_is_made_from_them() -> None:
     assert time.perf_counter() - started < 10
     assert len(values["cells"]) == 84
     assert json.loads((FOLDER / "table.json").read_text(encoding="utf-8")) == json.loads(json.dumps(values))
-    second = table(read_study(ROOT / "results" / "blind-next"))
-    others = table(read_study(ROOT / "results" / "variants" / "study"), encodings=["rope", "alibi"])
+    second = table(read_study(FOLDER.with_name("blind-next")))
+    others = table(read_study(results("variants") / "study"), encodings=["rope", "alibi"])
     tables = {"reliability": values, "next_symbols": second, "other_positions": others}
     for name, found in tables.items():
         for encoding, by_answer in found["reliability"].items():
@@ -56,14 +58,15 @@ def test_no_result_file_is_missing_and_the_table_is_made_from_them() -> None:
 
 def test_no_result_file_that_a_commit_added_is_missing() -> None:
     """Where there is no history (an archive, a clone of one commit) the list of the study has to do."""
-    command = ["git", "log", "--diff-filter=A", "--no-renames", "--name-only", "--format=", "--", "results/blind"]
+    where = "results/blind", "studies/blind/results/blind"  # then and now
+    command = ["git", "log", "--diff-filter=A", "--no-renames", "--name-only", "--format=", "--", *where]
     try:
         found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
     except (OSError, subprocess.CalledProcessError):
         found = []
-    results = [path for path in found if "/cells/" in path or "/published/" in path]
-    assert [path for path in results if not (ROOT / path).exists()] == []
-    assert {path.removeprefix("results/blind/") for path in results} <= set(read_index(FOLDER))
+    added = {keep.parts(path) for path in found if "/cells/" in path or "/published/" in path}
+    assert [rest for recipe, rest in added if not (results(recipe) / rest).exists()] == []
+    assert {rest for _, rest in added} <= set(read_index(FOLDER))
 
 
 def test_every_attempt_is_one_line() -> None:

@@ -1,7 +1,7 @@
 """A study: everything that is fixed before any training, in one file that names itself by its SHA-256, and its results.
 
 There is one result file per cell and rung. `verify` writes a study of one target; those that are committed are in
-``results/blind``, ``results/blind-next`` and ``results/variants``, with an index of the files that there must be.
+``studies/``, with an index of the files that there must be.
 """
 
 from __future__ import annotations
