@@ -20,7 +20,7 @@ from table_parts import STUDIES, results
 ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_name("kept.txt")
 NAMES = ("result.json", "study.json")
-"""Files of runs and studies. ``table.json`` is made from them; its old versions are brought back, too."""
+"""Files of runs and studies. Tables are made from them."""
 
 
 def git(*arguments: str, given: bytes = b"") -> bytes:
@@ -38,7 +38,7 @@ def added() -> Iterator[tuple[str, str, bytes]]:
             commit = line[1:8]
         elif line:
             path = line.split("\t")[1]
-            if "superseded" not in path and path.endswith((*NAMES, "table.json")):
+            if "superseded" not in path and path.endswith(NAMES):
                 found.append((commit, path))
     # One process prints all of them: a line with the size, the contents, and an end of line.
     printed, at = git("cat-file", "--batch", given="".join(f"{c}:{p}\n" for c, p in found).encode()), 0

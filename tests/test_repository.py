@@ -1,4 +1,4 @@
-"""What the repository holds: no file over 1 MB, no weights."""
+"""What the repository holds: at most 40 MB, no file over 1 MB, no weights."""
 
 from __future__ import annotations
 
@@ -25,3 +25,7 @@ def test_no_tracked_file_is_over_one_megabyte():
 
 def test_no_weights_are_tracked():
     assert [path for path in tracked() if path.suffix in {".safetensors", ".pt", ".ckpt", ".pth"}] == []
+
+
+def test_a_checkout_without_history_has_at_most_40_megabytes():
+    assert sum(path.stat().st_size for path in tracked()) <= 40 * MOST_BYTES

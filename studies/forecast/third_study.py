@@ -531,7 +531,8 @@ def page(found: dict[str, Any]) -> str:
     parts = [
         "# The third study: the forecast on 36 fresh languages",
         "Written by `python studies/forecast/third_study.py table` from studies/forecast/results/forecast. What was "
-        "fixed before any of these languages was trained, and the forecasts themselves, are in preregistration.json there.",
+        "fixed before any of these languages was trained, and the forecasts themselves, are in preregistration.json "
+        "there.",
         f"Languages by what predicts their next symbols: {', '.join(f'{n} {name}' for name, n in strata.items())}.",
         markdown(
             ["cells", *statuses],
