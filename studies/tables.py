@@ -26,6 +26,7 @@ from coupled_arithmetic import coupled_arithmetic as coupled_jobs  # noqa: E402
 from extension_tables import context_extension  # noqa: E402
 from fixed_tables import fixed_beforehand  # noqa: E402
 from matrix_tables import which_method_where  # noqa: E402
+from modulo import LANGUAGES as MODULO  # noqa: E402
 from table_parts import markdown, results, results_of  # noqa: E402
 
 
@@ -553,10 +554,24 @@ def listed(counts: dict[str, int], keys: Sequence[str]) -> str:
     return ", ".join(str(counts[key]) for key in keys)
 
 
+def modulo() -> dict[str, str]:
+    """Ids modulo m on uniformly drawn words: every seed, beside plain positions under the frozen ladder."""
+    rows = []
+    for language, m in MODULO:
+        cells = [cell for cell in lw.measured.cells() if cell.target == language and cell.format == "next"]
+        own = [(f"modulo {m}", cell) for cell in cells if cell.study == "modulo"]
+        plain = [(cell.system, cell) for cell in cells if cell.rung and cell.system in ("nope", "ape")]
+        for label, cell in own + plain:
+            bins = [" ".join(f"{value:.2f}" for value in t.accuracy) for t in cell.tests if t.words != "adversarial"]
+            rows.append((f"`{language}`".replace("|", "\\|"), label, f"{sum(cell.fitted)} of 5", *bins))
+    return {"seeds": markdown(("language", "ids", "fitted", "51–100", "101–150", "151–300"), rows)}
+
+
 PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "studies/arithmetic/README.md": arithmetic,
     "studies/arithmetic/automatic-coupling.md": automatic_coupling,
     "studies/blind/README.md": blind,
+    "studies/forecast/modulo.md": modulo,
     "studies/golowich/README.md": fixed_beforehand,
     "studies/golowich/parity-scratchpad.md": parity_scratchpad,
     "studies/golowich/sparse-parity.md": sparse_parity,
