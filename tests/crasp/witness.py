@@ -1,9 +1,10 @@
 """Pairs of words that show a "no" for all windows: they differ in the answer, and end in one long repetition."""
 
 from dataclasses import dataclass
+from functools import cache
 
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.languages.automaton import Search
+from lengthwise.languages.automaton import Search, Word
 
 MAX_SEARCH = 20_000  # (state, counts) pairs visited in search of access words with equal letter counts
 
@@ -39,19 +40,25 @@ def access_with_equal_counts(certificate: dict) -> tuple[tuple[str, ...], tuple[
     """Words u, u′ to the pair with equal letter counts if a bounded search finds them, else the shortest ones."""
     require(certificate["answer"] == "no", "only a 'no' has a pair of states")
     alphabet, delta = certificate["automaton"]["alphabet"], certificate["automaton"]["delta"]
-    goals = [certificate["nodes"][node][0] for node in certificate["pair"]]
+    goals = tuple(certificate["nodes"][node][0] for node in certificate["pair"])
+    found = _with_equal_counts(tuple(map(tuple, delta)), goals)
+    first, second = certificate["access"] if found is None else ([alphabet[s] for s in word] for word in found)
+    return tuple(first), tuple(second)
+
+
+@cache
+def _with_equal_counts(delta: tuple[Word, ...], goals: tuple[int, ...]) -> list[Word] | None:
+    """Words to two states with equal symbol counts, None if a bounded search finds none; asked again by many tests."""
 
     def successors(node):
         state, counts = node
         for symbol, target in enumerate(delta[state]):
             yield target, (*counts[:symbol], counts[symbol] + 1, *counts[symbol + 1 :])
 
-    search = Search((0, (0,) * len(alphabet)), successors)
+    search = Search((0, (0,) * len(delta[0])), successors)
     for state, counts in search:
         if state in goals and (goals[1 - goals.index(state)], counts) in search.parents:
-            first, second = (search.word((goal, counts)) for goal in goals)
-            return tuple(alphabet[s] for s in first), tuple(alphabet[s] for s in second)
+            return [search.word((goal, counts)) for goal in goals]
         if len(search.parents) > MAX_SEARCH:
             break
-    first, second = certificate["access"]
-    return tuple(first), tuple(second)
+    return None

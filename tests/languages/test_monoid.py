@@ -3,6 +3,7 @@ import itertools
 import pytest
 
 from lengthwise.core.rng import stream
+from lengthwise.crasp.certificates import words_by_remainder
 from lengthwise.languages.automaton import language, minimize
 from lengthwise.languages.monoid import MonoidTooLargeError, is_group, is_r_trivial, transition_semigroup
 
@@ -39,8 +40,12 @@ def test_length_sets_are_the_maps_of_the_words_of_that_length():
 def test_words_induce_their_maps():
     dfa = language("(a(ab)*b)*")
     semigroup = transition_semigroup(dfa)
-    for number, mapping in enumerate(semigroup.maps):
-        assert tuple(dfa.run(semigroup.word(number), state) for state in range(dfa.size)) == mapping
+    for step in (1, 2, 3):
+        words = words_by_remainder(semigroup, step, range(len(semigroup.maps)))
+        assert step > 1 or len(words) == len(semigroup.maps)
+        for number, word in words.items():
+            assert len(word) % step == 0
+            assert tuple(dfa.run(word, state) for state in range(dfa.size)) == semigroup.maps[number]
 
 
 @pytest.mark.parametrize(

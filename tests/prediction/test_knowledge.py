@@ -23,7 +23,7 @@ from lengthwise.tasks.language import Language
 from lengthwise.tasks.parity import Parity, SparseParity
 from lengthwise.tasks.planted import PlantedTask
 from lengthwise.tasks.recall import Induction, MultiQueryRecall, Needle, Retrieval
-from lengthwise.tasks.sorting import BucketSort, Sort
+from lengthwise.tasks.copying import BucketSort, Sort
 from lengthwise.tasks.variable_assignment import VariableAssignment
 
 

@@ -20,7 +20,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import StudyResult, sealed, write_sealed
 from lengthwise.crasp import library
-from lengthwise.crasp.certificate_files import certified, check_certificates, write_certificates
+from lengthwise.crasp.certificates import certified, check_certificates, write_certificates
 from lengthwise.crasp.decide import decide
 from lengthwise.experiments.blind.study import read_cell, read_study, write_cell, write_study
 from lengthwise.experiments.compare import Plan, read_plan, read_tuning, tuning_file

@@ -18,9 +18,8 @@ from lengthwise.sparsity.dependence import Dependencies, estimate_dependencies
 from lengthwise.tasks import TASKS
 
 
-def estimate(name, lengths, tasks=toys.TASKS):
-    oracle, sampler = tasks[name]
-    return {n: estimate_dependencies(oracle, sampler, n, stream(0, name, n)) for n in lengths}
+def estimate(name, lengths):
+    return {n: toys.dependencies(name, n) for n in lengths}
 
 
 def handmade(name, n):
@@ -72,7 +71,9 @@ def test_both_handmade_rules_of_parity_count(task, first):
 
 
 def test_two_answer_tokens_per_prompt_token():
-    known = estimate("doubled", (4, 5, 6, 8), {"doubled": (toys.doubled, toys.sample_letters)})
+    known = {
+        n: estimate_dependencies(toys.doubled, toys.sample_letters, n, stream(0, "doubled", n)) for n in (4, 5, 6, 8)
+    }
     rule = propose_coupling([known[n] for n in (4, 5, 6)])
     assert check_coupling(rule, known, lengths=(5, 8)).holds
     assert "floor(i / 2)" in rule.describe()

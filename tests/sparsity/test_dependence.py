@@ -34,8 +34,7 @@ def test_hitting_set_without_budget_still_meets_every_row():
 @pytest.mark.parametrize("name", toys.TASKS)
 @pytest.mark.parametrize("length", [4, 5, 9])
 def test_finds_the_parents_of_every_token(name, length):
-    oracle, sampler = toys.TASKS[name]
-    found = estimate_dependencies(oracle, sampler, length, stream(0, name, length))
+    found = toys.dependencies(name, length)
     assert not found.unresolved
     for parents, expected in zip(found.parents, toys.expected_parents(name, length), strict=True):
         if expected is not None:
@@ -95,6 +94,5 @@ def test_useless_oracles_are_named():
 
 
 def test_same_stream_same_result():
-    oracle, sampler = toys.TASKS["addition"]
-    a, b = (estimate_dependencies(oracle, sampler, 4, stream(3)) for _ in range(2))
-    assert a == b
+    again = estimate_dependencies(*toys.TASKS["addition"], 4, stream(0, "addition", 4))
+    assert again == toys.dependencies("addition", 4)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from lengthwise.core.rng import stream
+from lengthwise.sparsity.dependence import Dependencies, estimate_dependencies
+
 
 def copy(prompt):
     assert prompt[-1] == "="
@@ -58,6 +63,12 @@ TASKS = {
     "addition": (addition, sample_addition),
     "parity with scratchpad": (parity_scratchpad, sample_bits),
 }
+
+
+@cache
+def dependencies(name: str, length: int) -> Dependencies:
+    """What the search finds for a toy at one length; several tests read it."""
+    return estimate_dependencies(*TASKS[name], length, stream(0, name, length))
 
 
 def expected_parents(name, n):

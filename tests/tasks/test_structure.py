@@ -115,3 +115,17 @@ def test_structure_is_the_largest_over_all_layouts_and_levels_of_positions() -> 
     batch = product.batch(6, 8, stream(0, "product"), layout)
     spans = [span(batch, batch.places[:, :, level]) for level in range(3)]
     assert structure(product, coupled, 6, stream(0, "product")).parents.span == max(spans) > spans[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("copy", "a b c d e"), ("reverse", "e d c b a"), ("duplicate", "a b c d e a b c d e"), ("odds-first", "a c e b d")],
+)
+def test_a_string_is_arranged_as_its_task_says(name: str, answer: str) -> None:
+    """What is written and what is answered are one function here, so both are held against strings."""
+    task = TASKS.build({"name": name, "symbols": "distinct", "letters": 5})
+    assert task.solve("<bos> a b c d e <sep>".split()) == [*answer.split(), "<eos>"]
+    batch = task.batch(5, 3, stream(0, name))
+    for row in range(3):
+        prompt, rest = batch.text(row)[: batch.prompt_length], batch.text(row)[batch.prompt_length :]
+        assert rest == [prompt[1 + "abcde".index(letter)] for letter in answer.split()] + ["<eos>"]

@@ -12,7 +12,7 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.table import Table, Tabular
 
 if TYPE_CHECKING:
-    from lengthwise.crasp.certificate_files import CheckedCertificate
+    from lengthwise.crasp.certificates import CheckedCertificate
     from lengthwise.crasp.decide import Decision as LanguageDecision
     from lengthwise.crasp.margin import Margin
     from lengthwise.forecast.predict import Forecasts
@@ -184,7 +184,7 @@ class Decision(Tabular):
 
     def certified(self) -> dict[str, Any]:
         """The automaton and the certificate of every *yes* and *no*, each checked: an entry of a certificate file."""
-        from lengthwise.crasp.certificate_files import certified
+        from lengthwise.crasp.certificates import certified
 
         return certified(self.expression, self.decision)
 
@@ -193,7 +193,7 @@ class Decision(Tabular):
 
         Returns its path; raises `LengthwiseError` if it can't be written.
         """
-        from lengthwise.crasp.certificate_files import write_certificates
+        from lengthwise.crasp.certificates import write_certificates
 
         write_certificates(arguments.path("path", path), [self.certified()])
         return Path(path)
@@ -287,7 +287,7 @@ def decide(
 
 def save_certificates(path: str | Path, decisions: Iterable[Decision]) -> int:
     """Write the certificates of several decisions to one file; returns how many there are."""
-    from lengthwise.crasp.certificate_files import write_certificates
+    from lengthwise.crasp.certificates import write_certificates
 
     languages = [decision.certified() for decision in decisions]
     write_certificates(arguments.path("path", path), languages)
@@ -316,7 +316,7 @@ def check_certificates(path: str | Path) -> CheckedCertificates:
 
     Raises: `LengthwiseError` at the first that proves nothing, and for another file.
     """
-    from lengthwise.crasp import certificate_files as certificate_file
+    from lengthwise.crasp import certificates as certificate_file
 
     return CheckedCertificates(list(certificate_file.check_certificates(arguments.path("path", path))))
 

@@ -69,5 +69,11 @@ def require(condition: bool, message: str) -> None:
         raise LengthwiseError(message)
 
 
+def reject(condition: bool, message: str) -> None:
+    """Raise a `ValueError` with ``message`` where ``condition`` holds: for one component, whose caller says where."""
+    if condition:
+        raise ValueError(message)
+
+
 class LawError(AssertionError):
     """A component breaks a law; the message says how."""

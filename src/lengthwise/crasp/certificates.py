@@ -1,13 +1,19 @@
-"""Certificates of a decision: what is written down, for pairs of answers, and in words."""
+"""Certificates of a decision: what is written down, in words, and in files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.files import read_json, write_json
+from lengthwise.crasp.checker import check
 from lengthwise.crasp.decide import (
+    FRAGMENTS,
     Analysis,
     Component,
     Decision,
@@ -18,8 +24,19 @@ from lengthwise.crasp.decide import (
     components,
     of_membership,
 )
-from lengthwise.languages.automaton import Dfa, Search, Word, access_words, distinguishing_word, minimize, trace_back
+from lengthwise.languages.automaton import (
+    Dfa,
+    Search,
+    Word,
+    access_words,
+    dfa_from_json,
+    dfa_to_json,
+    distinguishing_word,
+    language,
+    minimize,
+)
 from lengthwise.languages.monoid import TransitionSemigroup
+from lengthwise.languages.named import LANGUAGES
 
 Vector = dict[int, Fraction]
 Term = tuple[Edge, Edge, Fraction]
@@ -92,13 +109,11 @@ def certificate(decision: Decision, fragment: str, end: str) -> dict[str, Any] |
     if verdict.reason == "merged pair":
         return head | no_for(decision, 1, 1, end, letter=verdict.letter)
     target = _target(decision, verdict.letter)
-    match verdict.reason:
-        case "stable local test":
-            body = _local(target, target.refuted_for_all, "all", "all")
-        case "all windows":
-            body = _local(target, target.refuted_for_windows(1), "all", 1)
-        case _:
-            body = _local(target, target.refuted_for_periods, 1, "all")
+    body = {
+        "stable local test": lambda: _local(target, target.refuted_for_all, "all", "all"),
+        "all windows": lambda: _local(target, target.refuted_for_windows(1), "all", 1),
+        "all periods": lambda: _local(target, target.refuted_for_periods, 1, "all"),
+    }[verdict.reason]()
     return head | _header(decision, verdict.letter, target.dfa) | body
 
 
@@ -122,9 +137,8 @@ def _letters(decision: Decision, end: str) -> Sequence[int | None]:
 
 
 def _target(decision: Decision, letter: int | None) -> Analysis:
-    if letter is None:
-        return decision.analysis
-    return decision.analyses[minimize(decision.dfa.right_quotient(letter))]
+    dfa = decision.dfa if letter is None else minimize(decision.dfa.right_quotient(letter))
+    return decision.analyses[dfa]
 
 
 def _header(decision: Decision, letter: int | None, dfa: Dfa) -> dict[str, Any]:
@@ -150,15 +164,10 @@ def _yes(decision: Decision, window: int, period: int, end: str) -> dict[str, An
 def _chain(dfa: Dfa, component: Component) -> dict[str, Any]:
     """The potentials of a component."""
     refinement = component.refinement()
-    rounds = [
-        {
-            "values": list(potential.values),
-            "steps": [
-                [name, dfa.alphabet[label % len(dfa.alphabet)], e] for (label, name), e in potential.steps.items()
-            ],
-        }
-        for potential in refinement.potentials()
-    ]
+    rounds = []
+    for potential in refinement.potentials():
+        steps = [[name, dfa.alphabet[label % len(dfa.alphabet)], e] for (label, name), e in potential.steps.items()]
+        rounds.append({"values": list(potential.values), "steps": steps})
     nodes = [_node(dfa, node) for node in component.nodes]
     return {"nodes": nodes, "classes": list(refinement.partitions[0]), "rounds": rounds}
 
@@ -181,18 +190,33 @@ def _product(dfa: Dfa, component: Component, refinement: Refinement, window: int
     for _ in search:
         if p in search.parents and q in search.parents:
             break
+    head = {"windows": window, "periods": period, "stable": None, "loop": None}
+    number = {label: label % symbols for _, label, _ in component.edges}
+    head["letters"] = [[symbol] for symbol in dfa.alphabet]
+    return head | _merged(dfa, refinement, component.nodes, number, [search.word(node) for node in (p, q)])
+
+
+def _merged(
+    dfa: Dfa, refinement: Refinement, nodes: Sequence[ProductNode], number: dict[int, int], access: Iterable[Word]
+) -> dict[str, Any]:
+    """Nodes with a merged pair, the equations that merge it, of edges whose labels have a ``number``, and words."""
+    pairs = refinement.merged_pairs()
+    p, q = (nodes[node].state for node in pairs[0])
+    edges = [edge for edge in refinement.edges if edge[1] in number]
+    combinations = []
+    for pair, terms in zip(pairs, combinations_for(edges, refinement.classes, pairs), strict=True):
+        written = [
+            [*([edge[0], number[edge[1]]] for edge in both), [weight.numerator, weight.denominator]]
+            for *both, weight in terms
+        ]
+        combinations.append({"pair": list(pair), "terms": written})
     return {
-        "windows": window,
-        "periods": period,
-        "stable": None,
-        "loop": None,
-        "letters": [[symbol] for symbol in dfa.alphabet],
-        "nodes": [_node(dfa, node) for node in component.nodes],
+        "nodes": [_node(dfa, node) for node in nodes],
         "classes": list(refinement.classes),
-        "combinations": _combinations(refinement.edges, refinement.classes, pairs, lambda label: label % symbols),
+        "combinations": combinations,
         "pair": list(pairs[0]),
-        "access": [list(dfa.decode(search.word(node))) for node in (p, q)],
-        "suffix": list(dfa.decode(distinguishing_word(dfa, p.state, q.state) or ())),
+        "access": [list(dfa.decode(word)) for word in access],
+        "suffix": list(dfa.decode(distinguishing_word(dfa, p, q) or ())),
     }
 
 
@@ -216,48 +240,34 @@ def _local(target: Analysis, system: LocalSystem | None, windows: int | str, per
     wanted = [*elements, *([] if loop is None else [loop])]
     words = words_by_remainder(semigroup, stable or int(periods), wanted)
     access = access_words(dfa)
-    p, q = (system.states[node] for node in pairs[0])
-    edges = [edge for edge in refinement.edges if edge[1] in number]
-    target.certificates[key] = {
-        "windows": windows,
-        "periods": periods,
-        "stable": stable,
-        "loop": None if loop is None else list(dfa.decode(words[loop])),
-        "letters": [list(dfa.decode(words[element])) for element in elements],
-        "nodes": [[state, [], 0] for state in system.states],
-        "classes": list(refinement.classes),
-        "combinations": _combinations(edges, refinement.classes, pairs, number.__getitem__),
-        "pair": list(pairs[0]),
-        "access": [list(dfa.decode(access[state])) for state in (p, q)],
-        "suffix": list(dfa.decode(distinguishing_word(dfa, p, q) or ())),
-    }
+    head = {"windows": windows, "periods": periods, "stable": stable}
+    head["loop"] = None if loop is None else list(dfa.decode(words[loop]))
+    head["letters"] = [list(dfa.decode(words[element])) for element in elements]
+    nodes = [ProductNode(state, (), 0) for state in system.states]
+    to_pair = [access[system.states[node]] for node in pairs[0]]
+    target.certificates[key] = head | _merged(dfa, refinement, nodes, number, to_pair)
     return target.certificates[key]
 
 
 def words_by_remainder(semigroup: TransitionSemigroup, step: int, elements: Iterable[int]) -> dict[int, Word]:
     """For each element a shortest word of a length divisible by ``step`` that induces it."""
     wanted = set(elements)
-    letters = list(zip(*semigroup.dfa.delta, strict=True))
     numbers = {mapping: number for number, mapping in enumerate(semigroup.maps)}
-    root = (-1, 0)
-    origin: dict[tuple[int, int], tuple[tuple[int, int], int] | None] = {root: None}
-    queue: list[tuple[int, int]] = []
-    for symbol, letter in enumerate(letters):
-        if (start := (numbers[letter], 1 % step)) not in origin:
-            origin[start] = (root, symbol)
-            queue.append(start)
+    letters = [numbers[letter] for letter in zip(*semigroup.dfa.delta, strict=True)]
+
+    def successors(node: tuple[int, int]) -> list[tuple[int, int]]:
+        element, remainder = node
+        return [(target, (remainder + 1) % step) for target in (letters if element < 0 else semigroup.right[element])]
+
+    search = Search((-1, 0), successors)
     found: dict[int, Word] = {}
-    for element, remainder in queue:
+    for element, remainder in search:
         if remainder == 0 and element in wanted:
-            found[element] = trace_back(origin, (element, remainder))
+            found[element] = search.word((element, remainder))
             if len(found) == len(wanted):
                 break
-        if len(queue) > MOST_NODES:
+        if len(search.parents) > MOST_NODES:
             raise LengthwiseError(f"a certificate takes more than {MOST_NODES:,} nodes to search; not written")
-        for symbol, target in enumerate(semigroup.right[element]):
-            if (following := (target, (remainder + 1) % step)) not in origin:
-                origin[following] = ((element, remainder), symbol)
-                queue.append(following)
     return found
 
 
@@ -277,21 +287,6 @@ def _needed_letters(refinement: Refinement, pairs: list[tuple[int, int]], count:
                     used.add(label)
                     grown = True
     return sorted(used)
-
-
-def _combinations(
-    edges: Iterable[Edge], classes: Sequence[int], pairs: list[tuple[int, int]], letter_of: Callable[[int], int]
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "pair": list(pair),
-            "terms": [
-                [[edge[0], letter_of(edge[1])], [other[0], letter_of(other[1])], [weight.numerator, weight.denominator]]
-                for edge, other, weight in terms
-            ],
-        }
-        for pair, terms in zip(pairs, combinations_for(edges, classes, pairs), strict=True)
-    ]
 
 
 MAX_STATES = 40  # the size of a certificate grows with the cube of the number of states
@@ -362,3 +357,70 @@ def _scope(certificate: dict[str, Any]) -> str:
 
 def _text(word: Sequence[str], alphabet: Sequence[str]) -> str:
     return ("" if all(len(symbol) == 1 for symbol in alphabet) else " ").join(word) or "the empty word"
+
+
+FORMAT = "lengthwise certificates 1"
+WHAT = "certificate file"
+
+
+@dataclass(frozen=True)
+class CheckedCertificate:
+    """One certificate that holds; ``rebuilt`` if its automaton was made again from an expression."""
+
+    source: str
+    fragment: str
+    end: str
+    answer: str
+    rebuilt: bool
+
+
+def certified(source: str, decision: Decision) -> dict[str, Any]:
+    """A language's automaton and the certificate of every yes and no, each checked; *unknown* has none."""
+    made = [certificate(decision, fragment, end) for fragment in FRAGMENTS for end in decision.ends]
+    # As they will be read: words are lists then.
+    certificates = json.loads(json.dumps([one for one in made if one is not None]))
+    for one in certificates:
+        check(one, decision.dfa)
+    return {"source": source, "automaton": dfa_to_json(decision.dfa), "certificates": certificates}
+
+
+def write_certificates(path: Path, languages: list[dict[str, Any]]) -> None:
+    """Write what `certified` made of each language, whole or not at all."""
+    write_json(path, {"format": FORMAT, "languages": languages}, dense=True)
+
+
+def _is_of(expression: str, dfa: Dfa) -> bool:
+    named = LANGUAGES.get(expression)
+    try:
+        return (named is not None and named.dfa() == dfa) or language(expression, dfa.alphabet) == dfa
+    except LengthwiseError:
+        return False
+
+
+def check_certificates(path: Path) -> Iterator[CheckedCertificate]:
+    """Check every certificate of a file in order; raises `LengthwiseError` at the first that proves nothing.
+
+    The automaton of an expression is built again and must be the file's; what came from an automaton file is a
+    statement about the automaton that the file holds.
+    """
+    value = read_json(path, what=WHAT)
+    known = isinstance(value, dict) and value.get("format") == FORMAT and isinstance(value.get("languages"), list)
+    require(known, f"{path} is no {WHAT}; write one with `lw.decide(EXPRESSION).save_certificates(FILE)`")
+    for entry in value["languages"]:
+        require(
+            isinstance(entry, dict) and set(entry) == {"source", "automaton", "certificates"}
+            and isinstance(entry["source"], str) and isinstance(entry["certificates"], list),
+            f"{path}: a language has a source, an automaton and certificates, nothing else",
+        )  # fmt: skip
+        source = entry["source"]
+        dfa = minimize(dfa_from_json(entry["automaton"], where=f"automaton of {source!r} in {path}"))
+        rebuilt = not source.endswith(".json")
+        require(not rebuilt or _is_of(source, dfa), f"{path}: the automaton is not that of {source!r}")
+        for one in entry["certificates"]:
+            require(isinstance(one, dict), f"{path}, {source}: a certificate is an object")
+            fragment, end = str(one.get("fragment")), str(one.get("end"))
+            try:
+                check(one, dfa)
+            except LengthwiseError as error:
+                raise LengthwiseError(f"{path}, {source}, {fragment} with {end}: {error}") from None
+            yield CheckedCertificate(source, fragment, end, one["answer"], rebuilt)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from math import gcd, lcm
 from typing import Any, Literal, NamedTuple
 
@@ -523,10 +524,14 @@ DEFAULT_BOUNDS = Bounds()
 
 
 class Analysis:
-    """The results computed for one minimal automaton; each is computed once."""
+    """The results computed for one minimal automaton, of membership or of ``next_symbols``; each is computed once.
 
-    def __init__(self, dfa: Dfa, bounds: Bounds) -> None:
-        self.dfa, self.bounds = dfa, bounds
+    For next symbols merged states matter where some symbol that both may read tells. A local system with an idempotent
+    always has one: the word of the idempotent leads each of its states to itself.
+    """
+
+    def __init__(self, dfa: Dfa, bounds: Bounds, *, next_symbols: bool = False) -> None:
+        self.dfa, self.bounds, self.next_symbols = dfa, bounds, next_symbols
         self._separated: dict[tuple[int, int], bool | None] = {}
         self._nodes, self._work = 0, Work(bounds.max_work)
         self._windows: dict[int, LocalSystem | None] = {}
@@ -557,7 +562,15 @@ class Analysis:
 
     def _settles(self, component: Component) -> bool:
         """Whether a component of the product graph stands in the way of no program."""
-        return component.separates(self._work)
+        if not self.next_symbols:
+            return component.separates(self._work)
+        # The classes refine the contexts, so nodes of one class share window and phase.
+        states = [node.state for node in component.nodes]
+        return not component.needs_counting() or not self._conflicts(states, component.refinement(self._work).classes)
+
+    def _conflicts(self, states: Sequence[int], classes: Sequence[int]) -> bool:
+        """Whether merged states matter."""
+        return not self.next_symbols or conflict(self.dfa, grouped(states, classes)) is not None
 
     @property
     def max_elements(self) -> int:
@@ -580,7 +593,11 @@ class Analysis:
     @cached_property
     def refuted_for_periods(self) -> LocalSystem | None:
         """The result of `period_test`: not None if no program without windows exists for any period."""
-        return self._tested(period_test)
+
+        def harmful(system: LocalSystem) -> bool:
+            return self._conflicts(system.states, system.refinement.classes)
+
+        return self._tested(lambda found, work: period_test(found, work, harmful=harmful))
 
     def refuted_for_windows(self, period: int) -> LocalSystem | None:
         """The result of `window_test`: not None if no program of that period exists for any window."""
@@ -609,29 +626,6 @@ class Analysis:
             return self.semigroup and test(self.semigroup, self._work)
         except TooMuchWorkError:
             return None
-
-
-class NextSymbolAnalysis(Analysis):
-    """The same for next-symbol prediction: merged states matter where some symbol that both may read tells.
-
-    A local system with an idempotent always has one: the word of the idempotent leads each of its states to itself.
-    """
-
-    def _settles(self, component: Component) -> bool:
-        if not component.needs_counting():
-            return True
-        # The classes refine the contexts, so nodes of one class share window and phase.
-        classes = component.refinement(self._work).classes
-        return conflict(self.dfa, grouped((node.state for node in component.nodes), classes)) is None
-
-    @cached_property
-    def refuted_for_periods(self) -> LocalSystem | None:
-        """The result of `period_test`, whose merged states have to be in conflict."""
-
-        def harmful(system: LocalSystem) -> bool:
-            return conflict(self.dfa, grouped(system.states, system.refinement.classes)) is not None
-
-        return self._tested(lambda found, work: period_test(found, work, harmful=harmful))
 
 
 ENDS = ("visible", "eos")
@@ -771,7 +765,7 @@ def decide(
             targets["visible"][symbol] = analyses.setdefault(quotient, Analysis(quotient, bounds))
     whole = dict.fromkeys(ends, analyses[dfa])
     if NEXT in ends:
-        whole[NEXT] = NextSymbolAnalysis(dfa, bounds)
+        whole[NEXT] = Analysis(dfa, bounds, next_symbols=True)
         targets[NEXT] = {None: whole[NEXT]}
     fragments = {
         fragment: {end: _fragment_verdict(fragment, end, targets[end], whole[end], bounds) for end in ends}
@@ -801,7 +795,10 @@ def _fragment_verdict(
         if fragment != "local" or period == 1
         if not any(target.refuted_for_windows(period) for target in (whole, *targets.values()))
     }
-    for window, period in _search_order(fragment, bounds):
+    windows = bounds.max_window if fragment in ("local", "ape") else 1
+    periods = bounds.max_period if fragment in ("periodic", "ape") else 1
+    pairs = product(range(1, windows + 1), range(1, periods + 1))
+    for window, period in sorted(pairs, key=lambda pair: (sum(pair), pair[0])):
         # A period refuted for all windows is refuted for window 1 too, so nothing is lost by skipping it.
         if period in open_periods and all(target.separated(window, period) for target in targets.values()):
             return FragmentVerdict("yes", basis, "potentials", window, period)
@@ -822,10 +819,3 @@ def _refuted(fragment: str, targets: Mapping[int | None, Analysis], whole: Analy
             if target.refuted_for_periods is not None:
                 return FragmentVerdict("no", "ours", "all periods", letter=letter)
     return None
-
-
-def _search_order(fragment: str, bounds: Bounds) -> Iterator[tuple[int, int]]:
-    windows = bounds.max_window if fragment in ("local", "ape") else 1
-    periods = bounds.max_period if fragment in ("periodic", "ape") else 1
-    pairs = [(window, period) for window in range(1, windows + 1) for period in range(1, periods + 1)]
-    yield from sorted(pairs, key=lambda pair: (sum(pair), pair[0]))

@@ -45,14 +45,13 @@ def encode(program: Program, words: Sequence[Sequence[str]]) -> Int[ndarray, "B 
     ids = {symbol: index for index, symbol in enumerate(program.alphabet)}
     lengths = {len(word) for word in words}
     require(len(lengths) == 1, f"the words of a batch have one length, got lengths {sorted(lengths)}")
-    for word in words:
-        for symbol in word:
-            if symbol not in ids:
-                raise LengthwiseError(
-                    f"{symbol!r} is not in the program's alphabet ({' '.join(program.alphabet)}); "
-                    "write the word with symbols of the alphabet only"
-                )
-    return np.array([[ids[symbol] for symbol in word] for word in words], dtype=np.int64).reshape(len(words), -1)
+    try:
+        return np.array([[ids[symbol] for symbol in word] for word in words], dtype=np.int64).reshape(len(words), -1)
+    except KeyError as error:
+        raise LengthwiseError(
+            f"{error.args[0]!r} is not in the program's alphabet ({' '.join(program.alphabet)}); "
+            "write the word with symbols of the alphabet only"
+        ) from None
 
 
 def run(program: Program, words: Int[ndarray, "B n"]) -> Bool[ndarray, " B"]:
@@ -115,7 +114,9 @@ def _pieces(
     positions = _positions(program, words)
     order = program.needed(wanted)
     last_use = {operand: index for index in order for operand in program.operations[index].operands}
-    dtypes = [_dtype(bound) for bound in bounds(program, positions)]
+    # Beyond 64 bits Python's own integers: slow, but never wrong.
+    exact = (np.int16, np.int32, np.int64)
+    dtypes = [next((d for d in exact if bound <= np.iinfo(d).max), object) for bound in bounds(program, positions)]
     height = max(1, _CACHE_ELEMENTS // positions)
     for start in range(0, max(1, len(words)), height):
         rows = slice(start, start + height)
@@ -156,7 +157,11 @@ def _value(
         case op.Count(operand, None):
             return np.cumsum(values[operand], axis=1, dtype=dtype)
         case op.Count(operand, differences):
-            return _count_nearby(values[operand], differences or (), dtype)
+            held, counts = values[operand], np.zeros(values[operand].shape, dtype=dtype)
+            for difference in differences or ():
+                if difference < held.shape[1]:
+                    counts[:, difference:] += held[:, : held.shape[1] - difference]
+            return counts
         case op.Constant(value):
             return np.array([[value]], dtype=dtype)
         case op.Linear(terms, constant):
@@ -171,33 +176,15 @@ def _value(
             raise TypeError(f"unknown operation {operation!r}")
 
 
-def _count_nearby(held: Bool[ndarray, "R P"], differences: tuple[int, ...], dtype: Any) -> ndarray:
-    counts = np.zeros(held.shape, dtype=dtype)
-    for difference in differences:
-        if difference < held.shape[1]:
-            counts[:, difference:] += held[:, : held.shape[1] - difference]
-    return counts
-
-
 def _linear(terms: list[tuple[int, ndarray]], constant: int, dtype: Any) -> ndarray:
     def scaled(factor: int, values: ndarray) -> ndarray:
         return values.astype(dtype, copy=False) if factor == 1 else np.multiply(values, factor, dtype=dtype)
 
-    factor, values = terms[0]
-    total = scaled(factor, values)
+    total = scaled(*terms[0])
     for factor, values in terms[1:]:
-        if factor == -1:
-            total = np.subtract(total, values, dtype=dtype)
-        else:
-            total = np.add(total, scaled(factor, values), dtype=dtype)
+        minus = factor == -1
+        total = (np.subtract if minus else np.add)(total, values if minus else scaled(factor, values), dtype=dtype)
     return np.add(total, constant, dtype=dtype) if constant else total
-
-
-def _dtype(bound: int) -> Any:
-    for dtype in (np.int16, np.int32, np.int64):
-        if bound <= np.iinfo(dtype).max:
-            return dtype
-    return object  # Python's own integers: slow, but never wrong
 
 
 def _positions(program: Program, words: ndarray) -> int:
@@ -264,14 +251,12 @@ def trace(program: Program, word: Sequence[str], *, every: bool = False) -> Trac
     Raises `LengthwiseError` for symbols outside the alphabet.
     """
     values = [row[0].tolist() for row in evaluate_all(program, encode(program, [word]))]
-    heads = {statement.index: statement for statement in statements(program)}
+    heads = {statement.index: statement.head for statement in statements(program)}
     rows: list[TraceRow] = []
     for index, text in enumerate(expressions(program)):
-        statement = heads.get(index)
-        if statement is not None and statement.head != f"_{index}":
-            rows.append(TraceRow(statement.head, text, tuple(values[index])))
-        elif every or statement is not None or isinstance(program.operations[index], Count):
-            rows.append(TraceRow(None, text, tuple(values[index])))
+        if every or index in heads or isinstance(program.operations[index], Count):
+            head = heads.get(index)
+            rows.append(TraceRow(None if head == f"_{index}" else head, text, tuple(values[index])))
     columns = (*([BOS] if program.bos else []), *word, *([EOS] if program.eos else []))
     return Trace(columns, tuple(rows), None if program.accept is None else bool(values[program.accept][-1]))
 

@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Float32, Float64, Int
 from numpy import ndarray
 
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp import program as op
@@ -63,8 +63,7 @@ class Margin(Tabular):
     @property
     def exponent(self) -> float:
         """The median falls like n to the minus this: the slope of a straight line through the logarithms."""
-        if len(self.lengths) < 2:
-            raise LengthwiseError("one length shows no growth; give strings of at least two lengths")
+        require(len(self.lengths) > 1, "one length shows no growth; give strings of at least two lengths")
         return -float(np.polyfit(np.log(self.lengths), np.log(self.median), 1)[0])
 
     @property
@@ -119,9 +118,8 @@ def margin(program: Program, strings_by_length: Mapping[int, Int[ndarray, "B n"]
     found = []
     for length, words in sorted(strings_by_length.items()):
         shape = np.shape(words)
-        require(
-            len(shape) == 2 and shape[1] == length and shape[0] > 0, f"strings of length {length} got shape {shape}"
-        )
+        fits = len(shape) == 2 and shape[1] == length and shape[0] > 0
+        require(fits, f"strings of length {length} got shape {shape}")
         each = margins(program, words)
         found.append((length, float(np.median(each)), float(np.quantile(each, LOW))))
     lengths, median, low = zip(*found, strict=True)

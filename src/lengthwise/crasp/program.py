@@ -537,8 +537,7 @@ class ProgramBuilder:
 
     def name(self, name: str, index: Index) -> Index:
         """Name an operation for printing and return its index; raises `LengthwiseError` if the name is taken."""
-        if self._names.get(name, index) != index:
-            raise LengthwiseError(f"{name!r} is defined twice")
+        require(self._names.get(name, index) == index, f"{name!r} is defined twice")
         self._names[name] = index
         return index
 

@@ -71,7 +71,8 @@ def syntax_tree(text: str) -> Tree:
     except UnexpectedToken as error:
         ended = error.token.type == "$END"
         found = "the end of the program" if ended else repr(shortened(str(error.token), 30))
-        line, column = _end_of(text) if ended else (error.line, error.column)
+        lines = text.rstrip().split("\n")
+        line, column = (len(lines), len(lines[-1]) + 1) if ended else (error.line, error.column)
         wanted = _expected(set(error.accepts or error.expected))
         raise CraspSyntaxError(f"expected {wanted}, found {found}", text, line, column) from None
     except UnexpectedCharacters as error:
@@ -94,21 +95,11 @@ def _expected(terminals: set[str]) -> str:
     if terminals >= {"NAME", "ACCEPT", "NEXT"}:
         parts.append("a new definition")
         terminals -= {"NAME", "ACCEPT", "NEXT"}
-    parts += sorted(map(_spelled, terminals))
+    # Others as the first of their spellings.
+    values = {terminal: _lark().get_terminal(terminal).pattern.value for terminal in terminals - _SPELLED.keys()}
+    spelled = {name: f"'{value.partition('|')[0].removesuffix(chr(92) + 'b')}'" for name, value in values.items()}
+    parts += sorted((_SPELLED | spelled)[terminal] for terminal in terminals)
     return " or ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) or "something else"
-
-
-def _spelled(terminal: str) -> str:
-    """A terminal in words, or as the first of its spellings."""
-    if terminal in _SPELLED:
-        return _SPELLED[terminal]
-    pattern: str = _lark().get_terminal(terminal).pattern.value
-    return f"'{pattern.partition('|')[0].removesuffix(chr(92) + 'b')}'"
-
-
-def _end_of(text: str) -> tuple[int, int]:
-    lines = text.rstrip().split("\n")
-    return len(lines), len(lines[-1]) + 1
 
 
 _PIECE = re.compile(r'\s+|,|(?P<comment>//.*)|(?P<symbol>\w+|"(?:[^"\\]|\\["\\])*")')
@@ -241,10 +232,8 @@ class _Lowering:
             if statement.data == "definition":
                 last = self._define(*statement.children)
             elif statement.data == "accept":
-                if self.accept is not None:
-                    raise self.error("a program has one 'accept'", statement)
-                if self.next_token:
-                    raise self.error("a program has either 'accept' or NEXT lines, not both", statement)
+                self.refuse(self.accept is not None, "a program has one 'accept'", statement)
+                self.refuse(self.next_token, "a program has either 'accept' or NEXT lines, not both", statement)
                 self.accept = self.boolean(statement.children[1])
             elif statement.data == "next":
                 self._next(*statement.children)
@@ -274,10 +263,8 @@ class _Lowering:
     def _next(self, output: Token, expression: Tree) -> None:
         symbol = output[len("NEXT") :].lstrip(" \t") if output[4] != "_" else output[5:]
         symbol = EOS if symbol == "EOS" else self._known(unquote(symbol), output)
-        if self.accept is not None:
-            raise self.error("a program has either 'accept' or NEXT lines, not both", output)
-        if symbol in self.next_token:
-            raise self.error(f"NEXT {symbol!r} is defined twice", output)
+        self.refuse(self.accept is not None, "a program has either 'accept' or NEXT lines, not both", output)
+        self.refuse(symbol in self.next_token, f"NEXT {symbol!r} is defined twice", output)
         if self.build.eos_declared:
             raise self.error("a next-token program is read at every position; remove 'eos: true'", output)
         self.next_token[symbol] = self.boolean(expression)
@@ -287,8 +274,7 @@ class _Lowering:
     def expression(self, node: Tree) -> _Lowered:
         """Lower one expression; raises `CraspSyntaxError` for errors that the grammar cannot express."""
         self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self.error(f"nested more than {_DEEPEST} deep; name the inner parts", node)
+        self.refuse(self.depth > _DEEPEST, f"nested more than {_DEEPEST} deep; name the inner parts", node)
         try:
             return self._lowered(node, *node.children)
         finally:
@@ -336,15 +322,12 @@ class _Lowering:
                 self._check_variable(*variable)
                 return self._value_of(self._named(node, name))
             case ("periodic", _, modulus, relation, residue):
-                if _RELATIONS.get(str(relation)) != "=":
-                    raise self.error("a periodic predicate is written i mod 3 = 1", node)
+                self.refuse(_RELATIONS.get(str(relation)) != "=", "a periodic predicate is written i mod 3 = 1", node)
                 m, r = self._number(modulus), self._number(residue)
-                if r >= m:
-                    raise self.error(f"i mod {m} is never {r}; a residue is less than its modulus", node)
+                self.refuse(r >= m, f"i mod {m} is never {r}; a residue is less than its modulus", node)
                 return build.periodic(r, m)
             case ("congruent", _, residue, modulus):
-                if self._number(modulus) < 1:
-                    raise self.error("a modulus is at least 1", node)
+                self.refuse(self._number(modulus) < 1, "a modulus is at least 1", node)
                 return build.periodic(self._number(residue), self._number(modulus))
             case ("not", inner):
                 return build.negation(self.boolean(inner))
@@ -427,8 +410,7 @@ class _Lowering:
         written = next((str(child) for child in children if getattr(child, "type", "") == "RELATION"), "")
         relation = _RELATIONS.get(written)
         if window.data in ("unlimited", "restricted"):
-            if relation != "<=":
-                raise self.error("a count looks back: write j <= i", window)
+            self.refuse(relation != "<=", "a count looks back: write j <= i", window)
             return self._window(children[3]) if window.data == "restricted" else None
         if window.data == "distances":
             return tuple(sorted({self._number(child) for child in children if child.type == "INT"}))
@@ -436,8 +418,7 @@ class _Lowering:
         if relation == "=":
             return (distance,)
         if window.data == "distance" and relation == "<=":
-            if distance > 10_000:
-                raise self.error(f"a window of {distance} positions is too wide; 10000 is the limit", window)
+            self.refuse(distance > 10_000, f"a window of {distance} positions is too wide; 10000 is the limit", window)
             return tuple(range(distance + 1))
         raise self.error("a window is j = i-1, i-j = 1, i-j <= 2 or i-j in {1, 2}", window)
 
@@ -445,8 +426,7 @@ class _Lowering:
         product = _Sum((), 1)
         for factor in factors:
             value = self._sum(factor)
-            if value.terms and product.terms:
-                raise self.error("a count can only be multiplied by a number", factor)
+            self.refuse(value.terms and product.terms, "a count can only be multiplied by a number", factor)
             product = value.scaled(product.constant) if value.terms else product.scaled(value.constant)
             if max(map(abs, (product.constant, *(weight for weight, _ in product.terms)))) >= 10**_MOST_DIGITS:
                 raise self.error(f"a product of more than {_MOST_DIGITS} digits", factor)
@@ -474,9 +454,13 @@ class _Lowering:
         return symbol
 
     def _number(self, token: Token) -> int:
-        if len(token) > _MOST_DIGITS:
-            raise self.error(f"a number of {len(token)} digits; {_MOST_DIGITS} is the limit", token)
+        self.refuse(len(token) > _MOST_DIGITS, f"a number of {len(token)} digits; {_MOST_DIGITS} is the limit", token)
         return int(token)
+
+    def refuse(self, wrong: object, message: str, where: Tree | Token) -> None:
+        """Raise the `error` if something is ``wrong``."""
+        if wrong:
+            raise self.error(message, where)
 
     def error(self, message: str, where: Tree | Token) -> CraspSyntaxError:
         """A `CraspSyntaxError` with the line and column of ``where``."""
@@ -571,12 +555,8 @@ class _Printer:
 
     def text(self) -> str:
         program = self.program
-        lines = ["alphabet: " + " ".join(quote(symbol) for symbol in program.alphabet)]
-        lines.append(f"bos: {str(program.bos).lower()}")
-        if program.eos:
-            lines.append("eos: true")
-        lines.append("")
-        lines += [self._wrapped(statement) for statement in self.statements()]
+        head = ["alphabet: " + " ".join(map(quote, program.alphabet)), f"bos: {str(program.bos).lower()}"]
+        lines = [*head, *["eos: true"] * program.eos, "", *map(self._wrapped, self.statements())]
         return "\n".join(lines) + "\n"
 
     def statements(self) -> list[Statement]:
@@ -665,16 +645,13 @@ class _Printer:
         return f"[{_window(count.differences)}] {self._operand(count.operand, _PRIMARY)}"
 
     def _linear(self, terms: tuple[tuple[int, int], ...], constant: int) -> str:
-        signed = [(factor < 0, self._term(abs(factor), index)) for factor, index in terms]
+        counts = [(factor, self._operand(index, _PRIMARY)) for factor, index in terms]
+        signed = [(factor < 0, count if abs(factor) == 1 else f"{abs(factor)} * {count}") for factor, count in counts]
         if constant:
             slot = 0 if constant > 0 and signed[0][0] else len(signed)  # 3 - #a rather than -#a + 3
             signed.insert(slot, (constant < 0, str(abs(constant))))
         text = ("-" if signed[0][0] else "") + signed[0][1]
         return text + "".join(f" {'-' if negative else '+'} {part}" for negative, part in signed[1:])
-
-    def _term(self, factor: int, index: int) -> str:
-        count = self._operand(index, _PRIMARY)
-        return count if factor == 1 else f"{factor} * {count}"
 
 
 def _window(differences: tuple[int, ...]) -> str:

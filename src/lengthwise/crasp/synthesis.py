@@ -231,9 +231,9 @@ class Enumeration:
     @staticmethod
     def distinct(rows: UInt64[ndarray, "N W"], seen: set[bytes]) -> list[int]:
         """The indices of rows that are not in ``seen``, each value once; adds them to ``seen``."""
-        data, width, new = rows.tobytes(), rows.shape[1] * 8, []
-        for index in range(len(rows)):
-            key = data[index * width : (index + 1) * width]
+        keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * 8))).ravel().tolist()
+        new = []
+        for index, key in enumerate(keys):
             if key not in seen:
                 seen.add(key)
                 new.append(index)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from operator import or_
@@ -37,8 +38,7 @@ class Dfa:
         require(len(set(self.alphabet)) == len(self.alphabet) > 0, "an automaton needs an alphabet of distinct symbols")
         require(len(self.accepting) == count, f"{count} states but {len(self.accepting)} acceptance flags")
         for state, row in enumerate(self.delta):
-            fits = len(row) == len(self.alphabet) and all(0 <= target < count for target in row)
-            if not fits:
+            if len(row) != len(self.alphabet) or not all(0 <= target < count for target in row):
                 raise LengthwiseError(f"state {state} needs one successor in 0..{count - 1} per symbol, got {row}")
 
     @property
@@ -109,14 +109,9 @@ class Dfa:
         for state, row in enumerate(self.delta):
             for target in row:
                 sources[target].append(state)
-        live = list(self.accepting)
-        pending = [state for state, flag in enumerate(live) if flag]
-        while pending:
-            for source in sources[pending.pop()]:
-                if not live[source]:
-                    live[source] = True
-                    pending.append(source)
-        return tuple(live)
+        ends = [state for state, flag in enumerate(self.accepting) if flag]
+        live = set(Search(-1, lambda state: sources[state] if state >= 0 else ends))
+        return tuple(state in live for state in range(self.size))
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -200,23 +195,40 @@ class Search(Generic[Node]):
 
     def word(self, node: Node) -> Word:
         """A shortest word that leads to a node."""
-        return trace_back(self.parents, node)
+        word: list[int] = []
+        while (step := self.parents[node]) is not None:
+            node, symbol = step
+            word.append(symbol)
+        return tuple(reversed(word))
 
 
-def numbered_graph(start: Node, successors: Callable[[Node], Iterable[Node]]) -> tuple[list[Node], tuple[Word, ...]]:
-    """The nodes in the order of a `Search`, and for each of them the numbers of its successors."""
-    nodes = list(Search(start, successors))
-    number = {node: index for index, node in enumerate(nodes)}
-    return nodes, tuple(tuple(number[target] for target in successors(node)) for node in nodes)
+def numbered_graph(
+    start: Node, successors: Callable[[Node], Iterable[Node]], most: int = sys.maxsize, error: Exception | None = None
+) -> tuple[list[Node], tuple[Word, ...]]:
+    """The nodes in the order of a `Search`, and for each of them the numbers of its successors.
+
+    Raises ``error`` beyond ``most`` nodes.
+    """
+    nodes, number, rows = [start], {start: 0}, []
+    for node in nodes:
+        row = []
+        for target in successors(node):
+            if target not in number:
+                if len(nodes) >= most and error is not None:
+                    raise error
+                number[target] = len(nodes)
+                nodes.append(target)
+            row.append(number[target])
+        rows.append(tuple(row))
+    return nodes, tuple(rows)
 
 
-def trace_back(parents: Mapping[Node, tuple[Node, int] | None], node: Node) -> Word:
-    """The symbols on the path from the root (whose parent is None) to ``node``; parents are (node, symbol)."""
-    word: list[int] = []
-    while (step := parents[node]) is not None:
-        node, symbol = step
-        word.append(symbol)
-    return tuple(reversed(word))
+def rooted(alphabet: tuple[str, ...], delta: Sequence[Sequence[int]], accepting: Container[int], start: int) -> Dfa:
+    """The automaton with these transitions whose ``start`` becomes number 0; the others keep their order."""
+    order = [start, *[state for state in range(len(delta)) if state != start]]
+    number = {old: new for new, old in enumerate(order)}
+    rows = tuple(tuple(number[target] for target in delta[old]) for old in order)
+    return Dfa(alphabet, rows, tuple(old in accepting for old in order))
 
 
 @lru_cache(maxsize=512)
@@ -315,11 +327,8 @@ class _Positions:
                 bit = 1 << (len(self.symbols) - 1)
                 return False, bit, bit
             case Union(parts):
-                nullable, first, last = False, 0, 0
-                for part in parts:
-                    part_nullable, part_first, part_last = self._walk(part)
-                    nullable, first, last = nullable or part_nullable, first | part_first, last | part_last
-                return nullable, first, last
+                nullables, firsts, lasts = zip(*map(self._walk, parts), strict=True)
+                return any(nullables), reduce(or_, firsts), reduce(or_, lasts)
             case Concat(parts):
                 nullable, first, last = True, 0, 0
                 dead = False
@@ -347,27 +356,19 @@ def _subsets(positions: _Positions, alphabet: tuple[str, ...], max_states: int) 
     for position, symbols in enumerate(positions.symbols):
         for symbol in symbols:
             masks[symbol] |= 1 << position
+
     # A subset state is (positions that may come next, may the word end here).
-    start = (positions.first, positions.nullable)
-    numbers = {start: 0}
-    queue = [start]
-    delta: list[tuple[int, ...]] = []
-    for upcoming, _ in queue:
-        row: list[int] = []
+    def successors(state: tuple[int, bool]) -> Iterator[tuple[int, bool]]:
         for mask in masks.values():
-            current = upcoming & mask
+            current = state[0] & mask
             after = reduce(or_, [positions.follow[position] for position in _bits(current)], 0)
-            target = (after, bool(current & positions.last))
-            if target not in numbers:
-                if len(numbers) >= max_states:
-                    raise LengthwiseError(
-                        f"the automaton has more than {max_states} states; simplify the expression or raise max_states"
-                    )
-                numbers[target] = len(numbers)
-                queue.append(target)
-            row.append(numbers[target])
-        delta.append(tuple(row))
-    return Dfa(alphabet, tuple(delta), tuple(final for _, final in queue))
+            yield after, bool(current & positions.last)
+
+    error = LengthwiseError(
+        f"the automaton has more than {max_states} states; simplify the expression or raise max_states"
+    )
+    states, delta = numbered_graph((positions.first, positions.nullable), successors, max_states, error)
+    return Dfa(alphabet, delta, tuple(final for _, final in states))
 
 
 def _bits(mask: int) -> list[int]:
@@ -421,11 +422,7 @@ def dfa_from_json(value: Any, *, where: str = "automaton") -> Dfa:
             if symbol not in alphabet:
                 raise UnknownNameError(f"symbol in the transitions of state {state!r} of the {where}", symbol, alphabet)
             delta[source][alphabet.index(symbol)] = _known(target, number, where, f"transitions of state {state!r}")
-    # The start state is number 0 here: swap it with the first state.
-    order = [start, *[index for index in range(sink + 1) if index != start]]
-    numbered = {old: new for new, old in enumerate(order)}
-    rows = tuple(tuple(numbered[target] for target in delta[old]) for old in order)
-    return Dfa(tuple(alphabet), rows, tuple(old in accepting for old in order))
+    return rooted(tuple(alphabet), delta, accepting, start)
 
 
 def dfa_to_json(dfa: Dfa) -> dict[str, Any]:

@@ -37,13 +37,18 @@ class CounterLanguage(ABC):
     def distance(self, state: Any) -> int:
         """Length of a shortest completion of a live state to a word; 0 iff the state accepts."""
 
-    def accepts(self, word: str | tuple[str, ...]) -> bool:
-        """Whether a word is in the language."""
+    def run(self, word: str | tuple[str, ...]) -> Hashable | None:
+        """The state after a word, None if no word of the language starts so; raises `LengthwiseError`."""
         state: Hashable | None = self.start
         for symbol in word:
             if symbol not in self.alphabet:
                 raise LengthwiseError(f"symbol {symbol!r} is not in the alphabet {{{', '.join(self.alphabet)}}}")
             state = None if state is None else self.step(state, symbol)
+        return state
+
+    def accepts(self, word: str | tuple[str, ...]) -> bool:
+        """Whether a word is in the language."""
+        state = self.run(word)
         return state is not None and self.distance(state) == 0
 
     def up_to(self, length: int) -> Dfa:
@@ -158,10 +163,8 @@ class EqualRuns(CounterLanguage):
 
     def sample(self, length: int, size: int, rng: Rng) -> npt.NDArray[np.int64]:
         """The only word, ``size`` times; ``rng`` is not used."""
-        if not self.count(length):
-            raise LengthwiseError(
-                f"{self.name} has no word of length {length}; choose a multiple of {len(self.alphabet)}"
-            )
+        choose = f"choose a multiple of {len(self.alphabet)}"
+        require(self.count(length) > 0, f"{self.name} has no word of length {length}; {choose}")
         word = np.repeat(np.arange(len(self.alphabet)), length // len(self.alphabet))
         return np.tile(word, (size, 1))
 
@@ -173,16 +176,10 @@ class Shuffle2(CounterLanguage):
     start = (0, 0)
 
     def step(self, state: tuple[int, int], symbol: str) -> tuple[int, int] | None:
-        first, second = state
-        match symbol:
-            case "(":
-                return (first + 1, second)
-            case ")":
-                return (first - 1, second) if first else None
-            case "[":
-                return (first, second + 1)
-            case _:
-                return (first, second - 1) if second else None
+        kind, closes = divmod(self.alphabet.index(symbol), 2)
+        change = -1 if closes else 1
+        first, second = (count + change * (kind == which) for which, count in enumerate(state))
+        return (first, second) if min(first, second) >= 0 else None
 
     def distance(self, state: tuple[int, int]) -> int:
         return sum(state)
@@ -195,8 +192,7 @@ class Shuffle2(CounterLanguage):
 
     def sample(self, length: int, size: int, rng: Rng) -> npt.NDArray[np.int64]:
         """Uniform words: draw the number of symbols of each kind, then their positions, then two balanced words."""
-        if length % 2 or length < 0:
-            raise LengthwiseError(f"{self.name} has no word of length {length}; choose an even one")
+        require(length % 2 == 0 <= length, f"{self.name} has no word of length {length}; choose an even one")
         totals = np.array([_below(sum(self._weights(length)), rng) for _ in range(size)], dtype=object)
         words = np.empty((size, length), dtype=np.int64)
         bounds = np.cumsum(np.array(self._weights(length), dtype=object))

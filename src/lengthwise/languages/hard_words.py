@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng
-from lengthwise.languages.automaton import Dfa, numbered_graph
+from lengthwise.languages.automaton import Dfa, numbered_graph, rooted
 from lengthwise.languages.sampling import count_words, sample_words
 
 Words = Int[ndarray, "B N"]
@@ -37,10 +37,7 @@ class WindowPairs:
 
 def between(dfa: Dfa, source: int, targets: States) -> Dfa:
     """The words that lead from one state to one of others, as an automaton (not minimal)."""
-    order = [source, *[state for state in range(dfa.size) if state != source]]
-    number = {old: new for new, old in enumerate(order)}
-    rows = tuple(tuple(number[target] for target in dfa.delta[old]) for old in order)
-    return Dfa(dfa.alphabet, rows, tuple(old in targets for old in order))
+    return rooted(dfa.alphabet, dfa.delta, targets, source)
 
 
 def _finals(dfa: Dfa) -> set[int]:
@@ -63,10 +60,8 @@ def window_pairs(dfa: Dfa, window: int, length: int, size: int, rng: Rng) -> Win
     """
     require(1 <= window <= length, f"a window of {window} symbols needs a length of at least that, got {length}")
     options = _window_options(dfa, window, length)
-    if not options:
-        raise LengthwiseError(
-            f"the last {window} symbols determine the answer at length {length}; choose a smaller window"
-        )
+    what = f"the last {window} symbols determine the answer at length {length}"
+    require(len(options) > 0, f"{what}; choose a smaller window")
     left, right = np.empty((size, length), dtype=np.int64), np.empty((size, length), dtype=np.int64)
     positions = np.empty(size, dtype=np.int64)
     for (position, before, after), rows in _drawn(options, size, rng):
@@ -134,10 +129,8 @@ def pumped_words(dfa: Dfa, length: int, size: int, rng: Rng, *, loop: int = 4) -
             fits = [(h, t) for h in heads for t in tails if length - h - t > 0 and (length - h - t) % period == 0]
             if fits and count_words(between(dfa, state, {state}), period):
                 plans.append((state, period, *min(fits, key=sum)))
-    if not plans:
-        raise LengthwiseError(
-            f"no loop of at most {loop} symbols fits in words of length {length}; raise loop or length"
-        )
+    what = f"no loop of at most {loop} symbols fits in words of length {length}"
+    require(len(plans) > 0, f"{what}; raise loop or length")
     words = np.empty((size, length), dtype=np.int64)
     for (state, period, head, tail), rows in _drawn(plans, size, rng):
         first = sample_words(between(dfa, 0, {state}), head, len(rows), rng)

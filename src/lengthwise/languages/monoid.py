@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.languages.automaton import Dfa, Word, strongly_connected
+from lengthwise.languages.automaton import Dfa, numbered_graph, strongly_connected
 
 MAX_ELEMENTS = 20_000
 
@@ -25,14 +25,12 @@ class MonoidTooLargeError(LengthwiseError):
 class TransitionSemigroup:
     """The maps on states that non-empty words induce, in order of their shortest words.
 
-    ``maps[i]`` is a tuple (state -> state), ``right[i][s]`` the number of the map followed by symbol s, and
-    ``origin[i]`` the (number, symbol) that first produced it (number -1: the symbol alone).
+    ``maps[i]`` is a tuple (state -> state), and ``right[i][s]`` the number of the map followed by symbol s.
     """
 
     dfa: Dfa
     maps: tuple[tuple[int, ...], ...]
     right: tuple[tuple[int, ...], ...]
-    origin: tuple[tuple[int, int], ...]
 
     @property
     def monoid_size(self) -> int:
@@ -43,14 +41,6 @@ class TransitionSemigroup:
     def array(self) -> npt.NDArray[np.int32]:
         """All maps as rows ``[elements, states]``."""
         return np.array(self.maps, dtype=np.int32)
-
-    def word(self, element: int) -> Word:
-        """A shortest non-empty word that induces the map."""
-        symbols: list[int] = []
-        while element >= 0:
-            element, symbol = self.origin[element]
-            symbols.append(symbol)
-        return tuple(reversed(symbols))
 
     @cached_property
     def by_length(self) -> LengthSets:
@@ -118,31 +108,14 @@ class LengthSets:
 def transition_semigroup(dfa: Dfa, *, max_elements: int = MAX_ELEMENTS) -> TransitionSemigroup:
     """All maps induced by non-empty words; raises `MonoidTooLargeError` beyond ``max_elements``."""
     letters = list(zip(*dfa.delta, strict=True))
-    numbers: dict[tuple[int, ...], int] = {}
-    maps: list[tuple[int, ...]] = []
-    origin: list[tuple[int, int]] = []
-    for symbol, letter in enumerate(letters):
-        if letter not in numbers:
-            numbers[letter] = len(maps)
-            maps.append(letter)
-            origin.append((-1, symbol))
-    right: list[tuple[int, ...]] = []
-    for element, mapping in enumerate(maps):
-        row: list[int] = []
-        for symbol, letter in enumerate(letters):
-            product = tuple([letter[state] for state in mapping])
-            number = numbers.get(product)
-            if number is None:
-                number = numbers[product] = len(maps)
-                if number >= max_elements:
-                    raise MonoidTooLargeError(
-                        f"the syntactic monoid has more than {max_elements} elements; raise max_elements or simplify"
-                    )
-                maps.append(product)
-                origin.append((element, symbol))
-            row.append(number)
-        right.append(tuple(row))
-    return TransitionSemigroup(dfa, tuple(maps), tuple(right), tuple(origin))
+
+    def successors(mapping: tuple[int, ...]) -> list[tuple[int, ...]]:
+        return letters if not mapping else [tuple([letter[state] for state in mapping]) for letter in letters]
+
+    problem = f"the syntactic monoid has more than {max_elements} elements; raise max_elements or simplify"
+    # The root stands for no symbol at all, and is no element.
+    (_, *maps), rows = numbered_graph((), successors, max_elements + 1, MonoidTooLargeError(problem))
+    return TransitionSemigroup(dfa, tuple(maps), tuple(tuple([target - 1 for target in row]) for row in rows[1:]))
 
 
 def is_group(dfa: Dfa) -> bool:

@@ -31,11 +31,6 @@ class WordCounts:
             self._rows.append([sum([last[target] for target in row]) for row in self.dfa.delta])
         return self._rows[remaining]
 
-    def words(self, length: int) -> int:
-        """Number of words of the language of that length."""
-        require(length >= 0, f"a word has at least 0 symbols, got length {length}")
-        return self.of(length)[0]
-
     def some(self, length: int) -> bool:
         """Whether the language has a word of that length.
 
@@ -61,7 +56,8 @@ def counts(dfa: Dfa) -> WordCounts:
 
 def count_words(dfa: Dfa, length: int) -> int:
     """Number of words of the language of that length."""
-    return counts(dfa).words(length)
+    require(length >= 0, f"a word has at least 0 symbols, got length {length}")
+    return counts(dfa).of(length)[0]
 
 
 def lengths_with_words(dfa: Dfa, low: int, high: int) -> list[int]:
@@ -120,7 +116,7 @@ class UniformSampler:
 
         Raises `LengthwiseError` if the language has no word of that length.
         """
-        if counts(self.dfa).words(length) == 0:
+        if count_words(self.dfa, length) == 0:
             raise LengthwiseError(f"the language has no word of length {length}; choose among lengths_with_words")
         words = np.empty((length, size), dtype=np.int64)
         state = np.zeros(size, dtype=np.int64)

@@ -53,7 +53,7 @@ from lengthwise.tasks.counting import (
 )
 from lengthwise.tasks.language import Language, StateScratchpad
 from lengthwise.tasks.modular import BracketedArithmetic, CycleNavigation, GroupWords, ModularArithmetic, SolveEquation
-from lengthwise.tasks.multiplication import LongMultiplication, Multiplication
+from lengthwise.tasks.addition import LongMultiplication, Multiplication
 from lengthwise.tasks.parity import QUERY as BITS_QUERY
 from lengthwise.tasks.parity import BitwiseOr, EvenPairs, Parity, ParityScratchpad, SparseParity
 from lengthwise.tasks.planted import PlantedTask
@@ -68,7 +68,7 @@ from lengthwise.tasks.recall import (
     Retrieval,
 )
 from lengthwise.tasks.recoupled import TaskHinting
-from lengthwise.tasks.sorting import BucketSort, Sort
+from lengthwise.tasks.copying import BucketSort, Sort
 from lengthwise.tasks.variable_assignment import LINE_END, QUERY, VariableAssignment
 
 HUANG = "Huang et al. 2025"

@@ -21,21 +21,16 @@ def smallest_hitting_set(family: Bool[ndarray, "M N"], budget: int = 20_000) -> 
     is the greedy one, which may not be the smallest. Raises `ValueError` for an empty row.
     """
     family = np.unique(family, axis=0)
-    if not len(family):
-        return ()
     if not family.any(axis=1).all():
         raise ValueError("an empty set can't be met")
     # The element of a row with one element belongs to every solution.
     forced = family[family.sum(axis=1) == 1].any(axis=0)
     rest = _minimal(family[~(family & forced).any(axis=1)])
     count = [0]
-    for size in range(len(rest) + 1):
-        found = _search(rest, size, count, budget)
-        if found is not None:
-            return tuple(sorted({*np.flatnonzero(forced).tolist(), *found}))
-        if count[0] > budget:
-            break
-    return tuple(sorted({*np.flatnonzero(forced).tolist(), *_greedy(rest)}))
+    found, size = None, 0
+    while found is None and count[0] <= budget:
+        found, size = _search(rest, size, count, budget), size + 1
+    return tuple(sorted({*np.flatnonzero(forced).tolist(), *(_greedy(rest) if found is None else found)}))
 
 
 def _minimal(family: ndarray) -> ndarray:

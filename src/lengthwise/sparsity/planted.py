@@ -14,7 +14,7 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.config import AtLeast1, AtLeast2, config
-from lengthwise.core.errors import require
+from lengthwise.core.errors import reject, require
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 
@@ -84,8 +84,8 @@ class Lookup(Label):
     table: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if self.m < 1 or not self.table or min(self.table) < 0:
-            raise ValueError("a lookup table needs m >= 1 values and labels of at least 0")
+        wrong = self.m < 1 or not self.table or min(self.table) < 0
+        reject(wrong, "a lookup table needs m >= 1 values and labels of at least 0")
 
     def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
         weight = self.m ** np.arange(values.shape[-1])[::-1]
@@ -95,10 +95,8 @@ class Lookup(Label):
         return max(self.table) + 1
 
     def check(self, k: int, m: int) -> None:
-        if len(self.table) != self.m**k or m > self.m:
-            raise ValueError(
-                f"a lookup of {k} values in 0..{m - 1} needs m >= {m} and m^k entries, got {len(self.table)}"
-            )
+        given = f"needs m >= {m} and m^k entries, got {len(self.table)}"
+        reject(len(self.table) != self.m**k or m > self.m, f"a lookup of {k} values in 0..{m - 1} {given}")
 
 
 Offsets = tuple[int, ...]
@@ -149,8 +147,8 @@ class Local(Placement):
     max_span: int
 
     def __post_init__(self) -> None:
-        if self.k < 1 or self.max_span < self.k - 1:
-            raise ValueError(f"k >= 1 tokens need max_span >= k - 1, got k = {self.k}, max_span = {self.max_span}")
+        given = f"got k = {self.k}, max_span = {self.max_span}"
+        reject(self.k < 1 or self.max_span < self.k - 1, f"k >= 1 tokens need max_span >= k - 1, {given}")
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
         """Draw min S* by the number of subsets that start there, then the others from the next ``max_span``."""
@@ -174,11 +172,11 @@ class FixedOffsets(Placement):
     shapes: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        if not self.shapes or len({len(shape) for shape in self.shapes}) != 1:
-            raise ValueError(f"shapes need one common number of tokens, got {self.shapes}")
+        sizes = {len(shape) for shape in self.shapes}
+        reject(len(sizes) != 1, f"shapes need one common number of tokens, got {self.shapes}")
         for shape in self.shapes:
-            if not shape or shape[0] != 0 or any(b <= a for a, b in pairwise(shape)):
-                raise ValueError(f"a shape starts at 0 and increases, got {shape}")
+            wrong = not shape or shape[0] != 0 or any(b <= a for a, b in pairwise(shape))
+            reject(wrong, f"a shape starts at 0 and increases, got {shape}")
 
     @property
     def k(self) -> int:  # type: ignore[override]
@@ -234,8 +232,8 @@ class WordDistribution:
     listed: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        if bool(self.symbols) == bool(self.listed):
-            raise ValueError("words need either symbols or a list of words, not both and not neither")
+        both = bool(self.symbols) == bool(self.listed)
+        reject(both, "words need either symbols or a list of words, not both and not neither")
 
     def sample(self, size: int, k: int, rng: Rng) -> Int[ndarray, "B k"]:
         """``size`` words."""
@@ -275,15 +273,15 @@ class Planted:
     label: Label = ParityLabel()
 
     def __post_init__(self) -> None:
-        if not np.isclose(sum(self.background), 1) or min(self.background, default=0) < 0:
-            raise ValueError(f"background probabilities must be at least 0 and sum to 1, got {self.background}")
-        if len(self.values) != self.alphabet or min(self.values) < 0:
-            raise ValueError(f"each of the {self.alphabet} tokens needs one value of at least 0, got {self.values}")
-        if any(len(word) != self.k for word in self.words.listed):
-            raise ValueError(f"every listed word needs k = {self.k} tokens")
-        foreign = [t for t in (*self.words.symbols, *sum(self.words.listed, ())) if not 0 <= t < self.alphabet]
-        if foreign:
-            raise ValueError(f"token {foreign[0]} is outside the alphabet 0..{self.alphabet - 1}")
+        background, size = self.background, self.alphabet
+        shares = np.isclose(sum(background), 1) and min(background, default=0) >= 0
+        reject(not shares, f"background probabilities must be at least 0 and sum to 1, got {background}")
+        valued = len(self.values) == size and min(self.values) >= 0
+        reject(not valued, f"each of the {size} tokens needs one value of at least 0, got {self.values}")
+        whole = all(len(word) == self.k for word in self.words.listed)
+        reject(not whole, f"every listed word needs k = {self.k} tokens")
+        for token in (*self.words.symbols, *sum(self.words.listed, ())):
+            reject(not 0 <= token < size, f"token {token} is outside the alphabet 0..{size - 1}")
         self.label.check(self.k, max(self.values) + 1)
 
     @classmethod

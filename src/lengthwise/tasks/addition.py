@@ -1,20 +1,20 @@
-"""Addition and its relatives: subtraction, many operands, hints, a Turing program, running sums."""
+"""Sums and products of numbers: addition and its relatives, multiplication, with and without scratchpads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import Alphabet2, DigitBase
+from lengthwise.core.config import Alphabet2, AtLeast1, DigitBase
+from lengthwise.core.errors import reject
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import BOS, EOS, Vocab
-from lengthwise.tasks.base import TASKS, Task
+from lengthwise.core.vocab import EOS
+from lengthwise.tasks.base import TASKS, AxesLayout, Task, body, numbered
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -42,11 +42,10 @@ def read_numbers(prompt: Sequence[str], sign: str, what: str, *, end: str = "=",
 
     Raises `ValueError` for a prompt that is not ``what``.
     """
-    numbers = [text.split() for text in " ".join(prompt[1:-1]).split(f" {sign} ")]
+    numbers = [text.split() for text in " ".join(body(prompt, end, what)).split(f" {sign} ")]
     sizes = {len(text) for text in numbers}
     right = len(numbers) == count if count else len(numbers) > 1
-    if prompt[0] != BOS or prompt[-1] != end or not right or len(sizes) > 1 or 0 in sizes:
-        raise ValueError(f"not {what}")
+    reject(not right or len(sizes) > 1 or 0 in sizes, f"not {what}")
     return numbers
 
 
@@ -54,8 +53,7 @@ def number(text: Sequence[str], base: int) -> int:
     """The number with these digits, least significant first; raises `ValueError` for anything else."""
     value = 0
     for digit in reversed(text):
-        if digit not in DIGITS[:base] or len(digit) != 1:
-            raise ValueError(f"{digit!r} is no digit of base {base}")
+        reject(digit not in DIGITS[:base] or len(digit) != 1, f"{digit!r} is no digit of base {base}")
         value = value * base + DIGITS.index(digit)
     return value
 
@@ -66,8 +64,7 @@ def digits_of(value: int, count: int, base: int) -> list[str]:
     for _ in range(count):
         value, digit = divmod(value, base)
         found.append(DIGITS[digit])
-    if value:
-        raise ValueError(f"the number has more than {count} digits")
+    reject(value > 0, f"the number has more than {count} digits")
     return found
 
 
@@ -80,6 +77,50 @@ def carried(columns: np.ndarray, base: int) -> np.ndarray:
     return result
 
 
+def digits(task: Any) -> str:
+    """The digits of the base of a task, for its `Task.tokens`."""
+    return DIGITS[: task.base]
+
+
+def extra_digits(operands: int, base: int) -> int:
+    """How many digits a sum of so many numbers can have more than they have."""
+    return next(extra for extra in range(operands) if base**extra >= operands)
+
+
+def write_sum(seq: SequenceBuilder, numbers: np.ndarray, base: int, *, msd_first: bool = False) -> None:
+    """Numbers ``[m, n, B]`` as in `write_numbers`, then their sum with as many digits as it can have."""
+    m, n, rows = numbers.shape
+    extra = np.zeros((extra_digits(m, base), rows), dtype=np.int64)
+    total = carried(np.concatenate([numbers.sum(axis=0), extra]), base)
+    given = write_numbers(seq, list(numbers), "+" * (m - 1) + "=", msd_first=msd_first)
+    write_columns(seq, given, total, largest=m * (base**n - 1), base=base)
+
+
+def write_columns(
+    seq: SequenceBuilder,
+    given: Sequence[Sequence[int]],
+    result: np.ndarray,
+    *,
+    largest: int,
+    base: int,
+    hint: Callable[[int], object] = lambda i: None,
+) -> None:
+    """Write the digits ``[n, B]`` of a result, of which the digit of significance i has place i + 2, and ``<eos>``.
+
+    Each depends on the ``given`` digits of its column, and on the column before with its result, which shows the carry
+    that came in, hence the one that goes out; none comes into i = 0. The result is at most ``largest``; ``hint`` writes
+    what stands before a digit.
+    """
+    carried_by: list[int] = []
+    for i, digit in enumerate(result):
+        hint(i)
+        own = [number[i] for number in given if i < len(number)]
+        parents = [*own, *carried_by] if largest >= base**i else []
+        at = seq.predicted(digit + seq.vocab["0"], place=i + 2, parents=parents)
+        carried_by = [*own, at] if i else own
+    seq.eos(place=len(result) + 2)
+
+
 @TASKS.register("addition")
 class Addition(Task):
     """``<bos> 7 2 + 5 4 = 2 7 0 <eos>`` is 27 + 45 = 72, least significant digit first, zero-padded to length + 1.
@@ -90,28 +131,15 @@ class Addition(Task):
 
     summary = "two numbers of n digits; digits of one significance share a place"
     place_rule = "next"
+    tokens = (digits, "+", "=")
 
     base: DigitBase = 10
     operands: Literal["lsd_first", "msd_first"] = "lsd_first"
 
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*DIGITS[: self.base], "+", "="])
-
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is the operators', place i + 2 that of significance i."""
-        n, zero = layout.length, self.vocab["0"]
-        x, y = rng.integers(self.base, size=(2, n, seq.size), dtype=np.int64)
-        a, b = write_numbers(seq, (x, y), "+=", msd_first=self.operands == "msd_first")
-        carry, carried_by = np.zeros(seq.size, dtype=np.int64), []
-        for i in range(n):
-            total = x[i] + y[i] + carry
-            carry = (total >= self.base).astype(np.int64)
-            digit = seq.predicted(total - self.base * carry + zero, place=i + 2, parents=[a[i], b[i], *carried_by])
-            # Both digits and their sum show the carry that came in, hence the one that goes out; none comes into i = 0.
-            carried_by = [a[i], b[i], digit] if i else [a[i], b[i]]
-        seq.predicted(carry + zero, place=n + 2, parents=carried_by)
-        seq.eos(place=n + 3)
+        numbers = rng.integers(self.base, size=(2, layout.length, seq.size), dtype=np.int64)
+        write_sum(seq, numbers, self.base, msd_first=self.operands == "msd_first")
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         numbers = read_numbers(prompt, "+", "an addition of two numbers of one length", count=2)
@@ -143,7 +171,7 @@ class BinaryAddition(Task):
     """
 
     summary = "two binary numbers of any lengths, most significant digit first, no padding"
-    fixed_vocab = ("0", "1", "+", "=")
+    tokens = ("0", "1", "+", "=")
     min_length = 4
 
     def layout(self, length: int, rng: Rng) -> Operands:
@@ -174,12 +202,12 @@ class BinaryAddition(Task):
         seq.eos(selectors=digits)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        first, plus, second = "".join(prompt[1:-1]).partition("+")
-        if prompt[0] != BOS or prompt[-1] != "=" or not plus:
-            raise ValueError("not a sum of two numbers")
+        first, plus, second = "".join(body(prompt, "=", what := "a sum of two numbers")).partition("+")
+        reject(not plus, f"not {what}")
         for number in (first, second):
-            if not number or not set(number) <= {"0", "1"} or (len(number) > 1 and number[0] == "0"):
-                raise ValueError(f"not a binary number without leading zeros: {number!r}")
+            zeros = len(number) > 1 and number[0] == "0"
+            wrong = not number or not set(number) <= {"0", "1"} or zeros
+            reject(wrong, f"not a binary number without leading zeros: {number!r}")
         return [*f"{int(first, 2) + int(second, 2):b}", EOS]
 
 
@@ -250,57 +278,34 @@ class Subtraction(Task):
 
     summary = "the difference of two numbers of n digits; digits of one significance share a place"
     place_rule = "next"
+    tokens = (digits, "-", "=")
 
     base: DigitBase = 10
 
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*DIGITS[: self.base], "-", "="])
-
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is that of the signs, place i + 2 that of significance i."""
-        n, zero = layout.length, self.vocab["0"]
+        n = layout.length
         x, y = rng.integers(self.base, size=(2, n, seq.size), dtype=np.int64)
         below = np.zeros(seq.size, dtype=bool)
         for i in range(n):
             below = (x[i] < y[i]) | ((x[i] == y[i]) & below)
         x, y = np.where(below, y, x), np.where(below, x, y)
-        a, b = write_numbers(seq, (x, y), "-=")
-        borrow, shown_by = np.zeros(seq.size, dtype=np.int64), []
-        for i in range(n):
-            left = x[i] - y[i] - borrow
-            borrow = (left < 0).astype(np.int64)
-            digit = seq.predicted(left + self.base * borrow + zero, place=i + 2, parents=[a[i], b[i], *shown_by])
-            shown_by = [a[i], b[i], digit] if i else [a[i], b[i]]
-        seq.eos(place=n + 2)
+        given = write_numbers(seq, (x, y), "-=")
+        write_columns(seq, given, carried(x - y, self.base), largest=self.base**n - 1, base=self.base)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         first, second = read_numbers(prompt, "-", "a subtraction of two numbers of one length", count=2)
         left = number(first, self.base) - number(second, self.base)
-        if left < 0:
-            raise ValueError("the first number is smaller than the second one")
+        reject(left < 0, "the first number is smaller than the second one")
         return [*digits_of(left, len(first), self.base), EOS]
 
 
 @dataclass(frozen=True)
-class SumLayout(Layout):
+class SumLayout(AxesLayout):
     """So many ``operands`` of so many ``digits``; the length is the larger of the two."""
 
     digits: int
     operands: int
-
-    @property
-    def axes(self) -> dict[str, int]:
-        """Digits and operands."""
-        return {"digits": self.digits, "operands": self.operands}
-
-
-def extra_digits(operands: int, base: int) -> int:
-    """How many digits a sum of so many numbers can have more than they have."""
-    extra = 0
-    while base**extra < operands:
-        extra += 1
-    return extra
 
 
 @TASKS.register("addition-multi")
@@ -315,12 +320,9 @@ class MultiOperandAddition(Task):
     summary = "the sum of several numbers; digits of one significance share a place"
     place_rule = "next"
     min_length = 2
+    tokens = (digits, "+", "=")
 
     base: DigitBase = 10
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*DIGITS[: self.base], "+", "="])
 
     def max_length(self) -> int | None:
         """More operands than the base would hide a carry."""
@@ -337,19 +339,8 @@ class MultiOperandAddition(Task):
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is that of the signs, place i + 2 that of significance i."""
         assert isinstance(layout, SumLayout)
-        n, m, zero = layout.digits, layout.operands, self.vocab["0"]
-        numbers = rng.integers(self.base, size=(m, n, seq.size), dtype=np.int64)
-        extra = extra_digits(m, self.base)
-        columns = np.concatenate([numbers.sum(axis=0), np.zeros((extra, seq.size), dtype=np.int64)])
-        total = carried(columns, self.base)
-        given = write_numbers(seq, list(numbers), "+" * (m - 1) + "=")
-        carried_by: list[int] = []
-        for i in range(n + extra):
-            own = [operand[i] for operand in given] if i < n else []
-            reached = m * (self.base**n - 1) >= self.base**i
-            digit = seq.predicted(total[i] + zero, place=i + 2, parents=[*own, *carried_by] if reached else [])
-            carried_by = [*own, digit] if i else own
-        seq.eos(place=n + extra + 2)
+        size = (layout.operands, layout.digits, seq.size)
+        write_sum(seq, rng.integers(self.base, size=size, dtype=np.int64), self.base)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         numbers = read_numbers(prompt, "+", "a sum of two or more numbers of one length")
@@ -368,13 +359,10 @@ class HintedAddition(Task):
 
     summary = "addition in which a hint before every digit names its significance"
     place_rule = "next"
+    tokens = (digits, "+", "=", numbered("i", "hints"))
 
     base: DigitBase = 10
     hints: Alphabet2 = 128
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*DIGITS[: self.base], "+", "=", *(f"i{hint}" for hint in range(self.hints))])
 
     def max_length(self) -> int:
         """One hint is for the last carry."""
@@ -383,38 +371,32 @@ class HintedAddition(Task):
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is that of the signs, place i + 2 that of significance i and its hints."""
         n, zero = layout.length, self.vocab["0"]
-        x, y = rng.integers(self.base, size=(2, n, seq.size), dtype=np.int64)
+        numbers = rng.integers(self.base, size=(2, n, seq.size), dtype=np.int64)
         start = rng.integers(self.hints - n, size=seq.size, dtype=np.int64) + self.vocab["i0"]
         seq.bos()
-        given = []
-        for operand, sign in ((x, "+"), (y, "=")):
-            columns = []
-            for i in range(n):
-                hint = seq.given(start + i, place=i + 2)
-                columns.append((hint, seq.given(operand[i] + zero, place=i + 2)))
-            given.append(columns)
+        hints, given = list[int](), list[list[int]]()
+        for operand, sign in zip(numbers, "+=", strict=True):
+            columns = [(seq.given(start + i, i + 2), seq.given(operand[i] + zero, i + 2)) for i in range(n)]
+            hints = hints or [hint for hint, _ in columns]
+            given.append([digit for _, digit in columns])
             seq.given(self.vocab[sign], place=1)
-        first, second = given
-        total = carried(np.concatenate([x + y, np.zeros((1, seq.size), dtype=np.int64)]), self.base)
-        carried_by: list[int] = []
-        for i in range(n + 1):
-            seq.predicted(start + i, place=i + 2, parents=[first[min(i, n - 1)][0]])
-            own = [first[i][1], second[i][1]] if i < n else []
-            digit = seq.predicted(total[i] + zero, place=i + 2, parents=[*own, *carried_by])
-            carried_by = [*own, digit] if i else own
-        seq.eos(place=n + 3)
+        total = carried(np.concatenate([numbers.sum(axis=0), np.zeros((1, seq.size), dtype=np.int64)]), self.base)
+
+        def hint(i: int) -> None:
+            seq.predicted(start + i, place=i + 2, parents=[hints[min(i, n - 1)]])
+
+        write_columns(seq, given, total, largest=2 * (self.base**n - 1), base=self.base, hint=hint)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        text = list(prompt[1:-1])
+        text = body(prompt, "=", what := "an addition of two numbers of one length with hints")
         half = len(text) // 2
         n = half // 2
-        if prompt[0] != BOS or prompt[-1] != "=" or len(text) != 4 * n + 1 or n == 0 or text[half] != "+":
-            raise ValueError("not an addition of two numbers of one length with hints")
+        reject(len(text) != 4 * n + 1 or n == 0 or text[half] != "+", f"not {what}")
         names = self.vocab.tokens[self.vocab["i0"] :]
         start = names.index(text[0]) if text[0] in names else -1
         hints = list(names[start : start + n + 1])
-        if start < 0 or len(hints) <= n or not text[0:half:2] == text[half + 1 :: 2] == hints[:n]:
-            raise ValueError("the hints are not consecutive, or differ between the numbers")
+        same = text[0:half:2] == text[half + 1 :: 2] == hints[:n]
+        reject(start < 0 or len(hints) <= n or not same, "the hints are not consecutive, or differ between the numbers")
         total = number(text[1:half:2], self.base) + number(text[half + 2 :: 2], self.base)
         pairs = zip(hints, digits_of(total, n + 1, self.base), strict=True)
         return [*(token for pair in pairs for token in pair), EOS]
@@ -431,13 +413,9 @@ class TuringAddition(Task):
     """
 
     summary = "addition by a Turing program: a scratchpad of whole tapes"
+    tokens = (digits, lambda task: [f"{digit}'" for digit in digits(task)], "+", "|", "(")
 
     base: DigitBase = 10
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        digits = DIGITS[: self.base]
-        return Vocab.of([*digits, *(f"{digit}'" for digit in digits), "+", "|", "("])
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is that of the signs, place i + 2 that of significance i; a carry has that of the sum's digit."""
@@ -495,15 +473,12 @@ class RunningSums(MultiOperandAddition):
 
     summary = "the sum of several numbers with the running sums written out; two levels of places"
     place_rule = "earlier"
+    tokens = (digits, "+", "=", ">")
 
     @property
     def levels(self) -> tuple[LevelKind, ...]:
         """The significance, and the number."""
         return ("position", "position")
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*DIGITS[: self.base], "+", "=", ">"])
 
     def max_length(self) -> int | None:
         """A sum of two numbers has no large carry."""
@@ -527,10 +502,18 @@ class RunningSums(MultiOperandAddition):
             total[:n] += numbers[j - 1]
             total = carried(total, self.base)
             seq.predicted(self.vocab[">"], place=(1, j + 1), answer=False)
+            # What is 0 in every string of the layout plays no part: in the sum before, and in this one.
+            largest = (j - 1) * (self.base**n - 1)
+            columns = [
+                [*given[j - 1][:n][i : i + 1], *([before[i]] if largest >= self.base**i else [])] for i in range(width)
+            ]
             sums: list[int] = []
-            for i in range(width):
-                parents = _parents(given[j - 1][:n], before, sums, ((j - 1) * (self.base**n - 1), i, j, self.base))
-                sums.append(seq.predicted(total[i] + zero, (i + 2, j + 1), parents, answer=j == m))
+            for i, own in enumerate(columns):
+                if largest + self.base**n - 1 < self.base**i:
+                    own = []
+                elif j > 1 and i > 0:
+                    own = [*own, *columns[i - 1], *sums[max(i - 1, 1) : i]]
+                sums.append(seq.predicted(total[i] + zero, (i + 2, j + 1), own, answer=j == m))
             before = sums
         seq.eos(place=(1, m + 1))
 
@@ -544,17 +527,165 @@ class RunningSums(MultiOperandAddition):
         return [*trace, EOS]
 
 
-def _parents(operand: list[int], before: list[int], sums: list[int], reach: tuple[int, int, int, int]) -> list[int]:
-    """What digit i of the sum after operand j depends on; ``reach`` holds the largest sum before it, i, j and the base.
+@TASKS.register("multiplication")
+class Multiplication(Task):
+    """``<bos> 4 1 * 2 1 = 8 6 1 0 <eos>`` is 14 · 12 = 168, least significant digit first, padded to both lengths.
 
-    Digits that are 0 in every string of the layout play no part.
+    Length = digits of the first factor; the second one has ``second`` digits, or as many as the first. Digits of one
+    significance share a place. A carry can be larger than a digit shows, so that with two long factors each digit of
+    the product depends on all digits of at most its significance. With a fixed ``second`` = m of at most ``base`` the
+    digit before shows the carry modulo the base, and m + 2 digits of the first factor tell the rest: at most 2m + 3
+    tokens at every length.
     """
-    largest, i, j, base = reach
-    n = len(operand)
-    if largest + base**n - 1 < base**i:
-        return []
-    own = [*([operand[i]] if i < n else []), *([before[i]] if largest >= base**i else [])]
-    if j == 1 or i == 0:
-        return own
-    carry = [*([operand[i - 1]] if i <= n else []), *([before[i - 1]] if largest >= base ** (i - 1) else [])]
-    return [*own, *carry, *([sums[i - 1]] if i > 1 else [])]
+
+    summary = "a number of n digits times one of n or of a fixed number of digits"
+    place_rule = "next"
+    tokens = (digits, "*", "=")
+
+    base: DigitBase = 10
+    second: AtLeast1 | None = None
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Place 1 is that of the signs, place i + 2 that of significance i."""
+        n, zero = layout.length, self.vocab["0"]
+        m = self.second or n
+        x = rng.integers(self.base, size=(n, seq.size), dtype=np.int64)
+        y = rng.integers(self.base, size=(m, seq.size), dtype=np.int64)
+        columns = np.zeros((n + m, seq.size), dtype=np.int64)
+        for j in range(m):
+            columns[j : j + n] += x * y[j]
+        product = carried(columns, self.base)
+        a, b = write_numbers(seq, (x, y), "*=")
+        digit = 0
+        for i in range(n + m):
+            reached = (self.base**n - 1) * (self.base**m - 1) >= self.base**i
+            parents = self._parents(i, a, b, digit) if reached else []
+            digit = seq.predicted(product[i] + zero, i + 2, parents)
+        seq.eos(place=n + m + 2)
+
+    def _parents(self, i: int, a: list[int], b: list[int], before: int) -> list[int]:
+        """What digit i depends on, given the columns of both factors and of the digit ``before``.
+
+        With m digits in the second factor a carry is at most m · (base − 1) − 1. Column i − 1 and its digit show the
+        carry into it modulo the base. If carries are smaller than the base, that is all. If not, column i − 2 tells it
+        up to less than the base, as the carry into that one is divided by the base (for m <= base).
+        """
+        m, largest_carry = len(b), len(b) * (self.base - 1) - 1
+        window = m if largest_carry == 0 else m + 1 if largest_carry < self.base else m + 2
+        if self.second is None or m > self.base or i < window or len(a) <= window:
+            return [*a[: i + 1], *b[: i + 1]]
+        shown = [before] if largest_carry else []
+        top = i == len(a) + m - 1 and largest_carry < self.base
+        return [*a[i + 1 - window : i + 1], *(b[-1:] if top else b), *shown]
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        first, second = _factors(prompt)
+        fit = first and len(second) == (self.second or len(first))
+        reject(not fit, "the factors do not have the digits that they should have")
+        product = number(first, self.base) * number(second, self.base)
+        return [*digits_of(product, len(first) + len(second), self.base), EOS]
+
+
+def _factors(prompt: Sequence[str]) -> tuple[list[str], list[str]]:
+    text = body(prompt, "=", what := "a product of two numbers")
+    reject(text.count("*") != 1, f"not {what}")
+    return text[: text.index("*")], text[text.index("*") + 1 :]
+
+
+TASKS.alias("multiplication-by-2-digits", {"name": "multiplication", "second": 2})
+TASKS.alias("binary-multiplication", {"name": "multiplication", "base": 2})
+
+
+@dataclass(frozen=True)
+class Factors(AxesLayout):
+    """The digits of the two factors; the length is the larger of the two."""
+
+    first: int
+    second: int
+
+
+@TASKS.register("multiplication-scratchpad")
+class LongMultiplication(Task):
+    """``<bos> 2 1 0 0 * 3 1 = 6 3 0 + 2 1 0 = 6 3 0 0 > 6 5 1 0 <eos>`` is 12 · 13: 36 and 12, then 36 and 156.
+
+    All numbers have their last digit first; the first factor is padded to the digits of the product. Length = the
+    larger number of digits of the two factors. After ``=`` come the products with each digit of the second factor, then
+    their running sums. Levels of places (after Cho et al. 2024): the significance within the first factor and a partial
+    product; the digit of the second factor; the significance within the product. Every token depends on at most five.
+    """
+
+    summary = "the product of two numbers with partial products and running sums; three levels of places"
+    tokens = (digits, "*", "=", "+", ">")
+
+    base: DigitBase = 10
+
+    def __post_init__(self) -> None:
+        without = "partial products without carries are no task"
+        reject(self.base < 3, f"base must be 3 or more, for {without}, got {self.base}")
+
+    @property
+    def levels(self) -> tuple[LevelKind, ...]:
+        """Significance in a partial product, number of the partial product, significance in the product."""
+        return ("position", "position", "position")
+
+    def layout(self, length: int, rng: Rng) -> Factors:
+        other, shape = int(rng.integers(1, length + 1)), int(rng.integers(4))
+        return Factors(length, other if shape == 3 else length, other if shape == 2 else length)
+
+    def test_layouts(self, length: int) -> list[Layout]:
+        return [Factors(length, length, length)]
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        """Significance i has place i + 2 and digit j of the second factor (from 0) place j + 1; signs as published."""
+        assert isinstance(layout, Factors)
+        n, m, zero = layout.first, layout.second, self.vocab["0"]
+        x = rng.integers(self.base, size=(n, seq.size), dtype=np.int64)
+        y = rng.integers(self.base, size=(m, seq.size), dtype=np.int64)
+        seq.bos()
+        a = [seq.given((x[i] if i < n else 0) + zero, place=(i + 2, 0, i + 2)) for i in range(n + m)]
+        seq.given(self.vocab["*"])
+        b = [seq.given(y[j] + zero, place=(0, j + 1, 0)) for j in range(m)]
+        seq.given(self.vocab["="], place=(1, 1, 1))
+        products, partial = [], []
+        for j in range(m):
+            if j:
+                seq.predicted(self.vocab["+"], place=(1, j + 1, j + 1), answer=False)
+            product = carried(np.concatenate([x * y[j], np.zeros((1, seq.size), dtype=np.int64)]), self.base)
+            columns: list[int] = []
+            for i in range(n + 1):
+                own = [*([a[i]] if i < n else []), b[j], *([a[i - 1]] if i else []), *columns[max(i - 1, 1) : i]]
+                columns.append(seq.predicted(product[i] + zero, (i + 2, j + 1, i + j + 2), own, answer=False))
+            products.append(product)
+            partial.append(columns)
+        total, before = np.zeros((n + m, seq.size), dtype=np.int64), list[int]()
+        for j in range(m):
+            seq.predicted(self.vocab["=" if j == 0 else ">"], place=(0, j + 1, 1), answer=False)
+            total[j : j + n + 1] += products[j]
+            total = carried(total, self.base)
+            # What is 0 in every string of the layout plays no part.
+            shifted = [[]] * j + [[at] for at in partial[j]] + [[]] * (m - 1 - j)
+            columns = [[*before[: n + j][i : i + 1], *own] for i, own in enumerate(shifted)]
+            sums: list[int] = []
+            for i, own in enumerate(columns):
+                # The first digit of a partial product is at most base - 2, so that the sum shows its carry without it.
+                shown = columns[i - 1][int(j == 1 and i == n + 1 > 2) :]
+                parents = [*own, *shown, *sums[max(i - 1, j + 1) : i]] if 0 < j < i else own
+                parents = parents if i <= n + j else []
+                sums.append(seq.predicted(total[i] + zero, (0, j + 1, i + 2), parents, answer=j == m - 1))
+            before = sums
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        padded, second = _factors(prompt)
+        width, n = len(padded), len(padded) - len(second)
+        reject(n < 1 or not second, "the first factor is not padded to the digits of the product")
+        first = number(padded, self.base)
+        products = [first * number([digit], self.base) for digit in second]
+        trace: list[str] = []
+        for j, product in enumerate(products):
+            trace += [*(["+"] if j else []), *digits_of(product, n + 1, self.base)]
+        total = 0
+        for j, product in enumerate(products):
+            total += product * self.base**j
+            trace += [">" if j else "=", *digits_of(total, width, self.base)]
+        return [*trace, EOS]

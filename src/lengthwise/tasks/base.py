@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from string import ascii_lowercase
 from typing import Annotated, Any, ClassVar, Literal, final
 
 import numpy as np
@@ -15,11 +16,11 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1, config
-from lengthwise.core.errors import LengthwiseError, shortened
+from lengthwise.core.errors import LengthwiseError, reject, shortened
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import BOS, SEP, Vocab
+from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 
 SetName = Literal["uniform", "enumerated", "adversarial"]
 """``uniform``: drawn like the task draws; ``enumerated``: all strings of these lengths, once; ``adversarial``: hard."""
@@ -34,6 +35,16 @@ class StringSet:
 
     name: SetName
     batches: Iterator[Batch]
+
+
+@dataclass(frozen=True)
+class AxesLayout(Layout):
+    """A layout whose other fields are axes of a result, where they are set."""
+
+    @property
+    def axes(self) -> dict[str, int]:
+        """The fields besides the length, without those that are None."""
+        return {name: value for name, value in vars(self).items() if name != "length" and value is not None}
 
 
 def shares(lengths: Sequence[int], count: int) -> Iterator[tuple[int, int]]:
@@ -74,8 +85,8 @@ class Task(ABC):
     min_length: ClassVar[int] = 1
     guess: ClassVar[float] = 0.0
     """What `chance` is at every length."""
-    fixed_vocab: ClassVar[Sequence[str]] = ()
-    """The tokens besides the special ones, of a task whose vocabulary does not depend on its settings."""
+    tokens: ClassVar[Sequence[str | Callable[[Any], Iterable[str]]]] = ()
+    """The tokens besides the special ones; a function of the task stands for those that depend on its settings."""
 
     @property
     def levels(self) -> tuple[LevelKind, ...]:
@@ -90,9 +101,9 @@ class Task(ABC):
     @cached_property
     def vocab(self) -> Vocab:
         """The tokens; every task has its own."""
-        if not self.fixed_vocab:
+        if not self.tokens:
             raise NotImplementedError(f"task {self.name!r} has no vocab")
-        return Vocab.of(self.fixed_vocab)
+        return Vocab.of(t for part in self.tokens for t in ([part] if isinstance(part, str) else part(self)))
 
     @abstractmethod
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -202,8 +213,7 @@ def distinct(rng: Rng, pool: int, count: int, rows: int) -> Int[ndarray, "rows c
     Where repeats are rare, rows that hold one are drawn again, whole: what remains is uniform and costs ``count`` draws
     a row. Otherwise all of the pool is shuffled.
     """
-    if count > pool:
-        raise ValueError(f"{count} distinct symbols do not fit in a pool of {pool}")
+    reject(count > pool, f"{count} distinct symbols do not fit in a pool of {pool}")
     if count * count > pool:
         return shuffles(rng, pool, rows)[:, :count]
     result = rng.integers(pool, size=(rows, count), dtype=np.int64)
@@ -247,7 +257,17 @@ def bits_with_ones(rng: Rng, length: int, ones: Int[ndarray, " rows"]) -> Int[nd
 
 def symbol_names(count: int) -> list[str]:
     """Letters where they suffice, numbers otherwise."""
-    return list("abcdefghijklmnopqrstuvwxyz"[:count]) if count <= 26 else [str(number) for number in range(count)]
+    return list(ascii_lowercase[:count]) if count <= 26 else [str(number) for number in range(count)]
+
+
+def letters_of(task: Any) -> list[str]:
+    """So many symbols as ``letters`` of a task says, for its `Task.tokens`."""
+    return symbol_names(task.letters)
+
+
+def numbered(prefix: str, field: str) -> Callable[[Any], list[str]]:
+    """The tokens ``k0``, ``k1``, … for the prefix ``k``, so many as a field of the task says, for `Task.tokens`."""
+    return lambda task: [f"{prefix}{number}" for number in range(getattr(task, field))]
 
 
 SymbolChoice = Literal["distinct", "repeats"]
@@ -264,44 +284,64 @@ class StringTask(Task):
     symbols: SymbolChoice = "distinct"
     letters: Alphabet1 | None = None
 
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(symbol_names(self.letters or (150 if self.symbols == "distinct" else 2)))
+    tokens = (lambda task: symbol_names(task.letters or (150 if task.symbols == "distinct" else 2)),)
 
     def max_length(self) -> int | None:
         """Distinct symbols run out."""
         return len(self.vocab) - 4 if self.symbols == "distinct" else None
 
-    def order(self, length: int) -> Iterable[int]:
-        """The symbols of the answer, by their index in the string."""
-        raise NotImplementedError
+    @abstractmethod
+    def arranged(self, string: list[Any]) -> list[Any]:
+        """The symbols of the answer."""
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Symbol i (from 0) and its copies have place i + 2, ``<sep>`` has 1."""
-        write_copies(seq, draw(self.symbols, self.vocab, layout.length, seq.size, rng), self.order(layout.length))
+        x = draw(self.symbols, self.vocab, layout.length, seq.size, rng)
+        write_copies(seq, x, self.arranged(list(range(layout.length))))
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        return [*self.arranged(read(self.symbols, self.vocab, prompt)), EOS]
 
 
 class DistinctSymbols(Task):
-    """A task on strings of distinct symbols out of ``letters``; ``fixed_vocab`` holds the other tokens."""
+    """A task on strings of distinct symbols out of ``letters``."""
+
+    tokens = (letters_of,)
 
     letters: int
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*symbol_names(self.letters), *self.fixed_vocab])
 
     def max_length(self) -> int:
         return self.letters
 
 
-def write_copies(seq: SequenceBuilder, x: np.ndarray, order: Iterable[int]) -> None:
-    """A string ``[length, B]`` of token ids, then its symbols in ``order``, each at the place of the one it copies."""
+def write_prompt(seq: SequenceBuilder, x: np.ndarray, place: Any, sep: Any = 1) -> list[int]:
+    """``<bos>``, a string ``[length, B]`` at its places and ``<sep>`` at its own; returns the positions of the string."""
     seq.bos()
-    given = seq.givens(x, place=np.arange(2, len(x) + 2))
-    seq.sep(place=1)
+    given = seq.givens(x, place=place)
+    seq.sep(sep)
+    return given
+
+
+def write_copies(seq: SequenceBuilder, x: np.ndarray, order: Iterable[int], *, first: int = 2, sep: int = 1) -> None:
+    """A string ``[length, B]`` of token ids, then its symbols in ``order``, each at the place of the one it copies.
+
+    The places of the string begin with ``first``; ``sep`` is that of ``<sep>``.
+    """
+    given = write_prompt(seq, x, np.arange(len(x)) + first, sep)
     for i in order:
-        seq.predicted(x[i], place=i + 2, parents=[given[i]])
+        seq.predicted(x[i], place=i + first, parents=[given[i]])
     seq.eos()
+
+
+def write_states(seq: SequenceBuilder, states: np.ndarray, given: Sequence[int], marks: Sequence[int] = ()) -> None:
+    """The ``states`` ``[n, B]`` of a machine that reads the ``given`` tokens, and ``<eos>``, at the places 2 to n + 2.
+
+    A state depends on the one before and on the token read; the last one is the answer, the others are a scratchpad.
+    """
+    before: list[int] = []
+    for i, state in enumerate(states):
+        before = [seq.predicted(state, i + 2, parents=[given[i], *before], answer=i == len(states) - 1)]
+    seq.eos(place=len(states) + 2, selectors=marks)
 
 
 def draw(symbols: SymbolChoice, vocab: Vocab, length: int, rows: int, rng: Rng) -> np.ndarray:
@@ -314,9 +354,13 @@ def draw(symbols: SymbolChoice, vocab: Vocab, length: int, rows: int, rng: Rng) 
 
 def read(symbols: SymbolChoice, vocab: Vocab, prompt: Sequence[str]) -> list[str]:
     """The string of a prompt ``<bos> … <sep>``; raises `ValueError` for any other prompt."""
-    string = list(prompt[1:-1])
-    if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != SEP or any(vocab[symbol] < 4 for symbol in string):
-        raise ValueError("not a string between <bos> and <sep>")
-    if symbols == "distinct" and len(set(string)) < len(string):
-        raise ValueError("the symbols are not distinct")
+    string = body(prompt, SEP, what := "a string between <bos> and <sep>")
+    reject(not string or any(vocab[symbol] < 4 for symbol in string), f"not {what}")
+    reject(symbols == "distinct" and len(set(string)) < len(string), "the symbols are not distinct")
     return string
+
+
+def body(prompt: Sequence[str], end: str, what: str) -> list[str]:
+    """The tokens between ``<bos>`` and ``end``; raises `ValueError` for a prompt that is not ``what``."""
+    reject(len(prompt) < 2 or prompt[0] != BOS or prompt[-1] != end, f"not {what}")
+    return list(prompt[1:-1])

@@ -1,30 +1,32 @@
-"""Copying and reversing, with the tasks built from them."""
+"""Copying, reversing and sorting, with the tasks built from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1, AtLeast1
+from lengthwise.core.errors import reject
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
+from lengthwise.core.vocab import EOS, SEP, Vocab
 from lengthwise.tasks.base import (
     TASKS,
     DistinctSymbols,
     StringTask,
     SymbolChoice,
     Task,
+    body,
     draw,
+    letters_of,
     read,
-    symbol_names,
     write_copies,
+    write_prompt,
 )
 
 
@@ -38,11 +40,8 @@ class Copy(StringTask):
 
     summary = "a string, then the same string again"
 
-    def order(self, length: int) -> Iterable[int]:
-        return range(length)
-
-    def answer(self, prompt: Sequence[str]) -> list[str]:
-        return [*read(self.symbols, self.vocab, prompt), EOS]
+    def arranged(self, string: list[Any]) -> list[Any]:
+        return string
 
 
 @TASKS.register("reverse")
@@ -58,15 +57,10 @@ class Reverse(StringTask):
         """Symbol i (from 0) and its copy have place i + 1, ``<sep>`` has n + 1."""
         n = layout.length
         x = draw(self.symbols, self.vocab, n, seq.size, rng)
-        seq.bos()
-        given = seq.givens(x, place=np.arange(1, n + 1))
-        seq.sep(place=n + 1)
-        for i in reversed(range(n)):
-            seq.predicted(x[i], place=i + 1, parents=[given[i]])
-        seq.eos()
+        write_copies(seq, x, reversed(range(n)), first=1, sep=n + 1)
 
-    def answer(self, prompt: Sequence[str]) -> list[str]:
-        return [*read(self.symbols, self.vocab, prompt)[::-1], EOS]
+    def arranged(self, string: list[Any]) -> list[Any]:
+        return string[::-1]
 
 
 @TASKS.register("unique-bigram-copy")
@@ -79,11 +73,9 @@ class UniqueBigramCopy(Task):
 
     summary = "a string in which no pair of neighbours occurs twice, then the same string"
 
-    letters: Annotated[int, Field(ge=2, le=26)] = 12
+    tokens = (letters_of,)
 
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(symbol_names(self.letters))
+    letters: Annotated[int, Field(ge=2, le=26)] = 12
 
     def max_length(self) -> int:
         """Half of all pairs: longer walks often end too early."""
@@ -96,8 +88,7 @@ class UniqueBigramCopy(Task):
     def answer(self, prompt: Sequence[str]) -> list[str]:
         string = read("repeats", self.vocab, prompt)
         pairs = list(pairwise(string))
-        if len(set(pairs)) < len(pairs):
-            raise ValueError("a pair of neighbours occurs twice")
+        reject(len(set(pairs)) < len(pairs), "a pair of neighbours occurs twice")
         return [*string, EOS]
 
 
@@ -132,11 +123,8 @@ class Duplicate(StringTask):
 
     symbols: SymbolChoice = "repeats"
 
-    def order(self, length: int) -> Iterable[int]:
-        return [*range(length), *range(length)]
-
-    def answer(self, prompt: Sequence[str]) -> list[str]:
-        return [*2 * read(self.symbols, self.vocab, prompt), EOS]
+    def arranged(self, string: list[Any]) -> list[Any]:
+        return 2 * string
 
 
 @TASKS.register("odds-first")
@@ -150,12 +138,8 @@ class OddsFirst(StringTask):
 
     symbols: SymbolChoice = "repeats"
 
-    def order(self, length: int) -> Iterable[int]:
-        return [*range(0, length, 2), *range(1, length, 2)]
-
-    def answer(self, prompt: Sequence[str]) -> list[str]:
-        string = read(self.symbols, self.vocab, prompt)
-        return [*string[::2], *string[1::2], EOS]
+    def arranged(self, string: list[Any]) -> list[Any]:
+        return string[::2] + string[1::2]
 
 
 HIDDEN = "?"
@@ -171,7 +155,7 @@ class MissingDuplicate(Task):
 
     summary = "a string of n bits twice, with one bit hidden"
     guess = 0.5
-    fixed_vocab = ("0", "1", HIDDEN)
+    tokens = ("0", "1", HIDDEN)
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Bit i (from 0) of both copies has place i + 2, and so has the answer that names it; ``<sep>`` has 1."""
@@ -180,9 +164,7 @@ class MissingDuplicate(Task):
         hidden = rng.integers(2 * n, size=seq.size, dtype=np.int64)
         twice = np.concatenate([bits, bits]) + self.vocab["0"]
         twice[hidden, every_row] = self.vocab[HIDDEN]
-        seq.bos()
-        given = seq.givens(twice, place=np.tile(np.arange(2, n + 2), 2))
-        seq.sep(place=1)
+        given = write_prompt(seq, twice, np.tile(np.arange(2, n + 2), 2))
         twin = (hidden + n) % (2 * n)
         found = bits[hidden % n, every_row] + self.vocab["0"]
         seq.predicted(found, hidden % n + 2, parents=[twin + given[0]], selectors=[hidden + given[0]])
@@ -192,11 +174,10 @@ class MissingDuplicate(Task):
         string = read("repeats", self.vocab, prompt)
         half = len(string) // 2
         first, second = string[:half], string[half:]
-        if len(first) != len(second) or string.count(HIDDEN) != 1:
-            raise ValueError("not a string twice with one symbol hidden")
+        whole = len(first) == len(second) and string.count(HIDDEN) == 1
+        reject(not whole, "not a string twice with one symbol hidden")
         found = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
-        if len(found) != 1:
-            raise ValueError("the halves differ")
+        reject(len(found) != 1, "the halves differ")
         return [next(symbol for symbol in found[0] if symbol != HIDDEN), EOS]
 
 
@@ -212,7 +193,7 @@ class LookBack(DistinctSymbols):
     """
 
     summary = "every t-th symbol of a string: induction at distance t"
-    fixed_vocab = (FILLER,)
+    tokens = (letters_of, FILLER)
 
     t: AtLeast1 = 2
     letters: Alphabet1 = 150
@@ -231,12 +212,11 @@ class LookBack(DistinctSymbols):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        string = list(prompt[self.t : -1])
-        fillers = list(prompt[1 : self.t])
-        if prompt[0] != BOS or prompt[-1] != SEP or fillers != [FILLER] * (self.t - 1) or not string:
-            raise ValueError("not a string after fillers")
-        if len(set(string)) < len(string) or any(not 4 <= self.vocab[symbol] < 4 + self.letters for symbol in string):
-            raise ValueError("not a string of distinct symbols")
+        text = body(prompt, SEP, what := "a string after fillers")
+        fillers, string = text[: self.t - 1], text[self.t - 1 :]
+        reject(fillers != [FILLER] * (self.t - 1) or not string, f"not {what}")
+        known = all(4 <= self.vocab[symbol] < 4 + self.letters for symbol in string)
+        reject(len(set(string)) < len(string) or not known, "not a string of distinct symbols")
         return [*string[:: self.t], EOS]
 
 
@@ -260,7 +240,7 @@ class StackManipulation(Task):
     """
 
     summary = "the stack after pushes and pops, top to bottom"
-    fixed_vocab = ("0", "1", POP, *PUSH, BOTTOM)
+    tokens = ("0", "1", POP, *PUSH, BOTTOM)
 
     def layout(self, length: int, rng: Rng) -> StackSize:
         return StackSize(length, int(rng.integers(1, length + 1)))
@@ -300,16 +280,68 @@ class StackManipulation(Task):
         stack: list[str] = []
         started = False
         for token in string:
-            if token in ("0", "1") and not started:
-                stack.append(token)
-                continue
-            started = True
-            if token in PUSH:
+            bit = token in ("0", "1")
+            started |= not bit
+            if token in PUSH or (bit and not started):
                 stack.append(token[-1])
             elif token == POP:
                 stack = stack[:-1]
             else:
-                raise ValueError(f"{token!r} is no action")
-        if string[0] not in ("0", "1"):
-            raise ValueError("the first stack is empty")
+                reject(True, f"{token!r} is no action")
+        reject(string[0] not in ("0", "1"), "the first stack is empty")
         return [*reversed(stack), *[BOTTOM] * (len(string) + 1 - len(stack)), EOS]
+
+
+def write_sorted(seq: SequenceBuilder, x: np.ndarray, *, with_last: bool) -> None:
+    """A string ``[length, B]`` and the same in ascending order; symbol i and its copy have place i + 2, ``<sep>`` 1.
+
+    A copy is chosen by all symbols, ``with_last`` also by the copy before it.
+    """
+    order = np.argsort(x, axis=0, kind="stable")
+    ascending = np.take_along_axis(x, order, axis=0)
+    given = write_prompt(seq, x, np.arange(2, len(x) + 2))
+    last = given[-1] + 1
+    for at, symbols in zip(order, ascending, strict=True):
+        selectors = [*given, last] if with_last else given
+        last = seq.predicted(symbols, place=at + 2, parents=[at + given[0]], selectors=selectors)
+    seq.eos()
+
+
+@TASKS.register("sort")
+class Sort(DistinctSymbols):
+    """``<bos> 7 2 5 <sep> 2 5 7 <eos>``: distinct symbols in ascending order.
+
+    Length = number of symbols. The next symbol is the smallest one above the current one: one parent, chosen by all
+    symbols. A symbol and its copy share a place.
+    """
+
+    summary = "distinct symbols, then the same in ascending order"
+
+    letters: Alphabet1 = 150
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        write_sorted(seq, draw("distinct", self.vocab, layout.length, seq.size, rng), with_last=True)
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        return [*sorted(read("distinct", self.vocab, prompt), key=self.vocab.tokens.index), EOS]
+
+
+@TASKS.register("bucket-sort")
+class BucketSort(Task):
+    """``<bos> c a c b <sep> a b c c <eos>``: symbols from an alphabet of 5 in ascending order, repeats included.
+
+    Length = number of symbols. Equal symbols keep their order, so that every copy has one parent, chosen by all
+    symbols; the two share a place.
+    """
+
+    summary = "symbols from an alphabet of 5, then the same in ascending order"
+    tokens = (letters_of,)
+
+    letters: Annotated[int, Field(ge=2, le=26)] = 5
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        write_sorted(seq, draw("repeats", self.vocab, layout.length, seq.size, rng), with_last=False)
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        string = read("repeats", self.vocab, prompt)
+        return [*(letter for letter in self.vocab.tokens[4:] for _ in range(string.count(letter))), EOS]

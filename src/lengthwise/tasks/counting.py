@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Annotated
 
 import numpy as np
@@ -12,10 +11,23 @@ from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1, Alphabet2, AtLeast1
+from lengthwise.core.errors import reject
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
-from lengthwise.tasks.base import TASKS, DistinctSymbols, Task, bits_with_ones, draw, read, symbol_names
+from lengthwise.tasks.base import (
+    TASKS,
+    DistinctSymbols,
+    Task,
+    bits_with_ones,
+    body,
+    draw,
+    letters_of,
+    numbered,
+    read,
+    symbol_names,
+    write_prompt,
+)
 
 
 @TASKS.register("majority")
@@ -28,13 +40,9 @@ class Majority(Task):
     """
 
     summary = "the most frequent letter"
+    tokens = (lambda task: "01" if task.letters == 2 else letters_of(task),)
 
     letters: Alphabet2 = 26
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        """Letters, or bits if there are two."""
-        return Vocab.of(["0", "1"] if self.letters == 2 else symbol_names(self.letters))
 
     def chance(self, layout: Layout) -> float:
         """One of the letters that there is room for."""
@@ -47,9 +55,7 @@ class Majority(Task):
             x = bits_without_tie(rng, n, seq.size)
         else:
             x = _letters_with_a_leader(rng, self.letters, n, seq.size)
-        seq.bos()
-        given = seq.givens(x.T + 4, place=1)
-        seq.sep(place=2)
+        given = write_prompt(seq, x.T + 4, 1, sep=2)
         seq.predicted(counts(x, self.letters).argmax(axis=1) + 4, place=1, parents=deciding(given, self.letters))
         seq.eos()
 
@@ -60,8 +66,7 @@ class Majority(Task):
 def leader(string: Sequence[str]) -> str:
     """The most frequent symbol; raises `ValueError` on a tie."""
     ranked = sorted((string.count(symbol), symbol) for symbol in set(string))
-    if len(ranked) > 1 and ranked[-1][0] == ranked[-2][0]:
-        raise ValueError("no letter leads")
+    reject(len(ranked) > 1 and ranked[-1][0] == ranked[-2][0], "no letter leads")
     return ranked[-1][1]
 
 
@@ -106,7 +111,7 @@ class BinMajorityInterleave(Task):
     """
 
     summary = "interleaved streams of bits; the majority of each stream"
-    fixed_vocab = ("0", "1")
+    tokens = ("0", "1")
 
     period: AtLeast1 = 3
 
@@ -132,8 +137,7 @@ class BinMajorityInterleave(Task):
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         bits = read("repeats", self.vocab, prompt)
-        if len(bits) % self.period:
-            raise ValueError(f"the number of bits is not a multiple of {self.period}")
+        reject(len(bits) % self.period > 0, f"the number of bits is not a multiple of {self.period}")
         return [*(leader(bits[r :: self.period]) for r in range(self.period)), EOS]
 
 
@@ -146,12 +150,9 @@ class Counting(Task):
 
     summary = "count from one number to another"
     place_rule = "next"
+    tokens = (numbered("", "numbers"),)
 
     numbers: Alphabet2 = 300
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of(map(str, range(self.numbers)))
 
     def max_length(self) -> int:
         return self.numbers
@@ -169,16 +170,10 @@ class Counting(Task):
         seq.eos(place=n + 2, selectors=[end, before])
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        if (
-            len(prompt) != 4
-            or prompt[0] != BOS
-            or prompt[3] != SEP
-            or min(map(self.vocab.__getitem__, prompt[1:3])) < 4
-        ):
-            raise ValueError("not two numbers between <bos> and <sep>")
-        first, last = int(prompt[1]), int(prompt[2])
-        if last < first:
-            raise ValueError("the second number is below the first one")
+        bounds = body(prompt, SEP, what := "two numbers between <bos> and <sep>")
+        reject(len(bounds) != 2 or min(map(self.vocab.__getitem__, bounds)) < 4, f"not {what}")
+        first, last = map(int, bounds)
+        reject(last < first, "the second number is below the first one")
         return [*map(str, range(first, last + 1)), EOS]
 
 
@@ -191,13 +186,10 @@ class Histogram(Task):
     """
 
     summary = "for every token of a string, how often it occurs"
+    tokens = (letters_of, lambda task: map(str, range(1, task.most + 1)))
 
     letters: Annotated[int, Field(ge=2, le=26)] = 4
     most: Alphabet1 = 200
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*symbol_names(self.letters), *map(str, range(1, self.most + 1))])
 
     def max_length(self) -> int:
         return self.most
@@ -206,9 +198,7 @@ class Histogram(Task):
         """Symbol i (from 0) and its count have place i + 2, ``<sep>`` has 1."""
         n = layout.length
         x = rng.integers(self.letters, size=(n, seq.size), dtype=np.int64) + 4
-        seq.bos()
-        given = seq.givens(x, place=np.arange(2, n + 2))
-        seq.sep(place=1)
+        given = write_prompt(seq, x, np.arange(2, n + 2))
         for i in range(n):
             count = (x == x[i]).sum(axis=0)
             seq.predicted(count - 1 + self.vocab["1"], place=i + 2, parents=given if n > 1 else [])
@@ -216,8 +206,7 @@ class Histogram(Task):
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         string = read("repeats", self.vocab, prompt)
-        if any(self.vocab[symbol] >= self.vocab["1"] for symbol in string):
-            raise ValueError("not a string of letters")
+        reject(any(self.vocab[symbol] >= self.vocab["1"] for symbol in string), "not a string of letters")
         return [*(str(string.count(symbol)) for symbol in string), EOS]
 
 
@@ -230,7 +219,7 @@ class Successor(DistinctSymbols):
     """
 
     summary = "the next larger symbol of a list, a step of sorting"
-    fixed_vocab = ("after",)
+    tokens = (letters_of, "after")
     min_length = 2
 
     letters: Alphabet2 = 150
@@ -255,11 +244,11 @@ class Successor(DistinctSymbols):
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         text, number = list(prompt[1:-2]), self.vocab.tokens.index
-        if prompt[0] != BOS or prompt[-2] != "after" or prompt[-1] not in text or len(set(text)) < len(text):
-            raise ValueError("not a list of distinct symbols and one of them")
+        begun = len(prompt) > 2 and prompt[0] == BOS and prompt[-2] == "after"
+        one = begun and prompt[-1] in text and len(set(text)) == len(text)
+        reject(not one, "not a list of distinct symbols and one of them")
         larger = [symbol for symbol in text if number(symbol) > number(prompt[-1])]
-        if not larger or "after" in text:
-            raise ValueError("the largest symbol has no successor")
+        reject(not larger or "after" in text, "the largest symbol has no successor")
         return [min(larger, key=number), EOS]
 
 
@@ -272,7 +261,7 @@ class SquareRoot(Task):
     """
 
     summary = "the square root of a number of n bits, rounded down"
-    fixed_vocab = ("0", "1")
+    tokens = ("0", "1")
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Bits 2j and 2j + 1 of the number, by significance, share a place with bit j of the root."""
@@ -304,7 +293,7 @@ class Minesweeper(Task):
     """
 
     summary = "the number of mines around each field of a square board; two levels of places"
-    fixed_vocab = ("E", "M", *map(str, range(9)), "=")
+    tokens = ("E", "M", *map(str, range(9)), "=")
     min_length = 2
 
     mines: Annotated[float, Field(gt=0, lt=1)] = 0.2
@@ -326,19 +315,14 @@ class Minesweeper(Task):
             for c in range(n):
                 count = around[r : r + 3, c : c + 3].sum(axis=(0, 1))
                 token = np.where(board[r, c] == 1, self.vocab["M"], count + self.vocab["0"])
-                near = [
-                    given[row][column]
-                    for row in range(max(r - 1, 0), min(r + 2, n))
-                    for column in range(max(c - 1, 0), min(c + 2, n))
-                ]
+                near = [at for row in given[max(r - 1, 0) : r + 2] for at in row[max(c - 1, 0) : c + 2]]
                 seq.predicted(token, place=(c + 2, r + 2), parents=near)
         seq.eos(place=(1, 1))
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        fields = list(prompt[1:-1])
+        fields = body(prompt, "=", what := "a square board")
         n = round(len(fields) ** 0.5)
-        if prompt[0] != BOS or prompt[-1] != "=" or n * n != len(fields) or n < 2 or not set(fields) <= {"E", "M"}:
-            raise ValueError("not a square board")
+        reject(n * n != len(fields) or n < 2 or not set(fields) <= {"E", "M"}, f"not {what}")
         mines = [divmod(at, n) for at, field in enumerate(fields) if field == "M"]
         found = []
         for at, field in enumerate(fields):

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, reject
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, SPECIALS, Vocab
 from lengthwise.languages.automaton import Dfa
@@ -21,7 +21,7 @@ from lengthwise.languages.counter import COUNTER_LANGUAGES, CounterLanguage
 from lengthwise.languages.hard_words import Words, hard_words
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.sampling import all_words, allowed_next, count_words, lengths_with_words, sample_words
-from lengthwise.tasks.base import ROWS, TASKS, StringSet, Task, chunks, shares
+from lengthwise.tasks.base import ROWS, TASKS, StringSet, Task, body, chunks, shares, write_prompt, write_states
 
 
 @TASKS.register("language")
@@ -44,6 +44,7 @@ class Language(Task):
     summary = "words of a regular or counter language; what may come next?"
     place_rule = "next"
     min_length = 0
+    tokens = (lambda task: task._source.alphabet, lambda task: task._state_names)
 
     language: str = "(ab)*"
     alphabet: str | None = None
@@ -65,10 +66,6 @@ class Language(Task):
         if self.language in LANGUAGES:
             return LANGUAGES[self.language].dfa()
         return automaton_of(self.language, self.alphabet)
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of((*self._source.alphabet, *self._state_names))
 
     @cached_property
     def _state_names(self) -> tuple[str, ...]:
@@ -204,11 +201,10 @@ class Language(Task):
         """
         if self.ask == "state":
             return [self._state_after(prompt)]
-        if not prompt or prompt[0] != BOS or any(self.vocab[symbol] < len(SPECIALS) for symbol in prompt[1:]):
-            raise ValueError("not <bos> and symbols")
         word, source = tuple(prompt[1:]), self._source
-        if self.ask == "next" and not _may_begin(source, word):
-            raise ValueError("no word starts so")
+        begun = len(prompt) > 0 and prompt[0] == BOS and all(self.vocab[symbol] >= len(SPECIALS) for symbol in word)
+        reject(not begun, "not <bos> and symbols")
+        reject(self.ask == "next" and not _may_begin(source, word), "no word starts so")
         if self.ask == "member":
             return [EOS] if source.accepts(word) else []
         right = [symbol for symbol in source.alphabet if _may_begin(source, (*word, symbol))]
@@ -226,12 +222,7 @@ class Language(Task):
 def _may_begin(source: Dfa | CounterLanguage, word: tuple[str, ...]) -> bool:
     """Whether some word of the language starts so."""
     if isinstance(source, CounterLanguage):
-        state = source.start
-        for symbol in word:
-            state = source.step(state, symbol)
-            if state is None:
-                return False
-        return True
+        return source.run(word) is not None
     return source.live[source.run(source.encode(word))]
 
 
@@ -276,7 +267,7 @@ class StateScratchpad(Task):
         """The task whose strings are read; it raises `LengthwiseError` for a language without a finite automaton."""
         return Language(language=self.language, alphabet=self.alphabet, ask="state")
 
-    @cached_property
+    @property
     def _dfa(self) -> Dfa:
         dfa = self._strings.automaton()
         assert dfa is not None  # `Language` refuses to ask for the states of others.
@@ -292,17 +283,11 @@ class StateScratchpad(Task):
         n = layout.length
         words = self._strings.strings(n, seq.size, rng)
         states = self._dfa.states_along(words)[:, 1:].T + self.vocab["<q0>"]
-        seq.bos()
-        given = seq.givens(words.T + len(SPECIALS), place=np.arange(n) + 1)
-        seq.sep(place=1)
-        before: list[int] = []
-        for i in range(n):
-            before = [seq.predicted(states[i], i + 2, parents=[given[i], *before], answer=i == n - 1)]
-        seq.eos(place=n + 2)
+        given = write_prompt(seq, words.T + len(SPECIALS), np.arange(n) + 1)
+        write_states(seq, states, given)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         """Run the automaton symbol by symbol."""
-        symbols = list(prompt[1:-1])
-        if not symbols or prompt[0] != BOS or prompt[-1] != SEP or not set(symbols) <= set(self._dfa.alphabet):
-            raise ValueError("not a word followed by <sep>")
+        symbols = body(prompt, SEP, what := "a word followed by <sep>")
+        reject(not symbols or not set(symbols) <= set(self._dfa.alphabet), f"not {what}")
         return [*(f"<q{self._dfa.run(self._dfa.encode(symbols[: i + 1]))}>" for i in range(len(symbols))), EOS]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import permutations
 from typing import Annotated, Any, Literal
 
@@ -12,12 +11,18 @@ import numpy as np
 from pydantic import Field
 
 from lengthwise.core.batch import Layout, SequenceBuilder
+from lengthwise.core.errors import reject
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import BOS, EOS, Vocab
-from lengthwise.tasks.base import TASKS, Task, read
+from lengthwise.core.vocab import EOS, SEP
+from lengthwise.tasks.base import TASKS, Task, body, numbered, read, write_prompt, write_states
 
 Shape = int | tuple[Any, Any]
 """A bracketed expression: the index of a number, or two expressions with an operation between them."""
+
+
+def signs_of(task: Any) -> str:
+    """The signs of a task, with a product only if it has ``times``."""
+    return "+-*" if task.times else "+-"
 
 
 def applied(operation: np.ndarray, x: np.ndarray, y: np.ndarray, modulus: int) -> np.ndarray:
@@ -34,13 +39,10 @@ class ModularArithmetic(Task):
     """
 
     summary = "an expression of n numbers modulo 5, without brackets"
+    tokens = (numbered("", "modulus"), signs_of, "=")
 
     modulus: Annotated[int, Field(ge=2, le=10)] = 5
     times: bool = True
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*map(str, range(self.modulus)), "+", "-", *(["*"] if self.times else []), "="])
 
     def chance(self, layout: Layout) -> float:
         return 1.0 / self.modulus
@@ -66,24 +68,21 @@ class ModularArithmetic(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        body = list(prompt[1:-1])
-        if prompt[0] != BOS or prompt[-1] != "=" or len(body) % 2 == 0:
-            raise ValueError("not an expression")
-        total, term = 0, self.digit(body[0])
-        for sign, text in zip(body[1::2], body[2::2], strict=True):
+        parts = body(prompt, "=", what := "an expression")
+        reject(len(parts) % 2 == 0, f"not {what}")
+        total, term = 0, self.digit(parts[0])
+        for sign, text in zip(parts[1::2], parts[2::2], strict=True):
             value = self.digit(text)
-            if sign == "*" and self.times:
+            reject(sign not in [*signs_of(self)], f"{sign!r} is no sign")
+            if sign == "*":
                 term *= value
-            elif sign in ("+", "-"):
-                total, term = total + term, value if sign == "+" else -value
             else:
-                raise ValueError(f"{sign!r} is no sign")
+                total, term = total + term, value if sign == "+" else -value
         return [str((total + term) % self.modulus), EOS]
 
     def digit(self, text: str) -> int:
         """A number below the modulus; raises `ValueError` for another token."""
-        if text not in self.vocab.tokens[4 : 4 + self.modulus]:
-            raise ValueError(f"{text!r} is no number below {self.modulus}")
+        reject(text not in self.vocab.tokens[4 : 4 + self.modulus], f"{text!r} is no number below {self.modulus}")
         return int(text)
 
 
@@ -110,11 +109,7 @@ class BracketedArithmetic(ModularArithmetic):
     """
 
     summary = "a fully bracketed expression of n numbers modulo 5"
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        signs = ["+", "-", *(["*"] if self.times else [])]
-        return Vocab.of([*map(str, range(self.modulus)), *signs, "(", ")", "x", "="])
+    tokens = (numbered("", "modulus"), signs_of, "(", ")", "x", "=")
 
     def layout(self, length: int, rng: Rng) -> Brackets:
         return Brackets(length, _drawn_shape(0, length, rng))
@@ -149,29 +144,22 @@ class BracketedArithmetic(ModularArithmetic):
         return applied(signs, left, right, self.modulus), [*before, sign, *after]
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        body = list(prompt[1:-1])
-        if prompt[0] != BOS or prompt[-1] != "=":
-            raise ValueError("not an expression")
-        return [str(self.value(body)), EOS]
+        return [str(self.value(body(prompt, "=", "an expression"))), EOS]
 
-    def value(self, body: list[str]) -> int:
+    def value(self, text: list[str]) -> int:
         """The value of a bracketed expression; raises `ValueError` for any other text."""
-        value, rest = self._read(body)
-        if rest:
-            raise ValueError("something follows the expression")
+        value, rest = self._read(text)
+        reject(len(rest) > 0, "something follows the expression")
         return value
 
-    def _read(self, body: list[str]) -> tuple[int, list[str]]:
-        if not body:
-            raise ValueError("the expression ends too early")
-        if body[0] != "(":
-            return self.digit(body[0]), body[1:]
-        left, rest = self._read(body[1:])
-        if not rest or rest[0] not in ("+", "-", "*") or (rest[0] == "*" and not self.times):
-            raise ValueError("a sign is missing")
+    def _read(self, text: list[str]) -> tuple[int, list[str]]:
+        reject(not text, "the expression ends too early")
+        if text[0] != "(":
+            return self.digit(text[0]), text[1:]
+        left, rest = self._read(text[1:])
+        reject(not rest or rest[0] not in [*signs_of(self)], "a sign is missing")
         right, after = self._read(rest[1:])
-        if not after or after[0] != ")":
-            raise ValueError("a bracket is not closed")
+        reject(after[:1] != [")"], "a bracket is not closed")
         found = {"+": left + right, "-": left - right, "*": left * right}[rest[0]] % self.modulus
         return found, after[1:]
 
@@ -184,14 +172,12 @@ class SolveEquation(BracketedArithmetic):
     """
 
     summary = "the unknown digit of a bracketed equation modulo 5"
-
     min_length = 2
 
     times: bool = False
 
     def __post_init__(self) -> None:
-        if self.times:
-            raise ValueError("times must be false: with products an equation may have no solution, or several")
+        reject(self.times, "times must be false: with products an equation may have no solution, or several")
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Places as in the expression; ``=``, its value and the answer have place 1."""
@@ -208,12 +194,12 @@ class SolveEquation(BracketedArithmetic):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        body = list(prompt[1:-3])
-        if len(prompt) < 5 or prompt[0] != BOS or prompt[-3] != "=" or prompt[-1] != "<sep>" or body.count("x") != 1:
-            raise ValueError("not an equation with one x")
-        wanted, at = self.digit(prompt[-2]), body.index("x")
+        text = body(prompt, SEP, what := "an equation with one x")
+        left, right = text[:-2], text[-2:]
+        reject(right[:1] != ["="] or left.count("x") != 1, f"not {what}")
+        wanted, at = self.digit(right[1]), left.index("x")
         for digit in range(self.modulus):
-            if self.value([*body[:at], str(digit), *body[at + 1 :]]) == wanted:
+            if self.value([*left[:at], str(digit), *left[at + 1 :]]) == wanted:
                 return [str(digit), EOS]
         raise ValueError("the equation has no solution")
 
@@ -229,8 +215,7 @@ def elements(group: GroupName) -> list[tuple[int, ...]]:
 
 
 def _is_even(permutation: tuple[int, ...]) -> bool:
-    inversions = sum(a > b for i, a in enumerate(permutation) for b in permutation[i + 1 :])
-    return inversions % 2 == 0
+    return sum(a > b for i, a in enumerate(permutation) for b in permutation[i + 1 :]) % 2 == 0
 
 
 def table_of(group: GroupName) -> np.ndarray:
@@ -250,13 +235,10 @@ class GroupWords(Task):
 
     summary = "the products of n elements of a finite group, one after the other"
     place_rule = "next"
+    tokens = (lambda task: [f"e{i}" for i in range(len(elements(task.group)))], "=")
 
     group: GroupName = "S3"
     scratchpad: bool = True
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*(f"e{i}" for i in range(len(elements(self.group)))), "="])
 
     def chance(self, layout: Layout) -> float:
         return 1.0 / (len(self.vocab) - 5)
@@ -268,23 +250,22 @@ class GroupWords(Task):
         seq.bos()
         given = seq.givens(x + zero, place=np.arange(1, n + 1) if self.scratchpad else 1)
         seq.given(self.vocab["="], place=1)
-        product, before = np.zeros(seq.size, dtype=np.int64), list[int]()
+        products = np.empty_like(x)
         for i in range(n):
-            product = table[product, x[i]]
-            if self.scratchpad:
-                parents = [given[i], *before]
-                before = [seq.predicted(product + zero, place=i + 2, parents=parents, answer=i == n - 1)]
-        if not self.scratchpad:
-            seq.predicted(product + zero, place=1, parents=given)
-        seq.eos(place=n + 2 if self.scratchpad else 1)
+            products[i] = table[products[i - 1], x[i]] if i else x[i]
+        if self.scratchpad:
+            write_states(seq, products + zero, given)
+        else:
+            seq.predicted(products[-1] + zero, place=1, parents=given)
+            seq.eos(place=1)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         listed = elements(self.group)
         names = {f"e{i}": permutation for i, permutation in enumerate(listed)}
-        if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != "=" or not set(prompt[1:-1]) <= set(names):
-            raise ValueError("not elements followed by =")
+        text = body(prompt, "=", what := "elements followed by =")
+        reject(not text or not set(text) <= set(names), f"not {what}")
         product, trace = listed[0], []
-        for token in prompt[1:-1]:
+        for token in text:
             product = tuple(names[token][i] for i in product)
             trace.append(f"e{listed.index(product)}")
         return [*(trace if self.scratchpad else trace[-1:]), EOS]
@@ -304,12 +285,9 @@ class CycleNavigation(Task):
     """
 
     summary = "the final place of n moves on a cycle of 5"
+    tokens = (*MOVES, numbered("", "size"))
 
     size: Annotated[int, Field(ge=2, le=100)] = 5
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*MOVES, *map(str, range(self.size))])
 
     def chance(self, layout: Layout) -> float:
         return 1.0 / min(self.size, 2 * layout.length + 1)
@@ -317,16 +295,13 @@ class CycleNavigation(Task):
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """All moves share place 1 with the answer; ``<sep>`` has 2."""
         moves = rng.integers(3, size=(layout.length, seq.size))
-        seq.bos()
-        given = seq.givens(moves + self.vocab["left"], place=1)
-        seq.sep(place=2)
+        given = write_prompt(seq, moves + self.vocab["left"], 1, sep=2)
         seq.predicted((moves - 1).sum(axis=0) % self.size + self.vocab["0"], place=1, parents=given)
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         at = 0
         for move in read("repeats", self.vocab, prompt):
-            if move not in MOVES:
-                raise ValueError(f"{move!r} is no move")
+            reject(move not in MOVES, f"{move!r} is no move")
             at = (at + MOVES.index(move) - 1) % self.size
         return [str(at), EOS]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
@@ -14,11 +13,21 @@ from numpy import ndarray
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import AtLeast1
-from lengthwise.core.errors import require
+from lengthwise.core.errors import reject, require
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
+from lengthwise.core.vocab import EOS, SEP
 from lengthwise.tasks.addition import read_numbers, write_numbers
-from lengthwise.tasks.base import TASKS, Task, bits_with_ones, distinct, read
+from lengthwise.tasks.base import (
+    TASKS,
+    AxesLayout,
+    Task,
+    bits_with_ones,
+    body,
+    distinct,
+    read,
+    write_prompt,
+    write_states,
+)
 
 
 @TASKS.register("parity")
@@ -32,7 +41,7 @@ class Parity(Task):
 
     summary = "is the number of ones even or odd? every bit matters (the control)"
     guess = 0.5
-    fixed_vocab = ("0", "1", "e", "o")
+    tokens = ("0", "1", "e", "o")
 
     ones: Literal["iid", "uniform"] = "iid"
 
@@ -47,19 +56,14 @@ class Parity(Task):
             bits = rng.integers(2, size=(seq.size, n), dtype=np.int64)
         else:
             bits = bits_with_ones(rng, n, rng.integers(n + 1, size=seq.size, dtype=np.int64))
-        seq.bos()
-        given = seq.givens(bits.T + self.vocab["0"], place=1)
-        seq.sep(place=2 if n else 0)
+        given = write_prompt(seq, bits.T + self.vocab["0"], 1, sep=2 if n else 0)
         seq.predicted(bits.sum(axis=1) % 2 + self.vocab["e"], place=1 if n else 0, parents=given)
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        if len(prompt) < 2 or prompt[0] != BOS or prompt[-1] != SEP or not set(prompt[1:-1]) <= {"0", "1"}:
-            raise ValueError("not a string of bits")
-        odd = False
-        for bit in prompt[1:-1]:
-            odd ^= bit == "1"
-        return ["o" if odd else "e", EOS]
+        bits = body(prompt, SEP, what := "a string of bits")
+        reject(not set(bits) <= {"0", "1"}, f"not {what}")
+        return ["eo"[bits.count("1") % 2], EOS]
 
 
 END_MARK = "#"
@@ -81,13 +85,9 @@ class ParityScratchpad(Task):
     place_rule = "next"
     first_bit: ClassVar[int] = 1
     """Place of the first bit; ``=`` has place 1 and the first running parity 2."""
+    tokens = ("0", "1", "=", lambda task: [END_MARK] * task.end_mark)
 
     end_mark: bool = False
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        """Bits, ``=`` and, if the end is marked, ``#``."""
-        return Vocab.of(["0", "1", "=", *([END_MARK] if self.end_mark else [])])
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Bit i (from 1) has place i (with offset one i + 1), ``=`` 1, running parity i place i + 1."""
@@ -98,16 +98,13 @@ class ParityScratchpad(Task):
         given = seq.givens(bits + zero, place=np.arange(n) + first)
         marks = [seq.given(self.vocab[END_MARK], place=n + first)] if self.end_mark else []
         seq.given(self.vocab["="], place=1)
-        before: list[int] = []
-        for i in range(n):
-            before = [seq.predicted(running[i] + zero, i + 2, parents=[given[i], *before], answer=i == n - 1)]
-        seq.eos(place=n + 2, selectors=marks)
+        write_states(seq, running + zero, given, marks)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        ending = [END_MARK, "="] if self.end_mark else ["="]
-        bits = list(prompt[1 : -len(ending)])
-        if not bits or prompt[0] != BOS or list(prompt[-len(ending) :]) != ending or not set(bits) <= {"0", "1"}:
-            raise ValueError("not a string of bits followed by =")
+        bits = body(prompt, "=", what := "a string of bits followed by =")
+        marked = not self.end_mark or bits[-1:] == [END_MARK]
+        bits = bits[: len(bits) - self.end_mark]
+        reject(not bits or not marked or not set(bits) <= {"0", "1"}, f"not {what}")
         return [*(str(bits[: i + 1].count("1") % 2) for i in range(len(bits))), EOS]
 
 
@@ -128,7 +125,7 @@ QUERY = "?"
 
 
 @dataclass(frozen=True)
-class SparseParityLayout(Layout):
+class SparseParityLayout(AxesLayout):
     """A fixed number of marked bits.
 
     ``min_ones`` None: fair bits. Otherwise both answers are equally likely, and then every number of marked ones of
@@ -137,11 +134,6 @@ class SparseParityLayout(Layout):
 
     k: int
     min_ones: int | None = None
-
-    @property
-    def axes(self) -> dict[str, int]:
-        """k, and the least number of ones where it is set."""
-        return {"k": self.k} if self.min_ones is None else {"k": self.k, "min_ones": self.min_ones}
 
 
 @TASKS.register("sparse-parity")
@@ -157,7 +149,7 @@ class SparseParity(Task):
     """
 
     summary = "parity of k marked bits among noise"
-    fixed_vocab = ("0", "1", "0*", "1*", QUERY)
+    tokens = ("0", "1", "0*", "1*", QUERY)
 
     k_max: AtLeast1 = 4
     span: int | None = None
@@ -166,8 +158,8 @@ class SparseParity(Task):
 
     def __post_init__(self) -> None:
         largest = max(self.k_max, *self.k_test) if self.k_test else self.k_max
-        if self.span is not None and self.span + 1 < largest:
-            raise ValueError(f"{largest} marked bits need span {largest - 1} or more, got {self.span}")
+        narrow = self.span is not None and self.span + 1 < largest
+        reject(narrow, f"{largest} marked bits need span {largest - 1} or more, got {self.span}")
 
     def chance(self, layout: Layout) -> float:
         """One of two; where the number of ones leaves one answer only, that one."""
@@ -220,11 +212,9 @@ class SparseParity(Task):
         seq.predicted(answer + self.vocab["0"], place=1, parents=parents, selectors=given)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        bits = list(prompt[1:-1])
-        if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != QUERY or not set(bits) <= {"0", "1", "0*", "1*"}:
-            raise ValueError("not a string of bits with marks and a query")
-        if not any(bit.endswith("*") for bit in bits):
-            raise ValueError("no bit is marked")
+        bits = body(prompt, QUERY, what := "a string of bits with marks and a query")
+        reject(not bits or not set(bits) <= {"0", "1", "0*", "1*"}, f"not {what}")
+        reject(not any(bit.endswith("*") for bit in bits), "no bit is marked")
         return [str(bits.count("1*") % 2)]
 
 
@@ -246,7 +236,7 @@ class EvenPairs(Task):
     """
 
     summary = "is the number of 01 and 10 even? the first and the last bit decide"
-    fixed_vocab = ("0", "1", "e", "o")
+    tokens = ("0", "1", "e", "o")
 
     def chance(self, layout: Layout) -> float:
         return 0.5 if layout.length > 1 else 1.0
@@ -263,8 +253,7 @@ class EvenPairs(Task):
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         string = read("repeats", self.vocab, prompt)
-        if not set(string) <= {"0", "1"}:
-            raise ValueError("not a string of bits")
+        reject(not set(string) <= {"0", "1"}, "not a string of bits")
         return ["eo"[sum(a != b for a, b in pairwise(string)) % 2], EOS]
 
 
@@ -276,7 +265,7 @@ class BitwiseOr(Task):
     """
 
     summary = "the bitwise OR of two strings of n bits: alignment without carries"
-    fixed_vocab = ("0", "1", "|", "=")
+    tokens = ("0", "1", "|", "=")
     place_rule = "next"
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -290,6 +279,5 @@ class BitwiseOr(Task):
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         first, second = read_numbers(prompt, "|", "two strings of one length", count=2)
-        if not {*first, *second} <= {"0", "1"}:
-            raise ValueError("not strings of bits")
+        reject(not {*first, *second} <= {"0", "1"}, "not strings of bits")
         return [*("1" if "1" in pair else "0" for pair in zip(first, second, strict=True)), EOS]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations_with_replacement, pairwise, product
 from typing import Annotated, Any, Literal
 
@@ -12,23 +12,21 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet2, AtLeast1
+from lengthwise.core.errors import reject
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import BOS, SPECIALS, Vocab
+from lengthwise.core.vocab import SPECIALS
 from lengthwise.sparsity.planted import (
     LABELS,
     FixedOffsets,
     Label,
-    Local,
     Lookup,
     MajorityLabel,
     ParityLabel,
-    Placement,
     Planted,
     Strided,
     SumMod,
-    Uniform,
 )
-from lengthwise.tasks.base import TASKS, Task
+from lengthwise.tasks.base import TASKS, Task, body
 
 QUERY = "?"
 MARK = "*"
@@ -48,6 +46,12 @@ class PlantedTask(Task):
     """
 
     summary = "a function g* of k marked tokens among noise (planted correlations)"
+    # Symbols, as many as values or labels, marked symbols, the query.
+    tokens = (
+        lambda task: map(str, range(max(task.values, max(task._labels_attained) + 1))),
+        lambda task: (f"{value}{MARK}" for value in range(task.values)),
+        QUERY,
+    )
 
     k: AtLeast1 = 2
     values: Alphabet2 = 2
@@ -56,31 +60,24 @@ class PlantedTask(Task):
     label: Annotated[Label, BeforeValidator(LABELS.build), PlainSerializer(LABELS.describe)] = ParityLabel()
 
     def __post_init__(self) -> None:
-        if self.span is not None and self.placement != "uniform":
-            raise ValueError("a span goes with placement uniform only; leave one of the two out")
-        if self.span is not None and self.span < self.k - 1:
-            raise ValueError(f"{self.k} marked tokens need span {self.k - 1} or more, got {self.span}")
+        if self.span is not None:
+            reject(self.placement != "uniform", "a span goes with placement uniform only; leave one of the two out")
+            reject(self.span < self.k - 1, f"{self.k} marked tokens need span {self.k - 1} or more, got {self.span}")
         for shape in self.placement if isinstance(self.placement, tuple) else ():
-            if len(shape) != self.k:
-                raise ValueError(f"shapes need k = {self.k} offsets each, got {list(shape)}")
-            if shape[0] != 0 or any(b <= a for a, b in pairwise(shape)):
-                raise ValueError(f"a shape starts at 0 and increases, got {list(shape)}")
-        if self.placement == ():
-            raise ValueError("placement needs one shape or more; write e.g. [[0, 1]]")
-        if len(set(self._labels_attained)) < 2:
-            raise ValueError("g* is constant: there is nothing to learn; use another label")
+            reject(len(shape) != self.k, f"shapes need k = {self.k} offsets each, got {list(shape)}")
+            increases = shape[0] == 0 and all(a < b for a, b in pairwise(shape))
+            reject(not increases, f"a shape starts at 0 and increases, got {list(shape)}")
+        reject(self.placement == (), "placement needs one shape or more; write e.g. [[0, 1]]")
+        constant = len(set(self._labels_attained)) < 2
+        reject(constant, "g* is constant: there is nothing to learn; use another label")
 
     @cached_property
     def distribution(self) -> Planted:
         """The planted distribution of the strings."""
-        return Planted.marked(self.k, values=self.values, label=self.label, placement=self._placement())
-
-    def _placement(self) -> Placement:
+        placement = None if self.placement == "uniform" else Strided(self.k)
         if isinstance(self.placement, tuple):
-            return FixedOffsets(self.placement)
-        if self.placement == "strided":
-            return Strided(self.k)
-        return Uniform(self.k) if self.span is None else Local(self.k, self.span)
+            placement = FixedOffsets(self.placement)
+        return Planted.marked(self.k, span=self.span, values=self.values, label=self.label, placement=placement)
 
     @cached_property
     def _labels_attained(self) -> tuple[int, ...]:
@@ -100,12 +97,6 @@ class PlantedTask(Task):
         words = np.array(list(product(range(self.values), repeat=self.k)))
         table = self.label(words).reshape((self.values,) * self.k)
         return tuple(i for i in range(self.k) if (np.diff(table, axis=i) != 0).any())
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        """Symbols (as many as values or labels), marked symbols, the query."""
-        plain = max(self.values, max(self._labels_attained) + 1)
-        return Vocab.of([*map(str, range(plain)), *(f"{value}{MARK}" for value in range(self.values)), QUERY])
 
     def lengths(self, low: int, high: int) -> list[int]:
         """The lengths in which the marked tokens have room."""
@@ -135,16 +126,15 @@ class PlantedTask(Task):
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         """Read the marked tokens and apply g* in plain Python."""
-        body = list(prompt[1:-1])
-        if len(prompt) < 3 or prompt[0] != BOS or prompt[-1] != QUERY:
-            raise ValueError("not a string between <bos> and a query")
+        text = body(prompt, QUERY, what := "a string between <bos> and a query")
+        reject(not text, f"not {what}")
         symbols = {str(value) for value in range(self.values)}
-        if not all(token.removesuffix(MARK) in symbols for token in body):
-            raise ValueError("a token is not in the vocabulary of the task")
-        where = [i for i, token in enumerate(body) if token.endswith(MARK)]
-        if len(where) != self.k or not self._allowed(where, len(body)):
-            raise ValueError(f"the marked tokens are not {self.k} in an allowed place")
-        return [str(self._solve([int(body[i].removesuffix(MARK)) for i in where]))]
+        known = all(token.removesuffix(MARK) in symbols for token in text)
+        reject(not known, "a token is not in the vocabulary of the task")
+        where = [i for i, token in enumerate(text) if token.endswith(MARK)]
+        allowed = len(where) == self.k and self._allowed(where, len(text))
+        reject(not allowed, f"the marked tokens are not {self.k} in an allowed place")
+        return [str(self._solve([int(text[i].removesuffix(MARK)) for i in where]))]
 
     def _allowed(self, where: list[int], length: int) -> bool:
         offsets = tuple(i - where[0] for i in where)
@@ -163,8 +153,5 @@ class PlantedTask(Task):
             case MajorityLabel():
                 return max(sorted(set(word)), key=word.count)
             case Lookup(m=m, table=table):
-                index = 0
-                for value in word:
-                    index = m * index + value
-                return table[index]
+                return table[reduce(lambda index, value: m * index + value, word)]
         return int(self.distribution.label(np.array([word]))[0])

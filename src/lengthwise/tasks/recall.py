@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -12,9 +11,24 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1, Alphabet2, AtLeast1, Share
+from lengthwise.core.errors import reject
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
-from lengthwise.tasks.base import TASKS, DistinctSymbols, Task, distinct, draw, inverse, read, shuffles, symbol_names
+from lengthwise.core.vocab import BOS, EOS, SEP
+from lengthwise.tasks.base import (
+    TASKS,
+    AxesLayout,
+    DistinctSymbols,
+    Task,
+    body,
+    distinct,
+    draw,
+    inverse,
+    letters_of,
+    numbered,
+    read,
+    shuffles,
+    write_prompt,
+)
 
 
 @TASKS.register("induction")
@@ -38,21 +52,18 @@ class Induction(DistinctSymbols):
         n, every_row = layout.length, np.arange(seq.size)
         x = draw("distinct", self.vocab, n, seq.size, rng)
         queried = rng.integers(n - 1, size=seq.size, dtype=np.int64)
-        seq.bos()
-        given = seq.givens(x, place=np.arange(2, n + 2))
-        seq.sep(place=1)
+        given = write_prompt(seq, x, np.arange(2, n + 2))
         query = seq.given(x[queried, every_row], place=queried + 2)
         found = queried + 1 + given[0]
         seq.predicted(x[queried + 1, every_row], place=queried + 3, parents=[found], selectors=[query, found - 1])
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        string = list(prompt[1:-2])
-        if len(prompt) < 5 or prompt[0] != BOS or prompt[-2] != SEP or any(self.vocab[symbol] < 4 for symbol in string):
-            raise ValueError("not a string, <sep> and a symbol")
+        string = body(prompt[:-1], SEP, what := "a string, <sep> and a symbol")
+        reject(len(string) < 2 or any(self.vocab[symbol] < 4 for symbol in string), f"not {what}")
         after = dict(pairwise(string))
-        if len(set(string)) < len(string) or prompt[-1] not in after:
-            raise ValueError("not distinct symbols and one of them that has a next one")
+        known = len(set(string)) == len(string) and prompt[-1] in after
+        reject(not known, "not distinct symbols and one of them that has a next one")
         return [after[prompt[-1]], EOS]
 
 
@@ -68,13 +79,10 @@ class Retrieval(Task):
 
     summary = "the letter before or after a unique marker"
     min_length = 2
+    tokens = (letters_of, MARKER)
 
     side: Literal["after", "before"] = "after"
     letters: Alphabet1 = 26
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*symbol_names(self.letters), MARKER])
 
     def chance(self, layout: Layout) -> float:
         """One of the letters that there is room for."""
@@ -88,20 +96,16 @@ class Retrieval(Task):
         marker = rng.integers(n - 1, size=seq.size, dtype=np.int64) + (self.side == "before")
         x[marker, every_row] = self.vocab[MARKER]
         found = marker + (1 if self.side == "after" else -1)
-        seq.bos()
-        given = seq.givens(x, place=np.arange(2, n + 2))
-        seq.sep(place=1)
+        given = write_prompt(seq, x, np.arange(2, n + 2))
         seq.predicted(x[found, every_row], place=found + 2, parents=[found + given[0]], selectors=[marker + given[0]])
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         string = read("repeats", self.vocab, prompt)
-        if string.count(MARKER) != 1:
-            raise ValueError("the marker must occur once")
+        reject(string.count(MARKER) != 1, "the marker must occur once")
         at = string.index(MARKER)
         rest = string[at + 1 :] if self.side == "after" else string[:at][::-1]
-        if not rest:
-            raise ValueError(f"nothing is {self.side} the marker")
+        reject(not rest, f"nothing is {self.side} the marker")
         return [rest[0], EOS]
 
 
@@ -115,7 +119,7 @@ class FlipFlop(Task):
 
     summary = "the bit written last, among bits to ignore"
     guess = 0.5
-    fixed_vocab = ("0", "1", "w", "r", "i")
+    tokens = ("0", "1", "w", "r", "i")
     min_length = 2
 
     ignore: Share = 0.8
@@ -141,14 +145,13 @@ class FlipFlop(Task):
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         steps, bits = list(prompt[1::2]), list(prompt[2::2])
-        if len(prompt) < 4 or prompt[0] != BOS or len(steps) != len(bits) + 1 or steps[0] != "w" or steps[-1] != "r":
-            raise ValueError("not pairs that start with a write and end with a read")
+        ends = len(prompt) > 3 and prompt[0] == BOS and steps[0] == "w" and prompt[-1] == "r"
+        reject(not ends or len(steps) != len(bits) + 1, "not pairs that start with a write and end with a read")
         memory = ""
         for step, bit in zip(steps, bits, strict=False):
-            if step not in ("w", "r", "i") or bit not in ("0", "1") or (step == "r" and bit != memory):
-                raise ValueError("not pairs of an instruction and a bit that fits it")
-            if step == "w":
-                memory = bit
+            memory = bit if step == "w" else memory
+            fits = step in ("w", "r", "i") and bit in ("0", "1") and (step != "r" or bit == memory)
+            reject(not fits, "not pairs of an instruction and a bit that fits it")
         return [memory, EOS]
 
 
@@ -156,15 +159,10 @@ QUERY, ONE = "?", "1"
 
 
 @dataclass(frozen=True)
-class Queried(Layout):
-    """The clause of the chain whose variable is asked for, from 1."""
+class Queried(AxesLayout):
+    """The clause of the chain whose variable is asked for, from 1: how many clauses lead to the answer."""
 
     depth: int
-
-    @property
-    def axes(self) -> dict[str, int]:
-        """How many clauses lead to the answer."""
-        return {"depth": self.depth}
 
 
 @TASKS.register("lego")
@@ -178,13 +176,10 @@ class Lego(Task):
 
     summary = "a chain of signed variables in shuffled clauses: the sign of one"
     guess = 0.5
+    tokens = (numbered("x", "variables"), ONE, "+", "-", QUERY)
 
     variables: Alphabet1 = 100
     ordered: bool = False
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*(f"x{i}" for i in range(self.variables)), ONE, "+", "-", QUERY])
 
     def max_length(self) -> int:
         return self.variables
@@ -218,18 +213,16 @@ class Lego(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        body = list(prompt[1:-2])
-        if len(body) < 3 or len(body) % 3 or prompt[0] != BOS or prompt[-2] != QUERY:
-            raise ValueError("not clauses followed by ? and a variable")
-        meaning = {child: (sign, parent) for child, sign, parent in zip(body[::3], body[1::3], body[2::3], strict=True)}
-        if len(meaning) < len(body) // 3 or not set(body[1::3]) <= {"+", "-"} or ONE in meaning:
-            raise ValueError("every clause defines a variable of its own by a sign")
+        text = body(prompt[:-1], QUERY, what := "clauses followed by ? and a variable")
+        reject(not text or len(text) % 3 > 0, f"not {what}")
+        children, signs = text[::3], text[1::3]
+        meaning = dict(zip(children, zip(signs, text[2::3], strict=True), strict=True))
+        own = len(meaning) == len(children) and set(signs) <= {"+", "-"} and ONE not in meaning
+        reject(not own, "every clause defines a variable of its own by a sign")
         name, minus, steps = prompt[-1], 0, 0
-        if name not in meaning:
-            raise ValueError("the query is no variable")
+        reject(name not in meaning, "the query is no variable")
         while name != ONE:
-            if name not in meaning or steps > len(meaning):
-                raise ValueError(f"{name} leads to no value")
+            reject(name not in meaning or steps > len(meaning), f"{name} leads to no value")
             sign, name = meaning[name]
             minus, steps = minus + (sign == "-"), steps + 1
         return ["-" if minus % 2 else "+", EOS]
@@ -244,13 +237,10 @@ class MultiQueryRecall(Task):
     """
 
     summary = "key-value pairs and several keys: the value of each"
+    tokens = (numbered("k", "keys"), numbered("v", "keys"))
 
     keys: Alphabet1 = 256
     queries: AtLeast1 = 4
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*(f"k{i}" for i in range(self.keys)), *(f"v{i}" for i in range(self.keys))])
 
     def lengths(self, low: int, high: int) -> list[int]:
         """There are at least as many pairs as queries, and keys are distinct."""
@@ -277,21 +267,17 @@ class MultiQueryRecall(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        text = list(prompt[1:-1])
-        if len(prompt) < 6 or prompt[0] != BOS or prompt[-1] != SEP or text.count(SEP) != 1 or text.index(SEP) % 2:
-            raise ValueError("not pairs and queries")
+        text = body(prompt, SEP, what := "pairs and queries")
+        reject(len(text) < 4 or text.count(SEP) != 1 or text.index(SEP) % 2 > 0, f"not {what}")
         cut = text.index(SEP)
         keys, values, queries = text[0:cut:2], text[1:cut:2], text[cut + 1 :]
-        first_value = self.vocab["v0"]
-        if any(not 4 <= self.vocab[key] < first_value for key in keys) or any(
-            self.vocab[v] < first_value for v in values
-        ):
-            raise ValueError("not pairs of a key and a value")
+        first = self.vocab["v0"]
+        pairs = all(4 <= self.vocab[key] < first for key in keys) and all(self.vocab[v] >= first for v in values)
+        reject(not pairs, "not pairs of a key and a value")
         distinct_ones = len(set(keys)) == len(keys) and len(set(values)) == len(values)
-        if not distinct_ones or len(queries) != self.queries or not set(queries) <= set(keys):
-            raise ValueError("keys and values must be distinct, and every query one of the keys")
-        if len(set(queries)) < len(queries):
-            raise ValueError("a key is asked for twice")
+        known = len(queries) == self.queries and set(queries) <= set(keys)
+        reject(not distinct_ones or not known, "keys and values must be distinct, and every query one of the keys")
+        reject(len(set(queries)) < len(queries), "a key is asked for twice")
         meaning = dict(zip(keys, values, strict=True))
         return [*(meaning[query] for query in queries), EOS]
 
@@ -306,6 +292,7 @@ class Needle(Task):
     """
 
     summary = "key-value pairs among n tokens of noise: the value of one key, after one hop or several"
+    tokens = (numbered("n", "noise"), numbered("k", "keys"), numbered("v", "keys"))
 
     needles: AtLeast1 = 4
     hops: AtLeast1 = 1
@@ -313,13 +300,8 @@ class Needle(Task):
     keys: Alphabet1 = 64
 
     def __post_init__(self) -> None:
-        if self.needles * self.hops > self.keys:
-            raise ValueError(f"needles · hops must be at most keys = {self.keys}, got {self.needles * self.hops}")
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        names = (("n", self.noise), ("k", self.keys), ("v", self.keys))
-        return Vocab.of([f"{letter}{i}" for letter, count in names for i in range(count)])
+        pairs = self.needles * self.hops
+        reject(pairs > self.keys, f"needles · hops must be at most keys = {self.keys}, got {pairs}")
 
     def chance(self, layout: Layout) -> float:
         return 1.0 / self.needles
@@ -350,29 +332,27 @@ class Needle(Task):
         followed = [at_first[rows, rank[rows, wanted + hop]] + 1 for hop in range(self.hops)]
         selectors = [query, *(at + step for at in followed for step in (0, 1))][:-1]
         last = wanted + self.hops - 1
-        seq.predicted(
-            targets[rows, last], rank[rows, last] + 2, parents=[followed[-1] + 1], selectors=selectors
-        )  # fmt: skip
+        seq.predicted(targets[rows, last], rank[rows, last] + 2, [followed[-1] + 1], selectors)
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        body = list(prompt[1:-3])
-        if len(prompt) < 6 or prompt[0] != BOS or prompt[-1] != SEP or prompt[-3] != SEP:
-            raise ValueError("not a haystack, <sep>, a key and <sep>")
+        text = body(prompt, SEP, what := "a haystack, <sep>, a key and <sep>")
+        hay, asked = text[:-2], text[-2:]
+        reject(len(hay) < 2 or asked[0] != SEP, f"not {what}")
         first_key, first_value = self.vocab["k0"], self.vocab["v0"]
         meaning, at = {}, 0
-        while at < len(body):
-            if self.vocab[body[at]] >= first_key:
-                if at + 1 == len(body) or body[at] in meaning or not first_key <= self.vocab[body[at]] < first_value:
-                    raise ValueError("not pairs with keys of their own")
-                meaning[body[at]] = body[at + 1]
+        while at < len(hay):
+            if self.vocab[hay[at]] >= first_key:
+                new = at + 1 < len(hay) and hay[at] not in meaning and self.vocab[hay[at]] < first_value
+                reject(not new, "not pairs with keys of their own")
+                meaning[hay[at]] = hay[at + 1]
                 at += 1
             at += 1
-        name, hops = prompt[-2], 0
+        name, hops = asked[1], 0
         while name in meaning and hops <= self.hops:
             name, hops = meaning[name], hops + 1
-        if self.vocab[name] < first_value or hops != self.hops or len(meaning) != self.needles * self.hops:
-            raise ValueError("the query leads to no value")
+        led = self.vocab[name] >= first_value and hops == self.hops and len(meaning) == self.needles * self.hops
+        reject(not led, "the query leads to no value")
         return [name, EOS]
 
 
@@ -389,17 +369,14 @@ class PointerValueRetrieval(Task):
 
     summary = "a pointer and n values: the value that it points to"
     guess = 0.1
+    tokens = (*"0123456789", numbered("p", "pointers"))
 
     window: int = 1
     pointers: Alphabet1 = 200
 
     def __post_init__(self) -> None:
-        if not 1 <= self.window <= self.pointers:
-            raise ValueError(f"window must be in 1..pointers = {self.pointers}, got {self.window}")
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        return Vocab.of([*map(str, range(10)), *(f"p{i}" for i in range(self.pointers))])
+        within = 1 <= self.window <= self.pointers
+        reject(not within, f"window must be in 1..pointers = {self.pointers}, got {self.window}")
 
     def lengths(self, low: int, high: int) -> list[int]:
         """From a window of values to as many as there are pointers."""
@@ -421,10 +398,10 @@ class PointerValueRetrieval(Task):
         seq.eos()
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        if len(prompt) < 4 or prompt[0] != BOS or prompt[-1] != SEP:
-            raise ValueError("not a pointer and values")
-        pointer, values = self.vocab[prompt[1]] - self.vocab["p0"], list(prompt[2:-1])
-        if not set(values) <= set("0123456789") or not 0 <= pointer < len(values) or len(values) < self.window:
-            raise ValueError("not a pointer to one of the values")
+        named, *values = body(prompt, SEP, what := "a pointer and values") or [""]
+        reject(not values, f"not {what}")
+        pointer = self.vocab[named] - self.vocab["p0"]
+        found = set(values) <= set("0123456789") and 0 <= pointer < len(values) >= self.window
+        reject(not found, "not a pointer to one of the values")
         chosen = (values[(pointer + offset) % len(values)] for offset in range(self.window))
         return [str(sum(map(int, chosen)) % 10), EOS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,14 +11,13 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import ShareBelow1
-from lengthwise.core.errors import require
+from lengthwise.core.errors import reject, require
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import Vocab
 from lengthwise.sparsity.coupling import ColumnRange, CouplingRule, PlaceFormula
 from lengthwise.tasks.base import TASKS, AnyTask, StringSet, Task
-from lengthwise.tasks.copying import Copy
+from lengthwise.tasks.copying import Copy, Sort
 from lengthwise.tasks.counting import Successor
-from lengthwise.tasks.sorting import Sort
 
 COPY_RULE = CouplingRule(
     segments=(
@@ -34,26 +33,10 @@ COPY_RULE = CouplingRule(
 """The rule that the search finds for copy, the default ``task``; a test compares the two."""
 
 
-@TASKS.register("recoupled")
-class Recoupled(Task):
-    """The sequences of ``task``, token by token, with the places of ``rule``.
+class _Around(Task):
+    """A task around another one: what a subclass does not define is that of ``task``."""
 
-    Layouts, answers, parents and lengths are the task's own. Only tasks with one level of places can be placed anew.
-    Raises `LengthwiseError` while writing when the rule is for sequences of another number of tokens.
-    """
-
-    summary = "another task with the places of a coupling rule that was found (`lengthwise couple`)"
-    # A rule counts places upwards through the answer, so a new place is the next one.
-    place_rule = "next"
-
-    task: AnyTask = Copy(symbols="repeats")
-    rule: CouplingRule = COPY_RULE
-
-    def __post_init__(self) -> None:
-        if self.task.levels != ("position",):
-            raise ValueError(f"task {self.task.name!r} has {len(self.task.levels)} levels of places; one can be placed")
-        if len(self.rule.formulas) != len(self.rule.segments):
-            raise ValueError("a rule needs one formula (or null) per segment")
+    task: AnyTask
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -69,12 +52,41 @@ class Recoupled(Task):
         return self.task.max_length()
 
     def lengths(self, low: int, high: int) -> list[int]:
-        """The task's lengths at which no segment of the rule has a negative size."""
-        sizes = self.rule.segments
-        return [n for n in self.task.lengths(low, high) if all(segment.size(n) >= 0 for segment in sizes)]
+        return self.task.lengths(low, high)
 
     def chance(self, layout: Layout) -> float:
         return self.task.chance(layout)
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        return self.task.answer(prompt)
+
+
+@TASKS.register("recoupled")
+class Recoupled(_Around):
+    """The sequences of ``task``, token by token, with the places of ``rule``.
+
+    Layouts, answers, parents and lengths are the task's own. Only tasks with one level of places can be placed anew.
+    Raises `LengthwiseError` while writing when the rule is for sequences of another number of tokens.
+    """
+
+    summary = "another task with the places of a coupling rule that was found (`lengthwise couple`)"
+    # A rule counts places upwards through the answer, so a new place is the next one.
+    place_rule = "next"
+
+    task: AnyTask = Copy(symbols="repeats")
+    rule: CouplingRule = COPY_RULE
+
+    def __post_init__(self) -> None:
+        levels = self.task.levels
+        several = levels != ("position",)
+        reject(several, f"task {self.task.name!r} has {len(levels)} levels of places; one can be placed")
+        per_segment = len(self.rule.formulas) == len(self.rule.segments)
+        reject(not per_segment, "a rule needs one formula (or null) per segment")
+
+    def lengths(self, low: int, high: int) -> list[int]:
+        """The task's lengths at which no segment of the rule has a negative size."""
+        sizes = self.rule.segments
+        return [n for n in self.task.lengths(low, high) if all(segment.size(n) >= 0 for segment in sizes)]
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Let the task write, then write the same columns with other places."""
@@ -93,9 +105,6 @@ class Recoupled(Task):
             seq.allow(batch.allowed)
         seq.extra.update(batch.extra)
 
-    def answer(self, prompt: Sequence[str]) -> list[str]:
-        return self.task.answer(prompt)
-
 
 @dataclass(frozen=True)
 class HintingLayout(Layout):
@@ -111,7 +120,7 @@ class HintingLayout(Layout):
 
 
 @TASKS.register("task-hinting")
-class TaskHinting(Task):
+class TaskHinting(_Around):
     """Strings of ``task``, and with probability ``share`` of ``hint`` (Awasthi and Gupta 2023).
 
     Training and in-distribution measures draw both; tests at a length, and test strings, are of ``task`` alone. The
@@ -128,10 +137,11 @@ class TaskHinting(Task):
     """Published shares are 0.1 to 0.5."""
 
     def __post_init__(self) -> None:
-        if self.task.levels != self.hint.levels or self.task.place_rule != self.hint.place_rule:
-            raise ValueError(f"{self.task.name} and {self.hint.name} have different rules of places; take another hint")
-        if type(self.task).layout is not Task.layout and not self.task.test_layouts(self.task.min_length):
-            raise ValueError(f"task {self.task.name!r} draws its layouts and names none for tests; it takes no hint")
+        task, hint = self.task, self.hint
+        differ = task.levels != hint.levels or task.place_rule != hint.place_rule
+        reject(differ, f"{task.name} and {hint.name} have different rules of places; take another hint")
+        unnamed = type(task).layout is not Task.layout and not task.test_layouts(task.min_length)
+        reject(unnamed, f"task {task.name!r} draws its layouts and names none for tests; it takes no hint")
         object.__setattr__(self, "place_rule", self.task.place_rule)
 
     @cached_property
@@ -154,13 +164,6 @@ class TaskHinting(Task):
         found = self.task.test_strings(low, high, count, rng, adversarial=adversarial)
         return StringSet(found.name, (replace(batch, vocab=self.vocab) for batch in found.batches))
 
-    def max_length(self) -> int | None:
-        return self.task.max_length()
-
-    def lengths(self, low: int, high: int) -> list[int]:
-        """Those of ``task``; where the hint has no strings, there is no hint."""
-        return self.task.lengths(low, high)
-
     def chance(self, layout: Layout) -> float:
         task, inner = self._of(layout)
         return task.chance(inner)
@@ -177,15 +180,12 @@ class TaskHinting(Task):
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         """That of the only one of the two that has this prompt."""
-        found = list(self._answers(prompt))
-        if len(found) != 1:
-            raise ValueError(f"not a prompt of one of {self.task.name} and {self.hint.name}")
-        return found[0]
-
-    def _answers(self, prompt: Sequence[str]) -> Iterator[list[str]]:
+        found: list[list[str]] = []
         for task in (self.task, self.hint):
             with suppress(ValueError):
-                yield task.answer(prompt)
+                found.append(task.answer(prompt))
+        reject(len(found) != 1, f"not a prompt of one of {self.task.name} and {self.hint.name}")
+        return found[0]
 
     def _of(self, layout: Layout) -> tuple[Task, Layout]:
         assert isinstance(layout, HintingLayout)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from string import ascii_lowercase
 from typing import Any
@@ -13,10 +13,11 @@ import numpy as np
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1
+from lengthwise.core.errors import reject
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import BOS, EOS, Vocab
-from lengthwise.tasks.base import TASKS, Task, distinct, inverse, shuffles
+from lengthwise.core.vocab import EOS
+from lengthwise.tasks.base import TASKS, Task, body, distinct, inverse, numbered, shuffles
 
 QUERY, LINE_END = "?", ";"
 CHILD, PARENT = 1, 2
@@ -52,6 +53,7 @@ class VariableAssignment(Task):
     """
 
     summary = "follow a chain of names through shuffled lines to its value"
+    tokens = (lambda task: _names(task.names), numbered("", "values"), QUERY, lambda task: LINE_END * task.separators)
 
     scratchpad: bool = True
     slots: bool = True
@@ -61,14 +63,8 @@ class VariableAssignment(Task):
     test_chains: int = 4
 
     def __post_init__(self) -> None:
-        if not 1 <= self.test_chains <= self.values:
-            raise ValueError(f"test_chains must be in 1..values = {self.values}, got {self.test_chains}")
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        """Names a, b, …, z, aa, …; values 0, 1, …; ``?`` and, if there are separators, ``;``."""
-        values = (str(value) for value in range(self.values))
-        return Vocab.of([*_names(self.names), *values, QUERY, *([LINE_END] if self.separators else [])])
+        within = 1 <= self.test_chains <= self.values
+        reject(not within, f"test_chains must be in 1..values = {self.values}, got {self.test_chains}")
 
     @property
     def levels(self) -> tuple[LevelKind, ...]:
@@ -161,24 +157,20 @@ class VariableAssignment(Task):
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         width = 3 if self.separators else 2
-        body = list(prompt[1:-2])
-        if len(body) < width or len(body) % width or prompt[0] != BOS or prompt[-2] != QUERY:
-            raise ValueError("not lines followed by ? and a name")
-        if self.separators and set(body[2::3]) != {LINE_END}:
-            raise ValueError("a line does not end in ;")
-        children, parents = body[::width], body[1::width]
+        text = body(prompt[:-1], QUERY, what := "lines followed by ? and a name")
+        reject(not text or len(text) % width > 0, f"not {what}")
+        reject(self.separators and set(text[2::3]) != {LINE_END}, "a line does not end in ;")
+        children, parents = text[::width], text[1::width]
         meaning = dict(zip(children, parents, strict=True))
         first_value = self.vocab["0"]
-        if len(meaning) < len(children) or any(not 4 <= self.vocab[name] < first_value for name in children):
-            raise ValueError("every line defines a name of its own")
+        own = len(meaning) == len(children) and all(4 <= self.vocab[name] < first_value for name in children)
+        reject(not own, "every line defines a name of its own")
         trace, name = [], prompt[-1]
         while self.vocab[name] < first_value:
-            if name not in meaning or len(trace) > width * len(meaning):
-                raise ValueError(f"{name} leads to no value")
+            reject(name not in meaning or len(trace) > width * len(meaning), f"{name} leads to no value")
             trace += [name, meaning[name], LINE_END] if self.separators else [name, meaning[name]]
             name = meaning[name]
-        if not trace or name == QUERY:
-            raise ValueError("the query is not a name that leads to a value")
+        reject(not trace or name == QUERY, "the query is not a name that leads to a value")
         if self.separators:
             trace.pop()
         return [*(trace if self.scratchpad else [name]), EOS]
@@ -186,9 +178,5 @@ class VariableAssignment(Task):
 
 def _names(count: int) -> list[str]:
     """The first names of a, b, …, z, aa, ab, …"""
-    names: list[str] = []
-    width = 1
-    while len(names) < count:
-        names += ["".join(letters) for letters in product(ascii_lowercase, repeat=width)]
-        width += 1
-    return names[:count]
+    words = ("".join(letters) for width in itertools.count(1) for letters in product(ascii_lowercase, repeat=width))
+    return list(itertools.islice(words, count))

@@ -1,4 +1,4 @@
-"""State prediction against brute force: every state's language alone, its criterion solved in fractions."""
+"""State prediction against brute force: every state's language alone, its criterion solved in whole numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from math import gcd
 
 import numpy as np
 import pytest
@@ -63,27 +64,32 @@ def quotient(rows: Rows, accepting: tuple[bool, ...]) -> Rows:
 
 
 def equal_in_all_solutions(count: int, equations: list[list[int]]) -> list[int]:
-    """Classes of unknowns that are equal in every solution of a homogeneous system, by elimination in fractions."""
-    pivots: dict[int, list[Fraction]] = {}
-    for equation in equations:
-        row = [Fraction(value) for value in equation]
+    """Classes of unknowns that are equal in every solution of a homogeneous system, by elimination in whole numbers."""
+    pivots: dict[int, list[int]] = {}
+
+    def without(row: list[int], at: int, pivot: list[int]) -> list[int]:
+        found = [pivot[at] * a - row[at] * b for a, b in zip(row, pivot, strict=True)]
+        common = gcd(*found) or 1
+        return [value // common for value in found]
+
+    for row in map(list, {tuple(equation) for equation in equations if any(equation)}):
         for at, pivot in pivots.items():
             if row[at]:
-                row = [a - row[at] * b for a, b in zip(row, pivot, strict=True)]
+                row = without(row, at, pivot)
         lead = next((at for at, value in enumerate(row) if value), None)
         if lead is None:
             continue
-        row = [value / row[lead] for value in row]
         for at, pivot in pivots.items():
             if pivot[lead]:
-                pivots[at] = [a - pivot[lead] * b for a, b in zip(pivot, row, strict=True)]
+                pivots[at] = without(pivot, lead, row)
         pivots[lead] = row
-    forms = []
+    forms: list[tuple] = []
     for node in range(count):
-        form = [Fraction(int(at == node)) for at in range(count)]
         if node in pivots:
-            form = [form[at] - pivots[node][at] for at in range(count)]
-        forms.append(tuple(form))
+            others = [0 if at == node else value for at, value in enumerate(pivots[node])]
+            forms.append(tuple(Fraction(-value, pivots[node][node]) for value in others))
+        else:
+            forms.append(tuple(int(at == node) for at in range(count)))
     return [forms.index(form) for form in forms]
 
 

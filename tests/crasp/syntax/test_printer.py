@@ -6,7 +6,7 @@ from lengthwise.crasp.program import Linear, Program, ProgramBuilder, Symbol
 from lengthwise.crasp.syntax import expressions, parse, statements, to_text
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(programs)
 def test_parsing_what_is_printed_gives_the_program_back(program: Program) -> None:
     assert parse(to_text(program)) == program
