@@ -18,9 +18,9 @@ SEEDS = 16
 
 def rows(effort: Effort) -> Iterator[BenchRow]:
     """The two sizes of the smallest published models."""
-    steps = 1 if effort.quick else 4
+    steps, longest, batch = (1, 10, 8) if effort.quick else (4, 50, 64)
     for layers, width in ((1, 16), (2, 64)):
-        config = TrainingConfig(max_length=50, batch_size=64, stacked=True)
+        config = TrainingConfig(max_length=longest, batch_size=batch, stacked=True)
         setup = TaskSetup(
             Majority(letters=2), Sequential(max_position=153), LearnedSpec(), ModelConfig(layers, 1, width)
         )

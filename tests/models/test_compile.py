@@ -73,7 +73,7 @@ def agrees_everywhere(program: Program, offset: int) -> None:
     assert total.agrees, (program, total.mismatches)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(program=programs(), offset=st.integers(0, 5))
 def test_random_programs_agree_with_the_interpreter(program, offset):
     agrees_everywhere(program, offset)

@@ -18,8 +18,8 @@ from lengthwise.models.tensor_files import write_tensors
 )
 def test_a_finite_version_is_right_at_every_admissible_offset(name):
     program = library.get(name)
-    finite = finite_version(compile_program(program).required(), 64)
-    found = verify_finite(program, finite, words=190, longest_exhaustive=2)
+    finite = finite_version(compile_program(program).required(), 32)
+    found = verify_finite(program, finite, words=95, longest_exhaustive=2)
     assert found.agrees, found.mismatches
 
 

@@ -28,9 +28,9 @@ LOOPED = dataclasses.replace(SMALL, loops=3)
 
 
 def model_and_inputs(
-    config: ModelConfig = LOOPED, encoding: str = "rope"
+    config: ModelConfig = LOOPED, encoding: str = "rope", length: int = 4
 ) -> tuple[Transformer, torch.Tensor, torch.Tensor]:
-    inputs = some_inputs("copy", SCHEME, length=4)
+    inputs = some_inputs("copy", SCHEME, length=length)
     return rough_model("copy", SCHEME, encoding, config), inputs.input_ids, inputs.position_ids
 
 
@@ -49,7 +49,7 @@ def test_loops_equal_the_slow_model(encoding: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["local-bias", "cope"])
 def test_loops_grow_with_the_tokens(encoding: str) -> None:
-    model, tokens, ids = model_and_inputs(dataclasses.replace(SMALL, loops="tokens"), encoding)
+    model, tokens, ids = model_and_inputs(dataclasses.replace(SMALL, loops="tokens"), encoding, 2)
     length, some = tokens.shape[1], torch.tensor([1, 4])
     whole = model(tokens, ids).logits
     assert torch.allclose(whole, slow_logits(model, tokens, ids), atol=1e-4, rtol=1e-4)

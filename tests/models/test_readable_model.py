@@ -12,11 +12,12 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import lengthwise.models.transformer
-from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import Coupled
 from oracle import SMALL, rough_model, slow_logits, some_inputs
 
 FOLDER = Path(lengthwise.models.transformer.__file__).parent
+KINDS = ("nope", "learned", "rope", "xpos", "t5", "cope", "path", "layers")
+"""Encodings of every kind that the model tells apart; tests/laws/test_encodings.py has them all."""
 PARTS = ("attention_state", "config", "initial_weights", "position_head", "transformer")
 SCRIPT = """
 import sys
@@ -32,7 +33,7 @@ from lengthwise.positions.encodings import ENCODINGS, EncodingShape
 
 given, results = load_file("given.safetensors"), {}
 ids, positions = given["ids"], given["positions"]
-for name in ENCODINGS:
+for name in KINDS:
     for norm in ("rms", "layer", "peri")[: 3 if name == "rope" else 1]:
         config = ModelConfig(layers=2, heads=2, width=16, mlp_ratio=2, log_length=7, norm=norm, bias=norm == "layer")
         shape = EncodingShape(16, 2, 8, ("position",), 20)
@@ -57,7 +58,7 @@ def test_the_file_is_short_and_knows_no_kernels() -> None:
 
 
 def test_copied_out_it_passes_the_oracle(tmp_path: Path) -> None:
-    """Every encoding, every norm with one of them: whole sequences, pieces with a cache, and some positions only."""
+    """Every kind of encoding, every norm with one: whole sequences, pieces with a cache, and some positions only."""
     (tmp_path / "alone").mkdir()
     for part in PARTS:
         text = (FOLDER / f"{part}.py").read_text().replace("from lengthwise.models.", "from alone.")
@@ -65,15 +66,15 @@ def test_copied_out_it_passes_the_oracle(tmp_path: Path) -> None:
     scheme = Coupled(max_position=20)
     inputs = some_inputs("addition", scheme, size=2)
     given, expected = {"ids": inputs.input_ids, "positions": inputs.position_ids}, {}
-    for name in ENCODINGS:
+    for name in KINDS:
         for norm in ("rms", "layer", "peri")[: 3 if name == "rope" else 1]:
             model = rough_model("addition", scheme, name, dataclasses.replace(SMALL, norm=norm, bias=norm == "layer"))
             given |= {f"{name} {norm} {key}": value for key, value in model.state_dict().items()}
             expected[f"{name} {norm}"] = slow_logits(model, inputs.input_ids, inputs.position_ids)
     save_file({key: value.contiguous() for key, value in given.items()}, tmp_path / "given.safetensors")
-    subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, "-c", f"KINDS = {KINDS}\n{SCRIPT}"], cwd=tmp_path, check=True)
     found = load_file(tmp_path / "results.safetensors")
-    assert len(found) == 3 * len(expected) == 3 * (len(list(ENCODINGS)) + 2)
+    assert len(found) == 3 * len(expected) == 3 * (len(KINDS) + 2)
     for key, value in expected.items():
         for kind in ("whole", "cached"):
             assert torch.allclose(found[f"{key} {kind}"], value, atol=2e-4, rtol=1e-4)

@@ -12,7 +12,7 @@ import pytest
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import Coupled, PoSE, PositionScheme, Randomized, Sequential, sorted_subsets
 
-ROWS = 60_000
+ROWS = 30_000
 
 
 def assert_distributed(outcomes: list, expected: dict) -> None:

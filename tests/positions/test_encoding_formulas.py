@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lengthwise import nn
@@ -58,6 +58,7 @@ def test_alibi_slopes_also_where_heads_are_no_power_of_two(heads: int, slopes: l
     assert alibi_slopes(heads) == pytest.approx(slopes)
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 40))
 def test_alibi_slopes_are_distinct_and_in_the_published_range(heads: int):
     slopes = alibi_slopes(heads)
@@ -137,6 +138,7 @@ def test_fire_equals_the_formula(shape: EncodingShape):
 fire_settings = st.tuples(st.floats(1, 200), st.floats(1e-3, 10))
 
 
+@settings(max_examples=40)
 @given(fire_settings, st.lists(st.integers(0, 400), min_size=2, max_size=20))
 def test_fire_argument_stays_in_its_trained_range(setting: tuple[float, float], ids: list[int]):
     """The required test: the normalizer is the maximum, so the argument is in [0, 1] and 1 (up to ε) at key id 0."""
@@ -211,6 +213,7 @@ def test_rope_equals_complex_multiplication(shape: EncodingShape):
     assert np.allclose(module.rotate(x, ids).numpy(), expected, atol=2e-4)
 
 
+@settings(max_examples=40)
 @given(shift=st.integers(0, 100))
 def test_rope_scores_depend_on_differences_only(shift: int):
     module = build("rope", ONE_LEVEL)

@@ -57,6 +57,7 @@ def frequencies(name: str, **fields: Any) -> list[float]:
     return build(name, shape, **fields).frequencies.tolist()
 
 
+@settings(max_examples=40)
 @given(factor=factors, base=bases, length=lengths)
 @pytest.mark.parametrize("name", ["pi", "ntk", "yarn", "llama3"])
 def test_frequencies_are_those_of_the_formula(name: str, factor: float, base: float, length: int):

@@ -51,9 +51,9 @@ def kind(module: torch.nn.Module) -> str:
 def test_examples_run(name: str):
     module = importlib.import_module(f"lengthwise.nn.{name}")
     result = doctest.testmod(module)
-    encodings = [cls for cls in ENCODINGS if cls.__module__ == module.__name__]
     assert result.failed == 0
-    assert result.attempted >= 3 * len(encodings), "every encoding has an example"
+    for cls in [cls for cls in ENCODINGS if cls.__module__ == module.__name__]:
+        assert ">>>" in (cls.__doc__ or ""), f"{cls.__name__} has no example"
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,13 @@ from lengthwise.positions.schemes import SCHEMES, OwnRule
 from lengthwise.positions.structure import structure
 from lengthwise.prediction.example import structure_table
 from lengthwise.prediction.predict import predict_task, structure_row
-from lengthwise.tasks import TASKS
+from lengthwise.prediction.verdict import Prediction
+from lengthwise.tasks import TASKS, Task
+
+
+@functools.cache
+def predicted(name: str) -> tuple[Task, Prediction]:
+    return (task := TASKS.build(name)), predict_task(task)
 
 
 def farthest(task_name: str, scheme_name: str, length: int) -> int:
@@ -71,8 +78,7 @@ def test_a_rule_of_ones_own_has_the_spans_of_its_ids(tmp_path: Path) -> None:
     ("scheme", "like"), [("abacus", "coupled"), ("coupled-rare-jump", "coupled"), ("pose", "sequential")]
 )
 def test_a_comparison_shows_the_structure_of_each_system(scheme: str, like: str) -> None:
-    task = TASKS.build("addition")
-    prediction = predict_task(task)
+    task, prediction = predicted("addition")
     names = (scheme, like, "randomized")
     shown = {name: structure_under(prediction, task, SCHEMES.build(name))["span"] for name in names}
     assert shown[scheme] == shown[like] != shown["randomized"]
@@ -85,6 +91,6 @@ def test_a_comparison_shows_that_reset_ids_are_not_local() -> None:
 
 
 def test_a_comparison_without_room_for_the_lengths_shows_no_span() -> None:
-    task = TASKS.build("addition")
-    found = structure_under(predict_task(task), task, SCHEMES.build("randomized", max_position=20))
+    task, prediction = predicted("addition")
+    found = structure_under(prediction, task, SCHEMES.build("randomized", max_position=20))
     assert set(found.values()) == {None}

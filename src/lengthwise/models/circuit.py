@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -120,39 +119,6 @@ class Ramp(Gate):
     bit: ClassVar[bool] = False
 
 
-@dataclass(frozen=True)
-class Circuit:
-    """Nodes in an order of evaluation, with properties for the later passes.
-
-    ``at_bos`` is a node's value at BOS (where i = 1, so a fraction is its count); ``bounds`` encloses its values.
-    ``origin`` is the operation that first needed a node. ``counts_bos`` is whether the program declares ``bos: true``.
-    """
-
-    nodes: tuple[Gate, ...]
-    at_bos: tuple[int, ...]
-    bounds: tuple[tuple[int, int], ...]
-    origin: tuple[int, ...]
-    forms: tuple[Form, ...]
-    """The form of each operation of the program."""
-    outputs: tuple[tuple[str, Form], ...]
-    alphabet: tuple[str, ...]
-    counts_bos: bool
-
-
-def value_at(form: Form, values: Sequence[int]) -> int:
-    """The form's value, given those of the nodes."""
-    return sum(weight * values[node] for weight, node in form.terms) + form.constant
-
-
-def bounds_of(form: Form, bounds: Sequence[tuple[int, int]], *, fractions: bool) -> tuple[int, int]:
-    """Lower and upper bound of a form from those of its nodes; over fractions a constant c means c / i."""
-    low, high = (min(0, form.constant), max(0, form.constant)) if fractions else (form.constant, form.constant)
-    for weight, node in form.terms:
-        ends = (weight * bounds[node][0], weight * bounds[node][1])
-        low, high = low + min(ends), high + max(ends)
-    return low, high
-
-
 TRUE, FALSE = Form(constant=1), Form()
 
 LARGEST_FORM = 1 << 28
@@ -176,44 +142,16 @@ class Unsupported:
 
 
 class CannotCompile(Exception):
-    """Carries the reason out of the recursion; `normalize` catches it."""
+    """Carries the reason out of the recursion; `Circuit` catches it."""
 
 
-def normalize(program: Program) -> tuple[Circuit | None, tuple[Unsupported, ...]]:
-    """The circuit of a program, or None and the operations that cannot be compiled."""
-    builder = _Normalizer(program)
-    forms: list[Form] = []
-    unsupported: list[Unsupported] = []
-    needed = set(program.needed())
-    for index, operation in enumerate(program.operations):
-        form = FALSE
-        if index in needed:
-            builder.current = index
-            try:
-                form = builder.lower(operation, forms)
-            except CannotCompile as error:
-                unsupported.append(Unsupported(index, operation, str(error)))
-        forms.append(form)
-    if unsupported:
-        return None, tuple(unsupported)
-    names = [symbol for symbol, _ in program.next_token] if program.is_next_token else ["accept"]
-    outputs = tuple((name, forms[index]) for name, index in zip(names, program.outputs, strict=True))
-    symbols = (
-        *program.alphabet,
-        BOS,
-        *(symbol for symbol in program.symbols[len(program.alphabet) :] if symbol != BOS),
-    )
-    return (
-        Circuit(
-            tuple(builder.nodes), tuple(builder.at_bos), tuple(builder.bounds), tuple(builder.origin),
-            tuple(forms), outputs, symbols, program.bos,
-        ),
-        (),
-    )  # fmt: skip
+class Circuit:
+    """The nodes of a program in an order of evaluation, equal ones once, with properties for the later passes.
 
-
-class _Normalizer:
-    """Builds nodes, equal ones once, with their values at BOS and their bounds."""
+    ``at_bos`` is a node's value at BOS (where i = 1, so a fraction is its count); ``bounds`` encloses its values.
+    ``origin`` is the operation that first needed a node. ``forms`` has the form of each operation of the program, and
+    ``unsupported`` the operations that cannot be compiled.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -221,12 +159,46 @@ class _Normalizer:
         self.at_bos: list[int] = []
         self.bounds: list[tuple[int, int]] = []
         self.origin: list[int] = []
-        self.current = 0
+        self.forms: list[Form] = []
+        self.unsupported: list[Unsupported] = []
         self._known: dict[Gate, NodeId] = {}
         self._conjuncts: dict[NodeId, tuple[Form, ...]] = {}
+        needed = set(program.needed())
+        for index, operation in enumerate(program.operations):
+            form = FALSE
+            if index in needed:
+                try:
+                    form = self.lower(operation)
+                except CannotCompile as error:
+                    self.unsupported.append(Unsupported(index, operation, str(error)))
+            self.forms.append(form)
 
-    def lower(self, operation: op.Operation, forms: list[Form]) -> Form:
-        """The form of an operation, given the ``forms`` of all earlier operations."""
+    @property
+    def outputs(self) -> dict[str, Form]:
+        """The form of each output: of every symbol that may come next, or of ``accept``."""
+        names = [symbol for symbol, _ in self.program.next_token] if self.program.is_next_token else ["accept"]
+        return {name: self.forms[index] for name, index in zip(names, self.program.outputs, strict=True)}
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The program's symbols, with BOS behind its letters."""
+        letters = self.program.alphabet
+        return (*letters, BOS, *(symbol for symbol in self.program.symbols[len(letters) :] if symbol != BOS))
+
+    def value_at_bos(self, form: Form) -> int:
+        return sum(weight * self.at_bos[node] for weight, node in form.terms) + form.constant
+
+    def bounds_of(self, form: Form, *, fractions: bool) -> tuple[int, int]:
+        """Lower and upper bound of a form from those of its nodes; over fractions a constant c means c / i."""
+        low, high = (min(0, form.constant), max(0, form.constant)) if fractions else (form.constant, form.constant)
+        for weight, node in form.terms:
+            ends = [weight * end for end in self.bounds[node]]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    def lower(self, operation: op.Operation) -> Form:
+        """The form of an operation, given those of all earlier ones."""
+        forms = self.forms
         match operation:
             case op.Symbol(symbol):
                 return self.node(SymbolBit(symbol))
@@ -264,13 +236,11 @@ class _Normalizer:
         index = self._known.get(gate)
         if index is None:
             index = self._known[gate] = len(self.nodes)
-            at_bos, bounds = self._at_bos(gate), self._bounds(gate)
-            if max(abs(end) for end in bounds) > LARGEST_FORM:
-                raise CannotCompile(_too_large(max(abs(end) for end in bounds)))
+            at_bos, bounds = self._at_bos(gate), _checked(self._bounds(gate))
             self.nodes.append(gate)
             self.at_bos.append(at_bos)
             self.bounds.append(bounds)
-            self.origin.append(self.current)
+            self.origin.append(len(self.forms))
         return Form(((1, index),))
 
     def phase(self, residue: int, modulus: int) -> Form:
@@ -310,30 +280,23 @@ class _Normalizer:
         if all(self.nodes[node].bit for node in form.nodes):
             return self._threshold(form, exact)
         form = self.as_fractions(form)
-        reach = max(abs(end) for end in bounds_of(form, self.bounds, fractions=True))
-        if reach > LARGEST_FORM:
-            raise CannotCompile(_too_large(reach))
+        _checked(self.bounds_of(form, fractions=True))
         return self.node(Sign(form, exact))
 
     def _threshold(self, form: Form, exact: bool) -> Form:
-        low, high = bounds_of(form, self.bounds, fractions=False)
-        if low > 0 or high < 0:
-            return TRUE if low > 0 and not exact else FALSE
-        if low >= 0 and not exact:
+        low, high = self.bounds_of(form, fractions=False)
+        if (low >= 0 and not exact) or low == high == 0:
             return TRUE
-        if not form.terms:
-            return TRUE  # 0 = 0
-        if max(abs(low), abs(high)) > LARGEST_FORM:
-            raise CannotCompile(_too_large(max(abs(low), abs(high))))
-        if len(form.terms) == 1:
-            # The values at 0 and at 1 decide whether the form of one bit is a constant, the bit or its negation.
-            weight, node = form.terms[0]
-            held = [value == 0 if exact else value >= 0 for value in (form.constant, form.constant + weight)]
-            bit = Form(((1, node),))
-            return {(False, False): FALSE, (False, True): bit, (True, False): bit.negation, (True, True): TRUE}[
-                held[0], held[1]
-            ]
-        return self.node(Threshold(form, exact))
+        if low > 0 or high < 0:
+            return FALSE
+        _checked((low, high))
+        (weight, node), *others = form.terms
+        if others:
+            return self.node(Threshold(form, exact))
+        # The values at 0 and at 1 decide whether the form of one bit is a constant, the bit or its negation.
+        at_0, at_1 = (value == 0 if exact else value >= 0 for value in (form.constant, form.constant + weight))
+        bit = Form(((1, node),))
+        return (TRUE if at_1 else bit.negation) if at_0 else (bit if at_1 else FALSE)
 
     def choice(self, condition: Form, then: Form, otherwise: Form) -> Form:
         """P ? C₁ : C₂ = C₂ + [P] (C₁ − C₂)."""
@@ -361,9 +324,7 @@ class _Normalizer:
         return Form.of(*parts, constant=form.constant)
 
     def _at_bos(self, gate: Gate) -> int:
-        def value(form: Form) -> int:
-            return value_at(form, self.at_bos)
-
+        value = self.value_at_bos
         match gate:
             case SymbolBit(symbol):
                 return int(symbol == BOS)
@@ -381,18 +342,17 @@ class _Normalizer:
                 return 0  # a Shift: nothing precedes BOS
 
     def _bounds(self, gate: Gate) -> tuple[int, int]:
-        match gate:
-            case Gated(_, form):
-                low, high = bounds_of(form, self.bounds, fractions=True)
-                return min(0, low), max(0, high)
-            case Ramp(form):
-                return 0, max(0, bounds_of(form, self.bounds, fractions=True)[1])
-            case _:
-                return 0, 1
+        if not isinstance(gate, Gated | Ramp):
+            return 0, 1
+        low, high = self.bounds_of(gate.form, fractions=True)
+        return min(0, low) if isinstance(gate, Gated) else 0, max(0, high)
 
 
-def _too_large(reach: int) -> str:
-    return (
-        f"its numbers reach {reach} (per position), and beyond {LARGEST_FORM} a float64 comparison is no longer "
-        "exact at length 1,000,000"
-    )
+def _checked(bounds: tuple[int, int]) -> tuple[int, int]:
+    reach = max(abs(end) for end in bounds)
+    if reach > LARGEST_FORM:
+        raise CannotCompile(
+            f"its numbers reach {reach} (per position), and beyond {LARGEST_FORM} a float64 comparison is no longer "
+            "exact at length 1,000,000"
+        )
+    return bounds

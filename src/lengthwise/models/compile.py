@@ -1,7 +1,7 @@
 """Compiles C-RASP[periodic, local] programs to Limit Transformers.
 
-`compile_program` runs the passes: normalize (program to circuit, `lengthwise.models.circuit`), then times and
-coordinates of its nodes, heads and MLPs; `verify` compares the result with the interpreter.
+`compile_program` runs the passes: program to circuit (`lengthwise.models.circuit`), then times and coordinates of its
+nodes, heads and MLPs; `verify` compares the result with the interpreter.
 """
 
 from __future__ import annotations
@@ -34,9 +34,6 @@ from lengthwise.models.circuit import (
     Tally,
     Threshold,
     Unsupported,
-    bounds_of,
-    normalize,
-    value_at,
 )
 from lengthwise.models.limit import (
     FiniteTransformer,
@@ -68,7 +65,7 @@ class _Compiler:
         self.circuit = circuit
         self.moduli = sorted({node.modulus for node in circuit.nodes if isinstance(node, PhaseBit)})
         self.time = self._times()
-        used = {node for _, form in circuit.outputs for node in form.nodes}
+        used = {node for form in circuit.outputs.values() for node in form.nodes}
         self.layers = max(((self.time[node] + 1) // 2 for node in used), default=0)
         self.index = {name: index for index, name in enumerate(dict.fromkeys(self._names()))}
         """The coordinate of each name."""
@@ -135,7 +132,7 @@ class _Compiler:
 
     def readout(self) -> Tensor:
         """U ``[outputs, d]``, one row per output: a logit is +1/2 where the output holds and −1/2 elsewhere."""
-        return torch.stack([self.row(form) for _, form in self.circuit.outputs]) - 0.5 * self.basis(ONE)
+        return torch.stack([self.row(form) for form in self.circuit.outputs.values()]) - 0.5 * self.basis(ONE)
 
     def heads(self, layer: int) -> list[LimitHead]:
         """The heads of a layer."""
@@ -157,12 +154,12 @@ class _Compiler:
         assert isinstance(node, Tally | Shift)
         row = self.row(node.form)
         if without_bos:
-            row[self.bos] -= value_at(node.form, self.circuit.at_bos)
+            row[self.bos] -= self.circuit.value_at_bos(node.form)
         return row
 
     def _uniform(self, tallies: list[int], *, unit: bool) -> LimitHead:
         """All counts of a layer as fractions, without the value of BOS where it is not a position of the program."""
-        rows = [self._bit_or_count(index, without_bos=not self.circuit.counts_bos) for index in tallies]
+        rows = [self._bit_or_count(index, without_bos=not self.circuit.program.bos) for index in tallies]
         targets: list[int | str] = [self.coordinates[index] for index in tallies]
         if unit:
             rows.append(self.basis(self.bos)[0])
@@ -215,7 +212,7 @@ class _Compiler:
                     yield 2 * self.row(part, constant=UNIT) + unit, 0.0, sign, True
             case Shift(form, distance):
                 yield self.basis(f"raw {index}")[0], -0.5, 1.0, True
-                if self.circuit.counts_bos and value_at(form, self.circuit.at_bos):
+                if self.circuit.program.bos and self.circuit.value_at_bos(form):
                     # The head gives BOS the value 0, so "BOS is `distance` ago and the bit held there" is added:
                     # i = δ + 1, where (2n + 1) / i − 2 > 0 is i <= n.
                     for last, sign in ((distance + 1, 1.0), (distance, -1.0)):
@@ -225,7 +222,7 @@ class _Compiler:
                     phases = f"i mod {modulus} = {(start + residue) % modulus}", f"bos mod {modulus} = {start}"
                     yield self.basis(*phases).sum(0), -1.5, 1.0, True
             case Gated(condition, form):
-                low, high = bounds_of(form, self.circuit.bounds, fractions=True)
+                low, high = self.circuit.bounds_of(form, fractions=True)
                 for sign, reach in ((1.0, high), (-1.0, -low)):
                     if reach > 0:
                         row = sign * self.row(form, constant=UNIT) + reach * self.row(condition)
@@ -233,15 +230,14 @@ class _Compiler:
             case Ramp(form):
                 yield self.row(form, constant=UNIT), 0.0, 1.0, False
 
-    def costs(self, program: Program, units: dict[int, int]) -> Iterator[OperationCost]:
+    def costs(self, units: dict[int, int]) -> Iterator[OperationCost]:
         """What each operation of the program takes, given the units of each node."""
-        for index, operation in enumerate(program.operations):
+        for index, operation in enumerate(self.circuit.program.operations):
             own = [node for node, origin in enumerate(self.circuit.origin) if origin == index]
             layer = max(((self.time[node] + 1) // 2 for node in self.circuit.forms[index].nodes), default=0)
             kinds = [self.circuit.nodes[node] for node in own]
-            coordinates = sum(
-                2 if isinstance(n, Shift) else 1 + 2 * n.modulus if isinstance(n, PhaseBit) else 1 for n in kinds
-            )
+            added = (1 if isinstance(n, Shift) else 2 * n.modulus if isinstance(n, PhaseBit) else 0 for n in kinds)
+            coordinates = len(own) + sum(added)
             total = sum(units.get(node, 0) for node in own)
             yield OperationCost(index, type(operation).__name__, layer, coordinates, total)
 
@@ -273,13 +269,21 @@ class Compilation:
     model: LimitTransformer | None
     unsupported: tuple[Unsupported, ...] = ()
     operations: tuple[OperationCost, ...] = ()
-    heads: tuple[tuple[str, ...], ...] = ()
-    """Names of the heads, layer by layer."""
     circuit: Circuit | None = None
     coordinates: tuple[int, ...] = ()
     """The coordinate of each node of the circuit."""
-    added_bos: bool = False
-    """Whether the model's input has a BOS that the program does not declare."""
+
+    @property
+    def added_bos(self) -> bool:
+        """Whether the model's input has a BOS that the program does not declare."""
+        return self.model is not None and not self.program.bos
+
+    @property
+    def heads(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the heads, layer by layer."""
+        return (
+            () if self.model is None else tuple(tuple(head.name for head in each.heads) for each in self.model.layers)
+        )
 
     @property
     def layers(self) -> int:
@@ -308,18 +312,17 @@ def compile_program(program: Program, *, precision: int | None = None) -> Compil
     Its input is BOS, the word, and EOS if declared (`encode_for`). It is exact in float64 while length times the
     largest form is below 2⁴⁸. With ``precision`` logits and exponentials are rounded to that many fractional bits.
     """
-    circuit, unsupported = normalize(program)
-    if circuit is None:
-        return Compilation(program, None, unsupported)
-    compiler, units = _Compiler(circuit), {}
-    layers = []
+    circuit = Circuit(program)
+    if circuit.unsupported:
+        return Compilation(program, None, tuple(circuit.unsupported))
+    compiler, units, layers = _Compiler(circuit), {}, []
     for number in range(1, compiler.layers + 1):
         mlp, spent = compiler.mlp(number)
         layers.append(LimitLayer(compiler.heads(number), mlp))
         units |= spent
     model = LimitTransformer(
         circuit.alphabet,
-        tuple(name for name, _ in circuit.outputs),
+        tuple(circuit.outputs),
         embeddings=compiler.embeddings(),
         positions=compiler.position_vectors(),
         layers=layers,
@@ -327,9 +330,7 @@ def compile_program(program: Program, *, precision: int | None = None) -> Compil
         dimensions=tuple(compiler.index),
         precision=precision,
     )
-    heads = tuple(tuple(head.name for head in layer.heads) for layer in layers)
-    costs = tuple(compiler.costs(program, units))
-    return Compilation(program, model, (), costs, heads, circuit, compiler.coordinates, added_bos=not program.bos)
+    return Compilation(program, model, (), tuple(compiler.costs(units)), circuit, compiler.coordinates)
 
 
 _SAMPLED = 2000
@@ -353,9 +354,9 @@ class Mismatch:
 class CompilationCheck:
     """The number of compared words and values, of wrong values, and the first ten mismatches."""
 
-    words: int
-    values: int
-    wrong: int
+    words: int = 0
+    values: int = 0
+    wrong: int = 0
     mismatches: tuple[Mismatch, ...] = ()
 
     @property
@@ -373,11 +374,9 @@ class CompilationCheck:
 
 def encode_for(program: Program, model: TheoryTransformer, words: Int[ndarray, "B n"]) -> Int[Tensor, "B T"]:
     """The model's input for words given as symbol indices: BOS, the word, and EOS if declared."""
-    rows = len(words)
-    parts = [np.full((rows, 1), model.symbols.index(BOS)), words]
-    if program.eos:
-        parts.append(np.full((rows, 1), model.symbols.index(EOS)))
-    return torch.from_numpy(np.concatenate(parts, axis=1).astype(np.int64))
+    marks = model.symbols.index(BOS), model.symbols.index(EOS) if program.eos else 0
+    padded = np.pad(words, ((0, 0), (1, int(program.eos))), constant_values=((0, 0), marks))
+    return torch.from_numpy(padded.astype(np.int64))
 
 
 def compare(
@@ -385,7 +384,7 @@ def compare(
 ) -> CompilationCheck:
     """Compare all outputs at all positions on words of one length, with positions shifted by ``offset``."""
     if not len(words) or not (words.shape[1] or program.bos or program.eos):
-        return CompilationCheck(0, 0, 0)  # there is no position to read
+        return CompilationCheck()  # there is no position to read
     ids = encode_for(program, model, words)
     positions = torch.arange(1, ids.shape[1] + 1).expand(len(ids), -1) + offset
     got = (model(ids, positions).logits > 0).numpy()[:, 0 if program.bos else 1 :]
@@ -407,9 +406,8 @@ def short_words(program: Program, longest: int, seed: int = 0) -> Iterator[Int[n
     letters = len(program.alphabet)
     for length in range(longest + 1):
         if letters**length <= _EXHAUSTIVE:
-            yield np.array(list(itertools.product(range(letters), repeat=length)), dtype=np.int64).reshape(
-                letters**length, length
-            )
+            every = list(itertools.product(range(letters), repeat=length))
+            yield np.array(every, dtype=np.int64).reshape(letters**length, length)
         else:
             yield stream(seed, "verify", length).integers(letters, size=(_SAMPLED, length))
 
@@ -434,12 +432,9 @@ def verify(
     seed: int = 0,
 ) -> CompilationCheck:
     """Compare on all short words, and on ``words`` random ones at each length."""
-    total = CompilationCheck(0, 0, 0)
-    for batch in short_words(program, longest_exhaustive, seed):
-        total += compare(program, model, batch)
-    for length in lengths:
-        total += compare(program, model, random_words(program, length, words, seed))
-    return total
+    long = (random_words(program, length, words, seed) for length in lengths)
+    batches = itertools.chain(short_words(program, longest_exhaustive, seed), long)
+    return sum((compare(program, model, batch) for batch in batches), CompilationCheck())
 
 
 def verify_finite(
@@ -449,15 +444,11 @@ def verify_finite(
 
     The ``words`` random words are divided among the offsets.
     """
-    total = CompilationCheck(0, 0, 0)
-    marks = 1 + program.eos
-    offsets = range(model.context - marks + 1)
-    for offset in offsets:
-        room = model.context - marks - offset
-        for batch in short_words(program, min(longest_exhaustive, room), seed):
+    total, room = CompilationCheck(), model.context - 1 - program.eos
+    each = -(-words // max(1, room + 1))
+    for offset in range(room + 1):
+        longest = room - offset
+        drawn = [random_words(program, longest, each, seed + offset)] if words else []
+        for batch in itertools.chain(short_words(program, min(longest_exhaustive, longest), seed), drawn):
             total += compare(program, model, batch, offset)
-        if words:
-            total += compare(
-                program, model, random_words(program, room, -(-words // len(offsets)), seed + offset), offset
-            )
     return total

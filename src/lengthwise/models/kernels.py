@@ -244,24 +244,17 @@ def _to_input(
     return torch.addcmul(grad, x, share, out=out).mul_(scale)
 
 
-ToParameter = Callable[[Tensor], nn.Parameter]
-"""From a parameter of one model to the one that a layer holds: itself, or that of a stack."""
 WeightAndBias = tuple[Tensor, Tensor | None]
 """Weight and bias with the run as their first axis; of a linear layer [R, E, D] and [R, E], for some or all outputs."""
 
 
 class RunLayer(nn.Module):
-    """A layer with weights, and with a bias or None."""
+    """A layer with a weight, and a bias or None: of one model, or of a stack, with the run as their first axis."""
 
     weight: nn.Parameter
     bias: nn.Parameter | None
-
-    def __init__(self, plain: nn.Module, to_parameter: ToParameter) -> None:
-        super().__init__()
-        weight, bias = plain.get_parameter("weight"), getattr(plain, "bias", None)
-        self.dimensions = weight.ndim
-        self.weight = to_parameter(weight)
-        self.bias = None if bias is None else to_parameter(bias)
+    dimensions: int
+    """Those of the weight of one model."""
 
     def weights(self) -> WeightAndBias:
         if self.weight.ndim > self.dimensions:
@@ -269,11 +262,11 @@ class RunLayer(nn.Module):
         return self.weight[None], None if self.bias is None else self.bias[None]
 
 
-class RunLinear(RunLayer):
-    """`nn.Linear`: one batched product."""
+class RunLinear(RunLayer, nn.Linear):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """One batched product."""
 
-    def forward(self, x: Float[Tensor, "RB *rest D"]) -> Float[Tensor, "RB *rest E"]:
-        return product(x, *self.weights())
+    def forward(self, input: Float[Tensor, "RB *rest D"]) -> Float[Tensor, "RB *rest E"]:
+        return product(input, *self.weights())
 
     def parts(self, sizes: Sequence[int]) -> list[WeightAndBias]:
         """The outputs in pieces of these sizes; multiply by `product`."""
@@ -282,14 +275,14 @@ class RunLinear(RunLayer):
         return list(zip(weight.split(list(sizes), 1), biases, strict=True))
 
 
-class RunEmbedding(RunLayer):
-    """`nn.Embedding`: one gather from the runs' tables laid end to end.
+class RunEmbedding(RunLayer, nn.Embedding):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """One gather from the runs' tables laid end to end.
 
     `index_select` has a faster backward pass on a CPU than `embedding`.
     """
 
-    def forward(self, ids: Int[Tensor, "*any"]) -> Float[Tensor, "*any D"]:
-        tables = self.weights()[0]
+    def forward(self, input: Int[Tensor, "*any"]) -> Float[Tensor, "*any D"]:
+        tables, ids = self.weights()[0], input
         runs, size, width = tables.shape
         if runs > 1:
             offsets = torch.arange(0, runs * size, size, device=ids.device)
@@ -297,56 +290,33 @@ class RunEmbedding(RunLayer):
         return tables.flatten(0, 1).index_select(0, ids.flatten()).view(*ids.shape, width)
 
 
-class RunNorm(RunLayer):
-    """`nn.RMSNorm` or `nn.LayerNorm`."""
-
-    def __init__(self, plain: nn.RMSNorm | nn.LayerNorm, to_parameter: ToParameter) -> None:
-        super().__init__(plain, to_parameter)
-        self.shape, self.eps, self.centred = plain.normalized_shape, plain.eps, isinstance(plain, nn.LayerNorm)
+class RunRMSNorm(RunLayer, nn.RMSNorm):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """Every run with its own weight."""
 
     def forward(self, x: Float[Tensor, "RB *rest D"]) -> Float[Tensor, "RB *rest D"]:
-        weight, bias = self.weights()
-        if not self.centred:
-            return rms_norm(x, weight, self.eps)
-        assert self.eps is not None
+        return rms_norm(x, self.weights()[0], self.eps)
+
+
+class RunLayerNorm(RunLayer, nn.LayerNorm):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """Every run with its own weight and bias."""
+
+    def forward(self, input: Float[Tensor, "RB *rest D"]) -> Float[Tensor, "RB *rest D"]:
+        (weight, bias), shape = self.weights(), self.normalized_shape
         if len(weight) == 1:
-            return functional.layer_norm(x, self.shape, weight[0], None if bias is None else bias[0], self.eps)
-        normed = functional.layer_norm(x, self.shape, eps=self.eps).reshape(len(weight), -1, x.shape[-1])
+            return functional.layer_norm(input, shape, weight[0], None if bias is None else bias[0], self.eps)
+        normed = functional.layer_norm(input, shape, eps=self.eps).reshape(len(weight), -1, input.shape[-1])
         normed = normed * weight[:, None]
-        return (normed if bias is None else normed + bias[:, None]).view_as(x)
+        return (normed if bias is None else normed + bias[:, None]).view_as(input)
 
 
-class RunScalars(RunLayer):
-    """`Scalars`."""
+class RunScalars(RunLayer, Scalars):
+    """Every run with its own numbers."""
 
     def forward(self, x: Float[Tensor, "RB ..."]) -> Float[Tensor, ...]:
         """Each row's scalars, shaped to broadcast against ``x``."""
         by_run = self.weights()[0]
         by_row = by_run if len(by_run) == 1 else by_run.repeat_interleave(x.shape[0] // len(by_run), dim=0)
         return by_row.view(*by_row.shape, *[1] * (x.ndim - by_row.ndim))
-
-
-def replace_layers(module: nn.Module, to_parameter: ToParameter) -> nn.Module:
-    """``module`` with its layer, or every layer below it, replaced by one for R runs.
-
-    Raises `LengthwiseError` for a layer with weights that has no form for R runs.
-    """
-    if isinstance(module, nn.Linear):
-        return RunLinear(module, to_parameter)
-    if isinstance(module, nn.Embedding):
-        return RunEmbedding(module, to_parameter)
-    if isinstance(module, nn.RMSNorm | nn.LayerNorm):
-        return RunNorm(module, to_parameter)
-    if isinstance(module, Scalars):
-        return RunScalars(module, to_parameter)
-    if next(module.parameters(recurse=False), None) is not None:
-        raise LengthwiseError(
-            f"{type(module).__name__} holds parameters itself, which can't train as a stack; hold them in "
-            "torch.nn.Linear, or in Scalars or EmbeddingTable of lengthwise.nn.base"
-        )
-    for name, child in module.named_children():
-        setattr(module, name, replace_layers(child, to_parameter))
-    return module
 
 
 def product(
@@ -361,16 +331,12 @@ def product(
     return result.view(*x.shape[:-1], outputs)
 
 
-class FlatAttention(nn.Module):
-    """`Attention` for R runs, with the same parameters."""
+class FlatAttention(Attention):
+    """`Attention` for R runs."""
 
-    def __init__(self, plain: Attention, to_parameter: ToParameter) -> None:
-        super().__init__()
-        self.heads, self.head_width, self.dropout = plain.heads, plain.head_width, plain.dropout
-        self.qkv, self.out = RunLinear(plain.qkv, to_parameter), RunLinear(plain.out, to_parameter)
-        self.gain = None if plain.gain is None else RunScalars(plain.gain, to_parameter)
+    qkv: RunLinear
 
-    def forward(
+    def forward(  # type: ignore[override]
         self, queries: Float[Tensor, "R A D"], x: Float[Tensor, "R N D"], context: FlatContext
     ) -> Float[Tensor, "R A D"]:
         """Attend from ``queries``, which are all or some tokens of ``x``, to all tokens of their sequences."""
@@ -452,15 +418,10 @@ class GroupPointers(IdPrediction):
         return torch.cat([part.best().view(runs, -1) for part in self.parts], dim=1)
 
 
-class FlatPositionHead(nn.Module):
-    """`PositionHead` for R runs, with the same parameters."""
+class FlatPositionHead(PositionHead):
+    """`PositionHead` for R runs."""
 
-    def __init__(self, plain: PositionHead, to_parameter: ToParameter) -> None:
-        super().__init__()
-        self.log_length, self.points = plain.log_length, plain.points
-        self.levels = replace_layers(plain.levels, to_parameter)
-
-    def forward(
+    def forward(  # type: ignore[override]
         self,
         hidden: Float[Tensor, "R Q D"],
         ids: Int[Tensor, "R N L"],
@@ -470,7 +431,7 @@ class FlatPositionHead(nn.Module):
         """One prediction per level after each token, or each of those ``at``, the groups' scored positions."""
         queries = hidden if at is None else hidden.index_select(1, at)
         result: list[IdPrediction] = []
-        for level, module in enumerate(self.levels.children()):
+        for level, module in enumerate(self.levels):
             if isinstance(module, PointerLevel):
                 result.append(self.point_in_groups(*module.project(hidden), ids[..., level], groups))
             else:
@@ -494,29 +455,12 @@ def by_sequence(prediction: IdPrediction, sequences: int) -> IdPrediction:
     return Classification(prediction.logits.reshape(sequences, -1, prediction.logits.shape[-1]))
 
 
-def optimize(model: Transformer) -> FlatTransformer:
-    """A faster form of ``model`` that shares its parameters: gradients arrive in both, and training one trains both.
+class FlatBlock(Block):
+    """`Block` for R runs."""
 
-    It has no cache: generate and evaluate with ``model`` itself.
-    """
-    return FlatTransformer(model, to_parameter=lambda parameter: parameter)  # type: ignore[return-value]
+    attention: FlatAttention
 
-
-class FlatBlock(nn.Module):
-    """`Block` for R runs, with the same parameters."""
-
-    def __init__(self, plain: Block, to_parameter: ToParameter) -> None:
-        super().__init__()
-        self.norm1, self.norm2 = replace_layers(plain.norm1, to_parameter), replace_layers(plain.norm2, to_parameter)
-        self.added1, self.added2 = (
-            replace_layers(plain.added1, to_parameter),
-            replace_layers(plain.added2, to_parameter),
-        )
-        self.attention = FlatAttention(plain.attention, to_parameter)
-        self.up, self.down = RunLinear(plain.up, to_parameter), RunLinear(plain.down, to_parameter)
-        self.dropout = plain.dropout
-
-    def forward(self, x: Float[Tensor, "R N D"], context: FlatContext) -> Float[Tensor, "R A D"]:
+    def forward(self, x: Float[Tensor, "R N D"], context: FlatContext) -> Float[Tensor, "R A D"]:  # type: ignore[override]
         queries = normed = self.norm1(x)
         if context.query_index is not None:
             queries, x = (each.index_select(1, context.query_index) for each in (normed, x))
@@ -524,38 +468,25 @@ class FlatBlock(nn.Module):
         return x + self.dropout(self.added2(self.down(functional.gelu(self.up(self.norm2(x))))))
 
 
-class FlatTransformer(nn.Module):
-    """`Transformer` for R runs on flat batches. Its parameters have the same names and the same order.
+class FlatTransformer(Transformer):
+    """`Transformer` for R runs on flat batches, made by `optimize`; its parameters have the same names and order."""
 
-    ``to_parameter`` makes the parameters: those of ``model`` itself, or of a stack, with the run as their first axis.
-    """
-
-    def __init__(self, model: Transformer, to_parameter: ToParameter) -> None:
-        super().__init__()
-        # Modules of its own, with the very parameters.
-        plain = copy.deepcopy(model, memo={id(parameter): parameter for parameter in model.parameters()})
-        self.config, self.shape = plain.config, plain.shape
-        self.table = RunEmbedding(plain.table, to_parameter)
-        self.encoding: PositionEncoding = replace_layers(plain.encoding, to_parameter)  # type: ignore[assignment]
-        self.blocks = Modules[FlatBlock](FlatBlock(block, to_parameter) for block in plain.blocks)
-        self.norm = replace_layers(plain.norm, to_parameter)
-        self.head = None if plain.head is None else RunLinear(plain.head, to_parameter)
-        self.position_head = (
-            None if plain.position_head is None else FlatPositionHead(plain.position_head, to_parameter)
-        )
-        self.train(model.training)
+    table: RunEmbedding
+    head: RunLinear | None
+    blocks: Modules[FlatBlock]  # type: ignore[assignment]
+    position_head: FlatPositionHead | None
 
     @property
     def runs(self) -> int:
         return len(self.table.weights()[0])
 
-    def forward(
+    def forward(  # type: ignore[override]
         self,
         input_ids: Int[Tensor, "B T"],
         position_ids: Int[Tensor, "B T L"],
         *,
         at: Int[Tensor, " S"] | slice | None = None,
-        visible: Bool[Tensor, "B T"] | None = None,
+        visible: Bool[Tensor, "rows tokens"] | None = None,
         groups: Sequence[FlatGroup] | None = None,
         loops: Loops | None = None,
     ) -> TransformerOutput:
@@ -564,29 +495,17 @@ class FlatTransformer(nn.Module):
         With ``groups`` a row holds all sequences of one run, and ``at`` are the groups' scored positions on the
         flat axis.
         """
-        if groups is not None:
-            assert isinstance(at, Tensor)
-            return self.flat(input_ids, position_ids, at, groups, None, loops)
-        rows, tokens = len(input_ids) // self.runs, input_ids.shape[1]
-        group = FlatGroup(rows, tokens, slice(None) if at is None else at)
-        positions = None if at is None else flat_positions([group]).to(input_ids.device)
-        flat, flat_ids = (x.reshape(self.runs, rows * tokens, *x.shape[2:]) for x in (input_ids, position_ids))
-        output = self.flat(flat, flat_ids, positions, [group], visible, loops)
-        logits = output.logits.reshape(len(input_ids), -1, output.logits.shape[-1])
-        return TransformerOutput(logits, tuple(by_sequence(level, len(input_ids)) for level in output.position))
-
-    def flat(
-        self,
-        input_ids: Int[Tensor, "R N"],
-        position_ids: Int[Tensor, "R N L"],
-        at: Int[Tensor, " A"] | None,
-        groups: Sequence[FlatGroup],
-        visible: Bool[Tensor, "RB T"] | None,
-        loops: Loops | None,
-    ) -> TransformerOutput:
-        contexts = self.contexts(groups, position_ids, visible)
-        x, positions = self.table(input_ids), self.encoding.embed(position_ids)
-        x = start = x if positions is None else x + positions
+        if groups is None:
+            rows, tokens = len(input_ids) // self.runs, input_ids.shape[1]
+            group = FlatGroup(rows, tokens, slice(None) if at is None else at)
+            positions = None if at is None else flat_positions([group]).to(input_ids.device)
+            flat, flat_ids = (x.reshape(self.runs, rows * tokens, *x.shape[2:]) for x in (input_ids, position_ids))
+            output = self.forward(flat, flat_ids, at=positions, visible=visible, groups=[group], loops=loops)
+            logits = output.logits.reshape(len(input_ids), -1, output.logits.shape[-1])
+            return TransformerOutput(logits, tuple(by_sequence(level, len(input_ids)) for level in output.position))
+        assert at is None or isinstance(at, Tensor)
+        contexts = self.flat_contexts(groups, position_ids, visible)
+        x = start = self.embed(input_ids, position_ids)
         pointing = self.position_head is not None and self.position_head.points
         require(
             self.config.loops != "tokens" or len(groups) == 1,
@@ -606,7 +525,7 @@ class FlatTransformer(nn.Module):
         hidden = hidden if at is None else hidden.index_select(1, at)
         return TransformerOutput(product(hidden, *(self.head or self.table).weights()), position)
 
-    def contexts(
+    def flat_contexts(
         self, groups: Sequence[FlatGroup], ids: Int[Tensor, "R N L"], visible: Bool[Tensor, "RB T"] | None
     ) -> list[FlatContext]:
         """What every layer's attention needs; layers with the same encoding share it."""
@@ -614,3 +533,54 @@ class FlatTransformer(nn.Module):
         log_length = self.config.log_length
         made = {each: FlatContext.of(each, groups, ids, log_length, visible) for each in dict.fromkeys(encodings)}
         return [made[encoding] for encoding in encodings]
+
+
+FOR_RUNS: dict[type[nn.Module], type[nn.Module]] = {
+    nn.Linear: RunLinear,
+    nn.Embedding: RunEmbedding,
+    nn.RMSNorm: RunRMSNorm,
+    nn.LayerNorm: RunLayerNorm,
+    Scalars: RunScalars,
+    Attention: FlatAttention,
+    Block: FlatBlock,
+    PositionHead: FlatPositionHead,
+    Transformer: FlatTransformer,
+}
+"""By class of a module, the class that computes the same for R runs; other modules compute as they are."""
+
+
+def optimize(model: Transformer, to_parameter: Callable[[nn.Parameter], nn.Parameter] = lambda p: p) -> FlatTransformer:
+    """A faster form of ``model`` that shares its parameters: gradients arrive in both, and training one trains both.
+
+    It has no cache: generate and evaluate with ``model`` itself. ``to_parameter`` gives other parameters instead, such
+    as those of a stack, with the run as their first axis.
+
+    Raises `LengthwiseError` for a layer with weights that has no form for R runs.
+    """
+    # Modules of its own, with the very parameters.
+    made = copy.deepcopy(model, memo={id(parameter): parameter for parameter in model.parameters()})
+    for module in made.modules():
+        own = dict(module.named_parameters(recurse=False))
+        found = next((FOR_RUNS[each] for each in FOR_RUNS if isinstance(module, each)), None)
+        layer: Any = module
+        if found is not None:
+            layer.plain, module.__class__ = type(module), found
+        elif own:
+            raise LengthwiseError(
+                f"{type(module).__name__} holds parameters itself, which can't train as a stack; hold them in "
+                "torch.nn.Linear, or in Scalars or EmbeddingTable of lengthwise.nn.base"
+            )
+        if own:
+            layer.dimensions, layer.bias = own["weight"].ndim, own.get("bias")
+        for name, parameter in own.items():
+            setattr(layer, name, to_parameter(parameter))
+    return made  # type: ignore[return-value]
+
+
+def view(model: FlatTransformer, run: int) -> Transformer:
+    """One run's model of a stack as an ordinary transformer that sees its weights: what `optimize` did, undone."""
+    shared = {id(whole): nn.Parameter(whole.detach()[run]) for whole in model.parameters()}
+    made = copy.deepcopy(model, memo=shared)
+    for module in made.modules():
+        module.__class__ = getattr(module, "plain", type(module))
+    return made

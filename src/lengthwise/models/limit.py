@@ -135,7 +135,9 @@ class LimitHead(nn.Module):
         check_shape(where, "Q", self.query, (len(self.key), width))
         check_shape(where, "V (input side)", self.value_in, (len(self.value_in), width))
         check_shape(where, "V (output side)", self.value_out, (width, len(self.value_in)))
-        require(self.phi.ndim == 1, f"{where}: φ has to be a list of values by distance, got shape {_shape(self.phi)}")
+        require(
+            self.phi.ndim == 1, f"{where}: φ has to be a list of values by distance, got shape {list(self.phi.shape)}"
+        )
 
 
 class LimitMlp(nn.Module):
@@ -157,7 +159,7 @@ class LimitMlp(nn.Module):
     def check(self, width: int, where: str) -> None:
         where, units = f"{where}, MLP", len(self.bias)
         check_finite(where, A=self.weight_in, b=self.bias, B=self.weight_out)
-        require(self.bias.ndim == 1, f"{where}: b has to be a vector, got shape {_shape(self.bias)}")
+        require(self.bias.ndim == 1, f"{where}: b has to be a vector, got shape {list(self.bias.shape)}")
         check_shape(where, "A", self.weight_in, (units, width))
         check_shape(where, "B", self.weight_out, (width, units))
         check_shape(where, "step", self.step, (units,))
@@ -176,12 +178,6 @@ class LimitLayer(nn.Module):
         for head in self.heads:
             total = total + head(y, precision)
         return total + self.mlp(total)
-
-    def check(self, width: int, where: str) -> None:
-        """As `LimitHead.check`, for every head and the MLP."""
-        for head in self.heads:
-            head.check(width, where)
-        self.mlp.check(width, where)
 
 
 def _product(y: Float[Tensor, "B T d"], matrix: Float[Tensor, "r d"]) -> Float[Tensor, "B T r"]:
@@ -202,11 +198,8 @@ def check_finite(where: str, **tensors: Tensor) -> None:
 
 def check_shape(where: str, name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
     """Raise `LengthwiseError` unless the tensor has the shape."""
-    require(tuple(tensor.shape) == shape, f"{where}: {name} has shape {_shape(tensor)}, expected {list(shape)}")
-
-
-def _shape(tensor: Tensor) -> list[int]:
-    return list(tensor.shape)
+    found = list(tensor.shape)
+    require(found == list(shape), f"{where}: {name} has shape {found}, expected {list(shape)}")
 
 
 _ELEMENTS = 1 << 21
@@ -263,7 +256,8 @@ class TheoryTransformer(nn.Module, ABC):
         if self.precision is not None:
             require(self.precision >= 1, f"precision needs at least 1 fractional bit, got {self.precision}")
         for index, layer in enumerate(self.layers, start=1):
-            layer.check(self.width, f"layer {index}")
+            for part in (*layer.heads, layer.mlp):
+                part.check(self.width, f"layer {index}")
 
     @abstractmethod
     def position_vectors(self, offsets: Int[Tensor, " B"], length: int) -> Float[Tensor, "B T d"]:
@@ -370,10 +364,12 @@ def finite_version(model: LimitTransformer, context: int) -> FiniteTransformer:
         raise LengthwiseError(f"a context of {context} needs too large a table of positions; choose a smaller context")
     phases = model.positions[torch.arange(context) % model.period]
     positions = torch.cat([phases, torch.eye(context, added, dtype=phases.dtype)], dim=1)
-    layers = [
-        LimitLayer([_finite_head(head, added) for head in layer.heads], _finite_mlp(layer.mlp, added))
-        for layer in model.layers
-    ]
+    layers = []
+    for layer in model.layers:
+        mlp = LimitMlp(
+            _wider(layer.mlp.weight_in, added), layer.mlp.bias, layer.mlp.step, _taller(layer.mlp.weight_out, added)
+        )
+        layers.append(LimitLayer([_finite_head(head, added) for head in layer.heads], mlp))
     return FiniteTransformer(
         model.symbols,
         model.outputs,
@@ -398,23 +394,17 @@ def _finite_head(head: LimitHead, added: int) -> LimitHead:
             rows = torch.arange(added - distance)
             band[rows, width + rows + distance] = near[distance]
         query = torch.cat([query, band])
-    return LimitHead(
-        head.name,
-        key=key,
-        query=query,
-        value_in=_wider(head.value_in, added),
-        value_out=_wider(head.value_out.T, added).T.contiguous(),
-    )
-
-
-def _finite_mlp(mlp: LimitMlp, added: int) -> LimitMlp:
-    weight_out = _wider(mlp.weight_out.T, added).T.contiguous()
-    return LimitMlp(_wider(mlp.weight_in, added), mlp.bias, mlp.step, weight_out)
+    value_in, value_out = _wider(head.value_in, added), _taller(head.value_out, added)
+    return LimitHead(head.name, key=key, query=query, value_in=value_in, value_out=value_out)
 
 
 def _wider(matrix: Float[Tensor, "r d"], added: int) -> Float[Tensor, "r wider"]:
     """The matrix with columns of zeros for the coordinates of positions."""
     return torch.cat([matrix, matrix.new_zeros(len(matrix), added)], dim=1)
+
+
+def _taller(matrix: Float[Tensor, "d c"], added: int) -> Float[Tensor, "taller c"]:
+    return torch.cat([matrix, matrix.new_zeros(added, matrix.shape[1])])
 
 
 FORMAT = 1
@@ -454,22 +444,19 @@ def load_theory(path: Path) -> LimitTransformer | FiniteTransformer:
 
 
 def _build(description: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
+    def part(name: str) -> dict[str, Any]:
+        return {key.removeprefix(name): value for key, value in tensors.items() if key.startswith(name)}
+
     layers = []
     for number, names in enumerate(description["heads"]):
-        heads = []
-        for index, name in enumerate(names):
-            prefix = f"layers.{number}.heads.{index}."
-            fields = {field: tensors[prefix + field] for field in ("key", "query", "value_in", "value_out", "phi")}
-            heads.append(LimitHead(str(name), **fields))
-        mlp = (tensors[f"layers.{number}.mlp.{field}"] for field in ("weight_in", "bias", "step", "weight_out"))
-        layers.append(LimitLayer(heads, LimitMlp(*mlp)))
+        where = f"layers.{number}."
+        heads = [LimitHead(str(name), **part(f"{where}heads.{index}.")) for index, name in enumerate(names)]
+        layers.append(LimitLayer(heads, LimitMlp(**part(f"{where}mlp."))))
     return _KINDS[description["kind"]](
         [str(symbol) for symbol in description["symbols"]],
         [str(output) for output in description["outputs"]],
-        embeddings=tensors["embeddings"],
-        positions=tensors["positions"],
         layers=layers,
-        readout=tensors["readout"],
         dimensions=[str(name) for name in description["dimensions"]],
         precision=description["precision"],
+        **{name: tensors[name] for name in ("embeddings", "positions", "readout")},
     )

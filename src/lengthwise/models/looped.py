@@ -51,29 +51,24 @@ def adaptive_loops(
     one loop before, or ``most``. Raises `LengthwiseError` unless ``most`` is at least 1.
     """
     require(most >= 1, f"the largest number of loops must be at least 1, got {most}")
-    chosen = loops = score = None
-    before = None
-    for count in range(1, most + 1):
-        logits = with_loops(model, count)(input_ids, position_ids, at=at).logits
-        answers = logits.argmax(-1)
-        # Lower is better; a sequence that has stopped keeps what it has.
+
+    def after(count: int) -> Tensor:
+        return with_loops(model, count)(input_ids, position_ids, at=at).logits
+
+    def cost(logits: Tensor) -> Float[Tensor, " B"]:
+        return -logits.float().log_softmax(-1).amax(-1).sum(-1)
+
+    chosen = logits = after(1)
+    loops = torch.ones(len(logits), dtype=torch.long, device=logits.device)
+    score, going = cost(logits), loops > 0
+    for count in range(2, most + 1):
+        before, logits = logits.argmax(-1), after(count)
         if rule == "confidence":
-            new = -logits.float().log_softmax(-1).amax(-1).sum(-1)
+            new = cost(logits)
+            better, score = new < score, torch.minimum(new, score)
         else:
-            same = torch.zeros(len(logits)) if before is None else (answers == before).all(-1).float()
-            new = -same.to(logits.device)
-        before = answers
-        if chosen is None or loops is None or score is None:
-            chosen, score = logits, new
-            loops = torch.ones(len(logits), dtype=torch.long, device=logits.device)
-            continue
-        better = new < score
-        if rule == "unchanged":
-            better |= score == 0  # Not stopped yet: the newest answers count.
-        chosen = torch.where(better[:, None, None], logits, chosen)
-        loops, score = torch.where(better, count, loops), torch.where(better, new, score)
-        if rule == "unchanged" and bool((score < 0).all()):
+            better, going = going, going & (logits.argmax(-1) != before).any(-1)
+        chosen, loops = torch.where(better[:, None, None], logits, chosen), torch.where(better, count, loops)
+        if not going.any():
             break
-    assert chosen is not None
-    assert loops is not None
     return LoopedOutput(chosen, loops)

@@ -14,7 +14,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from lengthwise.models.inputs import FlatGroup
-from lengthwise.models.kernels import FlatTransformer
+from lengthwise.models.kernels import optimize, view
 from lengthwise.models.transformer import Transformer, TransformerOutput
 
 
@@ -23,12 +23,8 @@ class TransformerStack(nn.Module):
 
     def __init__(self, models: Sequence[Transformer]) -> None:
         super().__init__()
-        # In a list, so that it is no submodule: `view` gives copies of it the weights of a run.
-        self._plain = [copy.deepcopy(models[0])]
         states = [model.state_dict() for model in models]
-        self.model = FlatTransformer(
-            models[0], to_parameter=lambda parameter: nn.Parameter(parameter.new_empty(len(models), *parameter.shape))
-        )
+        self.model = optimize(models[0], lambda p: nn.Parameter(p.new_empty(len(models), *p.shape)))
         self.model.load_state_dict({name: torch.stack([state[name] for state in states]) for name in states[0]})
 
     @property
@@ -48,18 +44,11 @@ class TransformerStack(nn.Module):
 
     def view(self, run: int) -> Transformer:
         """One run's model as an ordinary transformer that sees its weights, until `select` makes new ones."""
-        plain = self._plain[0]
-        pairs = zip(plain.parameters(), self.model.parameters(), strict=True)
-        shared = {id(own): nn.Parameter(whole.detach()[run]) for own, whole in pairs}
-        return copy.deepcopy(plain, memo=shared).to(next(self.parameters()).device).train(self.training)
+        return view(self.model, run)
 
     def unstack(self, run: int) -> Transformer:
         """One run's model as an ordinary transformer with weights of its own."""
         return copy.deepcopy(self.view(run))
-
-    def release(self) -> None:
-        """Forget the model that `view` copies, to save its memory; there are no views from then on."""
-        self._plain.clear()
 
     def finite(self) -> list[bool]:
         """For each run, whether all of its weights are finite."""

@@ -3,7 +3,8 @@
 Ids are whole-number tensors of shape ``[B, T]``, or ``[B, T, L]`` where a token has an id on each of L levels. B is
 the batch, T the number of tokens (Q that of the queries), D the width of the model, H the number of heads and d the
 width of a head. Calling a module does the one thing that it is for; beside that, every module has the same hooks
-(`PositionEncoding.embed`, `rotate` and `bias`), so that one model can be written for all of them.
+(`PositionEncoding.embed`, `rotate` and `bias`), so that one model can be written for all of them. The examples assume
+``import torch`` and ``from lengthwise.nn import *``.
 """
 
 from lengthwise.nn.absolute import CoupledEmbedding as CoupledEmbedding

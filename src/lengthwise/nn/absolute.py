@@ -16,8 +16,6 @@ from lengthwise.nn.base import AddedVectors, PositionEncoding, Slots, normal_tab
 class NoPE(PositionEncoding):
     """Nothing is added and nothing is rotated; only the causal mask distinguishes positions.
 
-    >>> import torch
-    >>> from lengthwise.nn import NoPE
     >>> ids = torch.arange(10).expand(2, 10)
     >>> encoding = NoPE()
     >>> encoding.embed(ids), encoding.bias(ids, ids)
@@ -35,8 +33,6 @@ class LearnedEmbedding(AddedVectors):
     deviation of the product. Raises `LengthwiseError` for settings without meaning, and IndexError for ids above
     ``max_position`` (on a GPU, torch's device assertion).
 
-    >>> import torch
-    >>> from lengthwise.nn import LearnedEmbedding
     >>> position = LearnedEmbedding(512, 64)
     >>> x = torch.randn(2, 10, 64)
     >>> (x + position(torch.arange(10).expand(2, 10))).shape
@@ -79,8 +75,6 @@ class CoupledEmbedding(LearnedEmbedding):
 
     Example, for ``5 7 + 2 8 = 5 8 0`` with the answer reversed:
 
-    >>> import torch
-    >>> from lengthwise.nn import CoupledEmbedding
     >>> position = CoupledEmbedding(512, 64)
     >>> places = torch.tensor([[3, 2, 1, 3, 2, 1, 2, 3, 4]])
     >>> (torch.randn(1, 9, 64) + position(places)).shape
@@ -110,8 +104,6 @@ class Sinusoidal(AddedVectors):
     parameters. ``scale`` matches the sines to the size of the token embeddings. Raises `LengthwiseError` unless
     ``base`` is positive and finite.
 
-    >>> import torch
-    >>> from lengthwise.nn import Sinusoidal
     >>> position = Sinusoidal(64)
     >>> x = torch.randn(2, 10, 64)
     >>> (x + position(torch.arange(10).expand(2, 10))).shape

@@ -90,8 +90,6 @@ class ALiBi(RelativeBias):
     Has no parameters. Where the number of heads is no power of two, see `alibi_slopes`. Raises `LengthwiseError`
     without heads.
 
-    >>> import torch
-    >>> from lengthwise.nn import ALiBi
     >>> alibi, ids = ALiBi(heads=4), torch.arange(10).expand(2, 10)
     >>> alibi(ids).shape
     torch.Size([2, 4, 10, 10])
@@ -122,8 +120,6 @@ class LearnedALiBi(RelativeBias):
 
     Raises `LengthwiseError` without heads.
 
-    >>> import torch
-    >>> from lengthwise.nn import LearnedALiBi
     >>> alibi, ids = LearnedALiBi(heads=4), torch.arange(10).expand(2, 10)
     >>> alibi(ids).shape
     torch.Size([2, 4, 10, 10])
@@ -146,8 +142,6 @@ class HardALiBi(RelativeBias):
     and the other heads look them up anywhere. All levels of the ids have to be near. Has no parameters. Raises
     `LengthwiseError` unless 1 ≤ ``local_heads`` ≤ ``heads``.
 
-    >>> import torch
-    >>> from lengthwise.nn import HardALiBi
     >>> bias, ids = HardALiBi(heads=4, local_heads=2), torch.arange(6)[None]
     >>> [int(head[-1].isfinite().sum()) for head in bias(ids)[0]]
     [1, 2, 6, 6]
@@ -176,8 +170,6 @@ class T5Bias(RelativeBias):
 
     Raises `LengthwiseError` unless ``buckets`` ≥ 2 and ``max_distance`` > ``buckets`` / 2.
 
-    >>> import torch
-    >>> from lengthwise.nn import T5Bias
     >>> bias, ids = T5Bias(heads=4), torch.arange(10).expand(2, 10)
     >>> bias(ids).shape
     torch.Size([2, 4, 10, 10])
@@ -218,8 +210,6 @@ class Kerple(RelativeBias):
 
     Raises `LengthwiseError` without heads and for an unknown form.
 
-    >>> import torch
-    >>> from lengthwise.nn import Kerple
     >>> kerple, ids = Kerple(heads=4), torch.arange(10).expand(2, 10)
     >>> kerple(ids).shape
     torch.Size([2, 4, 10, 10])
@@ -256,8 +246,6 @@ class FIRE(RelativeBias):
 
     Raises `LengthwiseError` unless ``threshold``, ``width`` and ``scale`` are positive and finite.
 
-    >>> import torch
-    >>> from lengthwise.nn import FIRE
     >>> fire, ids = FIRE(heads=4), torch.arange(10).expand(2, 10)
     >>> fire(ids).shape
     torch.Size([2, 4, 10, 10])
@@ -300,8 +288,6 @@ class Shaw(ContentEncoding):
 
     Raises `LengthwiseError` unless ``clip`` is at least 1.
 
-    >>> import torch
-    >>> from lengthwise.nn import Shaw
     >>> q, k = torch.randn(2, 2, 4, 10, 64)
     >>> Shaw(64)(q, k, torch.arange(10).expand(2, 10)).shape
     torch.Size([2, 4, 10, 10])
@@ -333,8 +319,6 @@ class TransformerXL(ContentEncoding):
 
     Raises `LengthwiseError` unless ``width`` is even.
 
-    >>> import torch
-    >>> from lengthwise.nn import TransformerXL
     >>> q, k = torch.randn(2, 2, 4, 10, 16)
     >>> TransformerXL(heads=4, head_width=16)(q, k, torch.arange(10).expand(2, 10)).shape
     torch.Size([2, 4, 10, 10])
@@ -394,8 +378,6 @@ class LocalBias(RelativeBias):
 
     Raises `LengthwiseError` unless ``window`` is 0 or more and ``scale`` is positive.
 
-    >>> import torch
-    >>> from lengthwise.nn import LocalBias
     >>> bias, ids = LocalBias(heads=4, window=1), torch.tensor([[3, 2, 1, 3, 2, 1, 2, 3, 4]])
     >>> bias(ids).shape, bias(ids)[0, 0, -1].isfinite().nonzero().flatten().tolist()
     (torch.Size([1, 4, 9, 9]), [0, 3, 7, 8])
@@ -429,8 +411,6 @@ class DynamicBias(RelativeBias):
 
     Raises `LengthwiseError` unless ``width`` and ``depth`` are at least 1.
 
-    >>> import torch
-    >>> from lengthwise.nn import DynamicBias
     >>> bias, ids = DynamicBias(heads=4), torch.arange(10).expand(2, 10)
     >>> bias(ids).shape
     torch.Size([2, 4, 10, 10])
@@ -467,8 +447,6 @@ class CoupledBias(RelativeBias):
 
     Raises `LengthwiseError` unless ``buckets`` is even and at least 2.
 
-    >>> import torch
-    >>> from lengthwise.nn import CoupledBias
     >>> bias, ids = CoupledBias(heads=4), torch.tensor([[3, 2, 1, 3, 2, 1, 2, 3, 4]])
     >>> bias(ids).shape
     torch.Size([1, 4, 9, 9])

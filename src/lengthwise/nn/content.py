@@ -62,8 +62,6 @@ class CoPE(ContentEncoding):
 
     Raises `LengthwiseError` unless ``positions`` is at least 2.
 
-    >>> import torch
-    >>> from lengthwise.nn import CoPE
     >>> q, k = torch.randn(2, 2, 4, 10, 64)
     >>> CoPE(64)(q, k).shape
     torch.Size([2, 4, 10, 10])
@@ -101,8 +99,6 @@ class PaTH(ContentEncoding):
 
     Needs ``x``. Raises `LengthwiseError` unless all sizes are at least 1.
 
-    >>> import torch
-    >>> from lengthwise.nn import PaTH
     >>> q, k = torch.randn(2, 2, 4, 10, 16)
     >>> PaTH(width=64, heads=4, head_width=16)(q, k, x=torch.randn(2, 10, 64)).shape
     torch.Size([2, 4, 10, 10])
@@ -148,8 +144,6 @@ class ForgettingBias(ContentEncoding):
 
     Needs ``x``. Raises `LengthwiseError` without heads or width.
 
-    >>> import torch
-    >>> from lengthwise.nn import ForgettingBias
     >>> q, k = torch.randn(2, 2, 4, 10, 16)
     >>> ForgettingBias(width=64, heads=4)(q, k, x=torch.randn(2, 10, 64)).shape
     torch.Size([2, 4, 10, 10])
@@ -175,8 +169,6 @@ class SelectiveAttention(ContentEncoding):
     Raises nothing. One new token costs T² products of the first head's queries and keys, since the sums of earlier
     tokens are made anew.
 
-    >>> import torch
-    >>> from lengthwise.nn import SelectiveAttention
     >>> q, k = torch.randn(2, 2, 4, 10, 64)
     >>> SelectiveAttention()(q, k).shape
     torch.Size([2, 4, 10, 10])
@@ -199,8 +191,6 @@ class ScalableSoftmax(ContentEncoding):
 
     Raises `LengthwiseError` unless ``length`` is at least 2.
 
-    >>> import torch
-    >>> from lengthwise.nn import ScalableSoftmax
     >>> q, k = torch.randn(2, 2, 4, 10, 64)
     >>> ScalableSoftmax(heads=4)(q, k).shape
     torch.Size([2, 4, 10, 10])

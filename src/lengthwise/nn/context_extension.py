@@ -32,8 +32,6 @@ class PositionInterpolation(Rotary):
     The published use is with some fine-tuning. Called as `Rotary`. Raises `LengthwiseError` as it does, and for a
     factor below 1.
 
-    >>> import torch
-    >>> from lengthwise.nn import PositionInterpolation, Rotary
     >>> q, ids = torch.randn(2, 4, 10, 64), torch.arange(10).expand(2, 10)
     >>> torch.allclose(PositionInterpolation(64, factor=2.0)(q, 2 * ids), Rotary(64)(q, ids), atol=1e-5)
     True
@@ -53,8 +51,6 @@ class NTKAware(Rotary):
 
     Called as `Rotary`. Raises `LengthwiseError` as it does, for a factor below 1, and for a head width below 4.
 
-    >>> import torch
-    >>> from lengthwise.nn import NTKAware
     >>> NTKAware(64, factor=4.0)(torch.randn(2, 4, 10, 64), torch.arange(10).expand(2, 10)).shape
     torch.Size([2, 4, 10, 64])
     """
@@ -80,8 +76,6 @@ class DynamicNTK(RotaryScores):
 
     Raises `LengthwiseError` as `Rotary` does, and for a factor or length below 1 or a head width below 4.
 
-    >>> import torch
-    >>> from lengthwise.nn import DynamicNTK
     >>> q, k = torch.randn(2, 2, 4, 10, 16)
     >>> DynamicNTK(16, length=8)(q, k).shape
     torch.Size([2, 4, 10, 10])
@@ -142,8 +136,6 @@ class YaRN(Rotary):
 
     Called as `Rotary`. Raises `LengthwiseError` as it does, and unless factor ≥ 1, length ≥ 1 and 0 < α < β.
 
-    >>> import torch
-    >>> from lengthwise.nn import YaRN
     >>> YaRN(64, factor=4.0, length=128)(torch.randn(2, 4, 10, 64), torch.arange(10).expand(2, 10)).shape
     torch.Size([2, 4, 10, 64])
     """
@@ -189,8 +181,6 @@ class Llama3Rotary(Rotary):
 
     Called as `Rotary`. Raises `LengthwiseError` as it does, and unless factor ≥ 1, length ≥ 1 and 0 < low < high.
 
-    >>> import torch
-    >>> from lengthwise.nn import Llama3Rotary
     >>> Llama3Rotary(64, factor=8.0, length=128)(torch.randn(2, 4, 10, 64), torch.arange(10).expand(2, 10)).shape
     torch.Size([2, 4, 10, 64])
     """
@@ -219,8 +209,6 @@ class LongRoPE(Rotary):
     Called as `Rotary`. Raises `LengthwiseError` as it does, unless factor ≥ 1 and length ≥ 2, and unless there is one
     positive factor for each pair.
 
-    >>> import torch
-    >>> from lengthwise.nn import LongRoPE
     >>> rotary = LongRoPE(8, factors=[1.0, 1.1, 2.0, 4.0], factor=4.0, length=128)
     >>> rotary(torch.randn(2, 4, 10, 8), torch.arange(10).expand(2, 10)).shape
     torch.Size([2, 4, 10, 8])
@@ -278,8 +266,6 @@ class SelfExtend(NearAndFar):
 
     Raises `LengthwiseError` as `Rotary` does, and for ``near`` or ``group`` below 1.
 
-    >>> import torch
-    >>> from lengthwise.nn import SelfExtend
     >>> q, k = torch.randn(2, 2, 4, 10, 16)
     >>> SelfExtend(16, near=4, group=3)(q, k).shape
     torch.Size([2, 4, 10, 10])
@@ -305,8 +291,6 @@ class ReRoPE(NearAndFar):
 
     Raises `LengthwiseError` as `Rotary` does, and unless near ≥ 1 and 0 ≤ leak ≤ 1.
 
-    >>> import torch
-    >>> from lengthwise.nn import ReRoPE
     >>> q, k = torch.randn(2, 2, 4, 10, 16)
     >>> ReRoPE(16, near=4)(q, k).shape
     torch.Size([2, 4, 10, 10])

@@ -26,8 +26,6 @@ class Rotary(PositionEncoding):
     Raises `LengthwiseError` unless ``head_width`` is even and has a pair of coordinates for each level, and ``base``
     is positive and finite.
 
-    >>> import torch
-    >>> from lengthwise.nn import Rotary
     >>> rotary, ids = Rotary(64), torch.arange(10).expand(2, 10)
     >>> q, k = torch.randn(2, 2, 4, 10, 64)
     >>> (rotary(q, ids) @ rotary(k, ids).mT).shape
@@ -118,8 +116,6 @@ class PartialRotary(PositionEncoding):
     Input: as of `Rotary`. Output: the same shape. GPT-NeoX and GPT-J rotate a quarter. Raises `LengthwiseError` unless
     ``share`` is above 0 and at most 1, and what it rotates has a pair of coordinates for each level.
 
-    >>> import torch
-    >>> from lengthwise.nn import PartialRotary
     >>> rotary, ids = PartialRotary(64, share=0.25), torch.arange(10).expand(2, 10)
     >>> q = torch.randn(2, 4, 10, 64)
     >>> rotated = rotary(q, ids)
@@ -165,8 +161,6 @@ class XPos(Rotary):
     ``scale`` is positive and finite, and for ids whose factors leave the range of the numbers (33,000 in float32 and
     bfloat16 and 1,600 in float16 at the default scale).
 
-    >>> import torch
-    >>> from lengthwise.nn import XPos
     >>> xpos, ids = XPos(64), torch.arange(10).expand(2, 10)
     >>> q, k = torch.randn(2, 2, 4, 10, 64)
     >>> (xpos(q, ids) @ xpos.rotate_keys(k, ids).mT).shape

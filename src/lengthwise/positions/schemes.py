@@ -93,8 +93,22 @@ def sorted_subsets(rng: Rng, rows: int, size: int, low: int, high: int) -> Int[n
     return np.sort(chosen, axis=1) + low
 
 
+class Numbering(PositionScheme):
+    """Numbers the tokens; their places play no part."""
+
+    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
+        rows, tokens, _ = places.shape
+        if not self.wraps:
+            self.check_fits(tokens - 1)
+        return self.number(rows, tokens, rng)[:, :, None].copy()
+
+    @abstractmethod
+    def number(self, rows: int, tokens: int, rng: Rng) -> Int[ndarray, "B T"]:
+        """The ids of ``rows`` sequences of so many tokens, which ``max_position`` allows."""
+
+
 @SCHEMES.register("sequential")
-class Sequential(PositionScheme):
+class Sequential(Numbering):
     """Consecutive ids from 0; with ``random_start``, from a uniform random offset in training ("absolute shift")."""
 
     summary = "0, 1, 2, …; with a random start in training on request (absolute shift)"
@@ -103,29 +117,25 @@ class Sequential(PositionScheme):
     max_position: int = 2048
     random_start: bool = False
 
-    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        rows, tokens, _ = places.shape
-        self.check_fits(tokens - 1)
+    def number(self, rows: int, tokens: int, rng: Rng) -> Int[ndarray, "B T"]:
         start = rng.integers(self.max_position - tokens + 2, size=(rows, 1)) if self.random_start else 0
-        return np.broadcast_to(start + np.arange(tokens), (rows, tokens))[:, :, None].copy()
+        return np.broadcast_to(start + np.arange(tokens), (rows, tokens))
 
 
 @SCHEMES.register("randomized")
-class Randomized(PositionScheme):
+class Randomized(Numbering):
     """A sorted random subset of ``0..max_position``, at training and at test (Ruoss et al. 2023)."""
 
     summary = "a sorted random subset of the id range, at training and at test"
 
     max_position: int = 2047
 
-    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        rows, tokens, _ = places.shape
-        self.check_fits(tokens - 1)
-        return sorted_subsets(rng, rows, tokens, 0, self.max_position)[:, :, None]
+    def number(self, rows: int, tokens: int, rng: Rng) -> Int[ndarray, "B T"]:
+        return sorted_subsets(rng, rows, tokens, 0, self.max_position)
 
 
 @SCHEMES.register("randomized-float")
-class RandomizedFloat(PositionScheme):
+class RandomizedFloat(Numbering):
     """Sorted random real positions in training, on a grid of ``grid`` ids for each unit; i · ``grid`` at test.
 
     Ids are whole numbers in this package, so that a real position x is the id that is nearest to ``grid`` · x. Where a
@@ -140,19 +150,15 @@ class RandomizedFloat(PositionScheme):
     evenly: bool = False
     """Whether ids are evenly spaced, as they are at test."""
 
-    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        rows, tokens, _ = places.shape
-        self.check_fits(tokens - 1)
+    def number(self, rows: int, tokens: int, rng: Rng) -> Int[ndarray, "B T"]:
         if not self.evenly:
-            return sorted_subsets(rng, rows, tokens, 0, self.max_position)[:, :, None]
-        gaps = max(1, tokens - 1)
-        step = min(float(self.grid), self.max_position / gaps)
-        ids = np.floor(np.arange(tokens) * step).astype(np.int64)
-        return np.broadcast_to(ids[None, :, None], (rows, tokens, 1)).copy()
+            return sorted_subsets(rng, rows, tokens, 0, self.max_position)
+        step = min(float(self.grid), self.max_position / max(1, tokens - 1))
+        return np.broadcast_to(np.floor(np.arange(tokens) * step).astype(np.int64), (rows, tokens))
 
 
 @SCHEMES.register("pose")
-class PoSE(PositionScheme):
+class PoSE(Numbering):
     """Consecutive ids with ``chunks - 1`` random jumps up to ``max_position``; plain ids at test (Zhu et al. 2023).
 
     With ``cut="first_half"`` (two chunks only) the first chunk is at most half of the sequence, as published;
@@ -165,9 +171,7 @@ class PoSE(PositionScheme):
     chunks: AtLeast1 = 2
     cut: Literal["first_half", "anywhere"] = "first_half"
 
-    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        rows, tokens, _ = places.shape
-        self.check_fits(tokens - 1)
+    def number(self, rows: int, tokens: int, rng: Rng) -> Int[ndarray, "B T"]:
         jumps = min(self.chunks, tokens) - 1
         ids = np.broadcast_to(np.arange(tokens), (rows, tokens)).copy()
         if jumps:
@@ -178,7 +182,7 @@ class PoSE(PositionScheme):
             skips = np.sort(rng.integers(self.max_position - tokens + 2, size=(rows, jumps)), axis=1)
             chunk = (np.arange(tokens) >= cuts[:, :, None]).sum(axis=1)
             ids += np.take_along_axis(np.pad(skips, ((0, 0), (1, 0))), chunk, axis=1)
-        return ids[:, :, None]
+        return ids
 
     def for_evaluation(self) -> Sequential:
         return Sequential(max_position=self.max_position)
@@ -307,7 +311,7 @@ class RareJump(Coupled):
 
 
 @SCHEMES.register("id-multiplier")
-class IdMultiplier(PositionScheme):
+class IdMultiplier(Numbering):
     """Ids 0, f, 2f, … with a factor f uniform in 1..``factor`` for each sequence in training, and 1 at test.
 
     The factor is at most what ``max_position`` allows. The public code draws one factor for a whole batch.
@@ -319,12 +323,10 @@ class IdMultiplier(PositionScheme):
     max_position: int = 2047
     factor: AtLeast1 = 16
 
-    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        rows, tokens, _ = places.shape
-        self.check_fits(tokens - 1)
+    def number(self, rows: int, tokens: int, rng: Rng) -> Int[ndarray, "B T"]:
         most = min(self.factor, self.max_position // max(1, tokens - 1))
         factors = rng.integers(1, most + 1, size=(rows, 1)) if self.factor > 1 else np.ones((rows, 1), dtype=np.int64)
-        return (factors * np.arange(tokens))[:, :, None]
+        return factors * np.arange(tokens)
 
 
 @SCHEMES.register("reset")
@@ -407,7 +409,7 @@ class OwnRule(PositionScheme):
 
 
 @SCHEMES.register("modulo")
-class Modulo(PositionScheme):
+class Modulo(Numbering):
     """Token i (from 0) has the id i mod ``m``, in training and at test: a coupling of all tokens of one residue class.
 
     Every id is trained at every length. What depends on tokens some periods away, for a period that divides ``m``, is
@@ -424,6 +426,5 @@ class Modulo(PositionScheme):
     def max_position(self) -> int:  # type: ignore[override]
         return self.m - 1
 
-    def assign(self, places: Int[ndarray, "B T K"], kinds: tuple[LevelKind, ...], rng: Rng) -> Int[ndarray, "B T 1"]:
-        rows, tokens, _ = places.shape
-        return np.broadcast_to(np.arange(tokens) % self.m, (rows, tokens))[:, :, None].copy()
+    def number(self, rows: int, tokens: int, rng: Rng) -> Int[ndarray, "B T"]:
+        return np.broadcast_to(np.arange(tokens) % self.m, (rows, tokens))

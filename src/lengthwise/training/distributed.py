@@ -89,7 +89,6 @@ class ShardedTrainer(Trainer):
         # Seen by nothing from here on, so that what is not this rank's share is freed.
         del self._only
         self._whole = self.stack.view(0) if self.ranks.leads else None
-        self.stack.release()
         self._read: dict[str, Tensor] | None = None
         spread(self.stack, self.ranks.size, device)
         self.optimizer = ShardedAdamW(list(self.stack.parameters()), self.config, self.optimizer.decays)
