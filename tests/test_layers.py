@@ -23,7 +23,6 @@ TORCH_FREE = (
     "lengthwise.models.config",
     "lengthwise.training.config",
     "lengthwise.evaluation.config",
-    "lengthwise.evaluation.score",
     "lengthwise.experiments.run_config",
     "lengthwise.experiments.recipes",
     "lengthwise.experiments.run",

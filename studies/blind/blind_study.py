@@ -95,7 +95,7 @@ def study_of(
 ) -> lw.experiments.blind.study.BlindStudy:
     """The committed study, or that of a user's list, which ``start`` begins where there is none."""
     study = None if languages else lw.experiments.blind.study.read_study(folder or FOLDER)
-    known = study.encodings if study else list(lw.experiments.blind.variants.VARIANTS)
+    known = study.encodings if study else list(lw.experiments.blind.ladder.VARIANTS)
     for name in encodings or ():
         if name not in known:
             raise lw.core.errors.UnknownNameError("encoding of the study", name, known)

@@ -25,8 +25,8 @@ def preregistration() -> dict[str, Any]:
         "sizes": {
             "fit": lw.experiments.blind.run.FIT_WORDS,
             "probe": lw.experiments.blind.run.PROBE_WORDS,
-            "words": lw.experiments.blind.words.SIZE,
-            "lengths": lw.experiments.blind.words.LENGTHS,
+            "words": lw.experiments.blind.ladder.SIZE,
+            "lengths": lw.experiments.blind.ladder.LENGTHS,
         },
         "cut": lw.experiments.blind.study.CUT,
         "cuts": list(comparison.CUTS),
@@ -39,7 +39,7 @@ def preregistration() -> dict[str, Any]:
             "nodes": list(draw.SIZES),
             "states": list(draw.STATES),
             "per_class": draw.PER_CLASS,
-            "words_seed": lw.experiments.blind.words.WORDS_SEED,
+            "words_seed": lw.experiments.blind.ladder.WORDS_SEED,
         },
         "languages": [
             preregister.entry(item.name, item.task, lw.experiments.blind.ladder.ENCODINGS, expression=item.expression)

@@ -10,7 +10,7 @@ import comparison
 
 import lengthwise as lw
 
-words = lw.experiments.blind.words
+words = lw.experiments.blind.ladder
 FIT, FIT_WORDS = lw.experiments.blind.run.FIT, lw.experiments.blind.run.FIT_WORDS
 NEEDED = lw.experiments.blind.run.NEEDED
 SEEDS = (200, 201, 202, 203, 204)

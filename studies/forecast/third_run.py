@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from language_stack import LanguageStack
 from probes import DrawnAhead, _begin_drawing
 
 import lengthwise as lw
@@ -154,11 +155,11 @@ def words_of(cells: Sequence[dict[str, Any]], kind: Kind, *, long: bool) -> Word
         if kind.name == "probe":
             if long:
                 for low, high in kind.bins:
-                    sets[f"{low}-{high} uniform"] = lw.experiments.blind.words.uniform_batches(
+                    sets[f"{low}-{high} uniform"] = lw.experiments.blind.ladder.uniform_batches(
                         task, "forecast test", low, high, lw.forecast.probe.SETTINGS.test_words
                     )
             else:
-                sets["fit"] = lw.experiments.blind.words.uniform_batches(
+                sets["fit"] = lw.experiments.blind.ladder.uniform_batches(
                     task,
                     "forecast fit",
                     lw.experiments.blind.ladder.TRAINED[0],
@@ -168,21 +169,21 @@ def words_of(cells: Sequence[dict[str, Any]], kind: Kind, *, long: bool) -> Word
                 )
         elif long:
             for low, high in kind.bins:
-                sets[f"{low}-{high} uniform"] = lw.experiments.blind.words.uniform_batches(
-                    task, name, low, high, lw.experiments.blind.words.SIZE
+                sets[f"{low}-{high} uniform"] = lw.experiments.blind.ladder.uniform_batches(
+                    task, name, low, high, lw.experiments.blind.ladder.SIZE
                 )
-                sets[f"{low}-{high} adversarial"] = lw.experiments.blind.words.adversarial_batches(
-                    task, name, low, high, lw.experiments.blind.words.SIZE
+                sets[f"{low}-{high} adversarial"] = lw.experiments.blind.ladder.adversarial_batches(
+                    task, name, low, high, lw.experiments.blind.ladder.SIZE
                 )
         else:
-            sets["fit"] = lw.experiments.blind.words.uniform_batches(
+            sets["fit"] = lw.experiments.blind.ladder.uniform_batches(
                 task,
                 f"fit {name}",
                 *lw.experiments.blind.ladder.TRAINED,
                 lw.experiments.blind.run.FIT_WORDS,
                 every=True,
             )
-            sets["early"] = lw.experiments.blind.words.uniform_batches(
+            sets["early"] = lw.experiments.blind.ladder.uniform_batches(
                 task,
                 f"probe {name}",
                 *lw.experiments.blind.ladder.TRAINED,
@@ -203,7 +204,7 @@ FIRST_SYMBOL = task_of("(a|b)*", "ab", "next").vocab["a"]
 
 
 def rates(
-    stack: lw.training.languages.LanguageStack,
+    stack: LanguageStack,
     schemes: Sequence[lw.schemes.PositionScheme],
     trainer: Any,
     words: dict[int, list[np.ndarray | None]],
@@ -254,7 +255,7 @@ def rates(
     return found
 
 
-def extra(stack: lw.training.languages.LanguageStack) -> int:
+def extra(stack: LanguageStack) -> int:
     """Tokens of a string beside its symbols."""
     return 3 if stack.tasks[0].ask == "state" else 2
 
@@ -284,9 +285,7 @@ def train(job: Job, kind: Kind, ends: float, work: Path) -> dict[str, dict[str, 
 
     began = time.perf_counter()
     rung, cells = kind.ladder[job.rung - 1], list(job.cells)
-    stack = lw.training.languages.LanguageStack(
-        tuple(setup_of(cell, kind, rung) for cell in cells), lw.forecast.probe.STRIDE
-    )
+    stack = LanguageStack(tuple(setup_of(cell, kind, rung) for cell in cells), lw.forecast.probe.STRIDE)
     schemes = [setup.scheme for setup in stack.setups]
     config = training_of(kind, rung)
     runs = [place * lw.forecast.probe.STRIDE + seed for place in range(len(cells)) for seed in kind.seeds]
@@ -405,7 +404,7 @@ class Now:
 def helpers(setup: Any, config: lw.TrainingConfig, runs: Sequence[int], count: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that draw data."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["lengthwise.training.languages", "lengthwise.experiments.blind.words"])
+    context.set_forkserver_preload(["lengthwise.training.trainer", "lengthwise.experiments.blind.ladder"])
     pool = ProcessPoolExecutor(count, context, _begin_drawing, (setup, config, list(runs)))
     try:
         yield pool
@@ -590,9 +589,7 @@ def compare_graphs(pipe: Any, cells: Sequence[dict[str, Any]]) -> None:
     torch.set_num_threads(1)
     kind = kind_of("cell")
     rung, config = kind.ladder[0], training_of(kind, kind.ladder[0])
-    stack = lw.training.languages.LanguageStack(
-        tuple(setup_of(cell, kind, rung) for cell in cells), lw.forecast.probe.STRIDE
-    )
+    stack = LanguageStack(tuple(setup_of(cell, kind, rung) for cell in cells), lw.forecast.probe.STRIDE)
     runs = [place * lw.forecast.probe.STRIDE + seed for place in range(len(cells)) for seed in kind.seeds]
     eager, captured = (
         maker(stack, config, runs, device="cuda") for maker in (lw.training.trainer.Trainer, GraphedTrainer)

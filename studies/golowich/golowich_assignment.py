@@ -27,8 +27,7 @@ def golowich_assignment(preset: str) -> lw.Recipe:
     """
     own = seeds(preset)
     ppc, far = (
-        exact_only(lw.experiments.recipes.variable_assignment.variable_assignment(size).jobs[0].experiment)
-        for size in ("standard", "full")
+        exact_only(lw.experiments.recipes.variable_assignment(size).jobs[0].experiment) for size in ("standard", "full")
     )
     jobs = (
         lw.Job("scratchpad + PPC", ppc, own, "the model predicts the coupled ids"),
@@ -47,15 +46,9 @@ def _shift(preset: str) -> lw.Job:
         lw.tasks.variable_assignment.VariableAssignment(names=NAMES),
         lw.schemes.Sequential(max_position=4 * LENGTHS[-1] + 4, random_start=True),
         lw.encodings.LearnedSpec(),
-        lw.ModelConfig(
-            layers=3, heads=4, width=SHIFT_WIDTH, log_length=4 * lw.experiments.recipes.variable_assignment.TRAINED
-        ),
+        lw.ModelConfig(layers=3, heads=4, width=SHIFT_WIDTH, log_length=4 * lw.experiments.recipes.TRAINED),
         lw.TrainingConfig(
-            max_length=lw.experiments.recipes.variable_assignment.TRAINED,
-            steps=10_000,
-            lr=1e-3,
-            stacked=True,
-            stop_when_fitted=True,
+            max_length=lw.experiments.recipes.TRAINED, steps=10_000, lr=1e-3, stacked=True, stop_when_fitted=True
         ),
         lw.EvaluationConfig(lengths=LENGTHS, answers=False),
     )
@@ -74,15 +67,9 @@ def _rope(preset: str) -> lw.Job:
         lw.tasks.variable_assignment.VariableAssignment(names=NAMES, slots=False, separators=True),
         lw.schemes.PoSE(max_position=6 * LENGTHS[-1] + 4),
         lw.encodings.RoPESpec(),
-        lw.ModelConfig(
-            layers=3, heads=4, width=ROPE_WIDTH, log_length=4 * lw.experiments.recipes.variable_assignment.TRAINED
-        ),
+        lw.ModelConfig(layers=3, heads=4, width=ROPE_WIDTH, log_length=4 * lw.experiments.recipes.TRAINED),
         lw.TrainingConfig(
-            max_length=lw.experiments.recipes.variable_assignment.TRAINED,
-            steps=10_000,
-            lr=2e-3,
-            stacked=True,
-            stop_when_fitted=True,
+            max_length=lw.experiments.recipes.TRAINED, steps=10_000, lr=2e-3, stacked=True, stop_when_fitted=True
         ),
         lw.EvaluationConfig(lengths=LENGTHS, answers=False),
     )
@@ -102,11 +89,7 @@ def _without_slots(ppc: lw.RunConfig, preset: str) -> lw.Job:
         task=lw.tasks.variable_assignment.VariableAssignment(names=NAMES, slots=False),
         model=dataclasses.replace(ppc.model, layers=2, width=128),
         training=lw.TrainingConfig(
-            max_length=lw.experiments.recipes.variable_assignment.TRAINED,
-            steps=6000,
-            lr=1e-3,
-            stacked=True,
-            stop_when_fitted=True,
+            max_length=lw.experiments.recipes.TRAINED, steps=6000, lr=1e-3, stacked=True, stop_when_fitted=True
         ),
     )
     more = (
@@ -124,15 +107,9 @@ def _answers_only(preset: str) -> lw.Job:
         lw.tasks.variable_assignment.VariableAssignment(names=NAMES, scratchpad=False, slots=False, separators=True),
         lw.schemes.PoSE(max_position=3 * LENGTHS[-1] + 6),
         lw.encodings.RoPESpec(),
-        lw.ModelConfig(
-            layers=3, heads=4, width=ROPE_WIDTH, log_length=4 * lw.experiments.recipes.variable_assignment.TRAINED
-        ),
+        lw.ModelConfig(layers=3, heads=4, width=ROPE_WIDTH, log_length=4 * lw.experiments.recipes.TRAINED),
         lw.TrainingConfig(
-            max_length=lw.experiments.recipes.variable_assignment.TRAINED,
-            steps=10_000,
-            lr=1e-3,
-            stacked=True,
-            stop_when_fitted=True,
+            max_length=lw.experiments.recipes.TRAINED, steps=10_000, lr=1e-3, stacked=True, stop_when_fitted=True
         ),
         lw.EvaluationConfig(lengths=LENGTHS, unfitted_too=True),
     )

@@ -13,7 +13,7 @@ SUMMARY = "predictive position coupling with one part changed at a time: drawing
 @lw.RECIPES.register("ppc-ablations", SUMMARY)
 def ppc_ablations(preset: str) -> lw.Recipe:
     """The quick PPC system of ``variable-assignment`` and its variants, tested to 20 times the training length."""
-    base = lw.experiments.recipes.variable_assignment.variable_assignment("quick").jobs[0].experiment
+    base = lw.experiments.recipes.variable_assignment("quick").jobs[0].experiment
 
     def model(**changes: Any) -> lw.RunConfig:
         return dataclasses.replace(base, model=dataclasses.replace(base.model, **changes))

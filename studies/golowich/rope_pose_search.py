@@ -39,7 +39,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 @lw.RECIPES.register("rope-pose-search", SUMMARY)
 def rope_pose_search(preset: str) -> lw.Recipe:
     """One seed each, for 6,000 steps (``quick``: 1,500) or until fitted."""
-    base = lw.experiments.recipes.variable_assignment.variable_assignment("quick").jobs[2].experiment
+    base = lw.experiments.recipes.variable_assignment("quick").jobs[2].experiment
     steps = 1500 if preset == "quick" else 6000
     jobs = tuple(
         lw.Job(name, base.edited(["task.slots=false", f"training.steps={steps}", *edits]), (0,))

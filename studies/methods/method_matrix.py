@@ -41,7 +41,7 @@ def method_matrix(preset: str) -> lw.Recipe:
     jobs = []
     for name, fields in tasks:
         task = lw.task({"name": name, **fields})
-        systems = lw.experiments.systems.standard_systems(task)
+        systems = lw.experiments.defaults.standard_systems(task)
         for system in (*((LOCAL,) if any(each.scheme == "coupled" for each in systems) else ()), *systems, *MORE):
             jobs.append(lw.Job(f"{label(name, fields)}, {system.name}", _run(task, system), seeds))
     return lw.Recipe("method-matrix", SUMMARY, tuple(jobs))

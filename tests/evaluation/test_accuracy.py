@@ -10,11 +10,11 @@ import torch
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.config import fields_of
+from lengthwise.core.result_file import Score
 from lengthwise.core.rng import stream
 from lengthwise.evaluation import accuracy
 from lengthwise.evaluation.accuracy import EvaluatedModel, _answers, fit_lengths, score_batch, score_layout
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.evaluation.score import LengthScore
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.transformer import Transformer
@@ -260,11 +260,11 @@ def test_evaluation_layouts_fall_back_to_random_ones():
 
 
 def test_adding_scores_adds_counts():
-    first = LengthScore(3, n=2, correct=Counter(exact_match=0), tokens=5, tokens_total=8, first_error_at=[1, 3])
-    second = LengthScore(5, n=4, correct=Counter(exact_match=1, answer=2), tokens=6, tokens_total=9, first_error_at=[2])
+    first = Score(length=3, n=2, correct={"exact_match": 0}, tokens=5, tokens_total=8, first_error_at=[1, 3])
+    second = Score(length=5, n=4, correct={"exact_match": 1, "answer": 2}, tokens=6, tokens_total=9, first_error_at=[2])
     both = first + second
     assert (both.length, both.n, both.tokens, both.tokens_total) == (5, 6, 11, 17)
     assert both.correct == {"exact_match": 1, "answer": 2}
-    assert both.first_error_at == [1, 3, 2]
+    assert both.first_error_at == [1, 2, 3]
     assert both.rate() == 1 / 6
-    assert "exact_match" in (first + LengthScore(3, n=1, correct=Counter(exact_match=0))).correct
+    assert "exact_match" in (first + Score(length=3, n=1, correct={"exact_match": 0})).correct

@@ -7,7 +7,6 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lengthwise.experiments.events import Event, Progress
 from lengthwise.experiments.execute import Processes, Unit
@@ -27,13 +26,6 @@ class Endless(Unit):
     @property
     def leases(self) -> Path:
         return self.home
-
-    def to_json(self) -> dict[str, Any]:
-        return {"seed": self.seed}
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> Endless:
-        return cls(Path(), values["seed"])
 
     def owned(self, folder: Path) -> list[Path]:
         return []

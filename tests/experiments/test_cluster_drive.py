@@ -255,7 +255,7 @@ class FakeRay(SimpleNamespace):
 
 
 def test_ray_is_told_what_to_try_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What the system did to a task, for ever; what our code raised, never. Only plain values travel."""
+    """What the system did to a task, for ever; what our code raised, never."""
     ray = FakeRay()
     monkeypatch.setitem(sys.modules, "ray", ray)
     scheduler = Ray(ClusterOptions("local", cpus_per_job=2, gpus_per_job=0.1))

@@ -27,10 +27,10 @@ from lengthwise.experiments.compare import (
     steps_for,
     tuning_file,
 )
+from lengthwise.experiments.defaults import chosen_systems, coupled_system, sensible_systems, standard_systems
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.run import check_ids
 from lengthwise.experiments.run_directory import run_directory
-from lengthwise.experiments.systems import chosen_systems, coupled_system, sensible_systems, standard_systems
 from lengthwise.positions.system import PositionSystem
 from lengthwise.report.pages import comparison_table, first_at
 from lengthwise.tasks import TASKS

@@ -10,11 +10,11 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments import influence
+from lengthwise.experiments import influence as recipe
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
 from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.influence import passage_windows
 from lengthwise.experiments.recipe import RECIPES
-from lengthwise.experiments.recipes import influence as recipe
 from lengthwise.experiments.run import run_study
 from lengthwise.experiments.run_directory import run_directory
 from lengthwise.influence import corpus

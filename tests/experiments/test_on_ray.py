@@ -21,12 +21,12 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.cluster import ClusterOptions, Ray
 from lengthwise.experiments.compare import Budget, Plan, default_tests, ranked, run_comparison
+from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.experiments.engine import SweepUnit, sweep
 from lengthwise.experiments.lease import _newest
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, finished, run_directory
-from lengthwise.experiments.systems import chosen_systems
 from lengthwise.tasks import TASKS
 
 pytestmark = pytest.mark.slow

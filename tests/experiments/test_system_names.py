@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import lengthwise as lw
-from lengthwise.experiments.defaults import default_experiment, default_recipe
-from lengthwise.experiments.systems import chosen_systems, sensible_systems
+from lengthwise.experiments.defaults import chosen_systems, default_experiment, default_recipe, sensible_systems
 from lengthwise.positions.system import system_of
 from lengthwise.tasks import TASKS
 

@@ -6,7 +6,6 @@ The scheduler of these tests does each piece at once in this process.
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ WANTED: dict[str, Any] = {"systems": ["nope", "rope"], "max_length": 2}
 
 
 class Inline(Cluster):
-    """Runs a unit when it is started, from the plain values that would travel."""
+    """Runs a unit when it is started, from what would travel."""
 
     slots = 2  # type: ignore[assignment]
 
@@ -36,7 +35,7 @@ class Inline(Cluster):
         self._outcomes: list[Outcome] = []
 
     def start(self, unit: Unit) -> int:
-        self._outcomes.append(run_leased(unit_of(json.loads(json.dumps(described(unit)))), PATIENCE))
+        self._outcomes.append(run_leased(unit_of(described(unit)), PATIENCE))
         return len(self._outcomes) - 1
 
     def done(self, handles: Sequence[Any], seconds: float) -> list[Any]:

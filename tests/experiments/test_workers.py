@@ -122,13 +122,6 @@ class Failing(Unit):
     name = "failing"  # type: ignore[assignment]
     leases = Path("nowhere")  # type: ignore[assignment]
 
-    def to_json(self) -> dict[str, Any]:
-        return {}
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> Failing:
-        return cls(Path("nowhere"))
-
     def owned(self, folder: Path) -> list[Path]:
         return []
 

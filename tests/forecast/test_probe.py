@@ -14,7 +14,7 @@ import pytest
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.blind import ladder
 from lengthwise.forecast import probe as module
-from lengthwise.forecast.probe import SETTINGS, Probe, ProbeCell, ProbeSettings, probe, probe_together, seconds_of
+from lengthwise.forecast.probe import SETTINGS, Probe, ProbeCell, ProbeSettings, probe, probe_together
 from lengthwise.positions.schemes import Coupled
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
@@ -141,16 +141,6 @@ def test_cells_together_get_what_they_get_alone() -> None:
         assert np.allclose(*far, atol=0.1)
     with pytest.raises(LengthwiseError, match="one shape"):
         probe_together([cells[0], ProbeCell(Language(language="(abc)*"), "nope", 12)], settings=settings)
-
-
-@pytest.mark.parametrize("budget", ["0", "-1", "two", "", "nan", "inf"])
-def test_a_budget_is_a_positive_time(budget: str) -> None:
-    with pytest.raises(LengthwiseError, match="positive time"):
-        seconds_of(budget)
-
-
-def test_times() -> None:
-    assert [seconds_of(text) for text in ("90", "90s", "2m", "1.5h", 3)] == [90, 90, 120, 5400, 3]
 
 
 def test_too_short_for_a_probe() -> None:

@@ -84,7 +84,7 @@ def test_a_changed_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_cell_in_a_stack_gets_what_it_gets_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blind = third_run.lw.experiments.blind
-    monkeypatch.setattr(blind.words, "SIZE", 20)
+    monkeypatch.setattr(blind.ladder, "SIZE", 20)
     monkeypatch.setattr(blind.run, "FIT_WORDS", 100)
     monkeypatch.setattr(blind.run, "PROBE_WORDS", 50)
     kind = dataclasses.replace(third_run.kind_of("cell", 60), bins=((51, 60),), seeds=(400, 401))

@@ -24,10 +24,10 @@ from lengthwise.crasp.certificates import certified, check_certificates, write_c
 from lengthwise.crasp.decide import decide
 from lengthwise.experiments.blind.study import read_cell, read_study, write_cell, write_study
 from lengthwise.experiments.compare import Plan, read_plan, read_tuning, tuning_file
+from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir, finished
-from lengthwise.experiments.systems import chosen_systems
 from lengthwise.influence.corpus import Corpus, Document
 from lengthwise.influence.lm import LMConfig, load_lm, read_config, train_lm
 from lengthwise.languages.automaton import dfa_to_json, language, read_dfa

@@ -14,7 +14,7 @@ from preregister import read_languages
 from table_parts import results
 
 from lengthwise.experiments import recipes as _recipes  # noqa: F401
-from lengthwise.experiments.blind.variants import VARIANTS
+from lengthwise.experiments.blind.ladder import VARIANTS
 from lengthwise.experiments.recipe import RECIPES
 from lengthwise.experiments.run import check_ids
 from lengthwise.experiments.run_config import RunConfig

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lengthwise.api.experiment import RecipeResult, run
 from lengthwise.experiments.recipe import RECIPES, Recipe
-from lengthwise.experiments.recipes.demo import COUPLED, PLAIN
+from lengthwise.experiments.recipes import COUPLED, PLAIN
 from lengthwise.positions.system import position_systems
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.verdict import CAVEATS, SHOWN

@@ -233,7 +233,7 @@ def _is_expression(name: str) -> bool:
 
 def _systems(task: Task, scheme: str | None, encodings: Sequence[str]) -> tuple[PositionSystem, ...]:
     """The systems of a scheme with each of these encodings; a scheme alone has a learned table, ``pose`` RoPE."""
-    from lengthwise.experiments.systems import chosen_systems
+    from lengthwise.experiments.defaults import chosen_systems
 
     if scheme is None:
         return chosen_systems(task, encodings)
@@ -304,6 +304,7 @@ def run(
     changes: Sequence[str] = (),
     seeds: int | Sequence[int] | None = None,
     out: str | Path = "runs",
+    resume: bool = False,
     jobs: int = 1,
     on: Cluster = HERE,
     device: str | None = None,
@@ -319,6 +320,7 @@ def run(
     Arguments:
         source, preset, only, scheme, encodings, max_length, test_lengths, changes, seeds: as of `recipe`.
         out: the folder where run directories go.
+        resume: insist that there is something to resume.
         jobs: seeds that run at the same time on this machine, a process each.
         on: a cluster, instead of this machine.
         device: where torch computes, such as ``"cuda"``; by default the processor.
@@ -347,6 +349,9 @@ def run(
         alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
         require(not alone, "`shard` needs several ranks; start with `torchrun --nproc-per-node N -m lengthwise run …`")
     results = folder / chosen.name
+    require(
+        not resume or results.is_dir(), f"nothing to resume: there is no folder {results}; leave out `resume` to start"
+    )
     place, executor = Place(device, shard), on.executor(results / "slurm")
     if is_worker():
         require(jobs == 1 and executor is None, "under torchrun give neither `jobs` nor `ray` or `slurm`")

@@ -191,8 +191,7 @@ def _measure(request: _Request, out: Path, report: Report) -> Influence:
 
 def _measure_text(request: _Request, out: Path, report: Report) -> tuple[LanguageModel, MeasureConfig, dict[str, Any]]:
     """The model, the settings and the result without provenance, of a model that reads text."""
-    from lengthwise.experiments.influence import observe
-    from lengthwise.experiments.recipes.influence import CONTEXT, RECENT
+    from lengthwise.experiments.influence import CONTEXT, RECENT, observe
     from lengthwise.influence.corpus import load_corpus
 
     own = {"context": CONTEXT, "recent": RECENT} if request.model is None else {}
@@ -254,9 +253,8 @@ def _device(model: LanguageModel) -> str:
 def _pair(request: _Request, corpus: Corpus, out: Path, report: Report) -> tuple[Models, Sequence[Document]]:
     """The pair of `lengthwise run influence`, in its folder; other text than its own was never trained on."""
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
-    from lengthwise.experiments.influence import trained_pair
+    from lengthwise.experiments.influence import SIZES, trained_pair
     from lengthwise.experiments.recipe import RECIPES
-    from lengthwise.experiments.recipes.influence import SIZES
     from lengthwise.experiments.run_directory import run_directory
     from lengthwise.influence.corpus import standard_library
 

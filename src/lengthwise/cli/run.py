@@ -26,7 +26,7 @@ from lengthwise.cli.options import (
     options_of,
     whole_numbers,
 )
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import require
 from lengthwise.training.threads import use_all_cores, use_threads
 
 if TYPE_CHECKING:
@@ -109,32 +109,31 @@ def run(given: RunSettings) -> None:
     require((given.recipe is None) != (given.config is None), "give a recipe, a task or --config FILE, and only one")
     require(given.seed is None or given.seeds is None, "give --seed N for one seed or --seeds N for 0…N−1, not both")
     require(given.seed is None or given.seed >= 0, f"--seed must be at least 0, got {given.seed}")
-    recipe = experiment.recipe(
-        given.recipe or "" if given.config is None else experiment.read_recipe(given.config),
-        preset=given.preset,
-        only=given.only or (),
-        scheme=given.scheme,
-        encodings=given.encoding or (),
-        max_length=given.max_length,
-        test_lengths=whole_numbers("--test-lengths", given.test_lengths),
-        changes=given.edits or (),
-        seeds=given.seeds if given.seed is None else [given.seed],
-    )
+    wanted: dict[str, Any] = {
+        "source": given.recipe or "" if given.config is None else experiment.read_recipe(given.config),
+        "preset": given.preset,
+        "only": given.only or (),
+        "scheme": given.scheme,
+        "encodings": given.encoding or (),
+        "max_length": given.max_length,
+        "test_lengths": whole_numbers("--test-lengths", given.test_lengths),
+        "changes": given.edits or (),
+        "seeds": given.seeds if given.seed is None else [given.seed],
+    }
     if given.print_config:
+        recipe = experiment.recipe(**wanted)
         emit_json({"recipe": recipe.name, "systems": [job.to_json() for job in recipe.jobs]})
         return
-    results = given.folder / recipe.name
-    if given.resume and not results.is_dir():
-        raise LengthwiseError(f"nothing to resume: there is no folder {results}; leave out --resume to start")
     use_threads(given.threads)
     jobs = number_of_jobs(given.jobs)
-    cluster = Cluster(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job)
     if jobs == 1 and given.ray is given.slurm is None:
         use_all_cores()
     done = experiment.run(
-        recipe, out=given.folder, jobs=jobs, on=cluster, device=given.device, shard=given.shard, log_to=given.log_to
-    )
-    if recipe.trains:
+        **wanted, out=given.folder, resume=given.resume, jobs=jobs,
+        on=Cluster(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job),
+        device=given.device, shard=given.shard, log_to=given.log_to,
+    )  # fmt: skip
+    if done.sweep.recipe.trains:
         if given.as_json:
             emit_json(done.to_json())
         else:
@@ -142,7 +141,7 @@ def run(given: RunSettings) -> None:
     else:
         show_studies(done.studies, given.folder, as_json=given.as_json)
     if not given.as_json:
-        err().print(f"results in {results}; `lengthwise report {results}` makes a page of them", soft_wrap=True)
+        err().print(f"results in {done.folder}; `lengthwise report {done.folder}` makes a page of them", soft_wrap=True)
 
 
 def draw_summary(console: Console, sweep: Sweep) -> None:

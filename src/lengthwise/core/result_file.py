@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import operator
 import os
 import re
 from collections.abc import Iterable
@@ -36,22 +38,36 @@ Axes = tuple[tuple[str, int], ...]
 class _StrictPart(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(strict=True, extra="allow")
 
+    def to_json(self) -> dict[str, Any]:
+        """The fields that were given, as plain JSON values."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
 
 class Score(_StrictPart):
-    """Counts at one length (or in one bin), in distribution or beyond."""
+    """How many of ``n`` strings were right at one length (or in one bin), by metric; scores are added string by string.
+
+    Metrics: ``exact_match`` (all generated tokens and ``<eos>``, free-running), ``exact_match_ids`` (and all ids),
+    ``oracle_ids`` (tokens, with the right ids given: the ceiling), ``answer`` (the answer without the trace: the last
+    tokens before ``<eos>`` where there is a trace, otherwise the answer's own columns).
+    """
 
     length: WholeNumber
     axes: dict[str, int] = {}
     n: Positive
     exact_match: float | None = None
+    """The rate of exact matches, for people."""
     correct: dict[str, WholeNumber]
     tokens: WholeNumber | None = None
+    """Scored tokens that are right after a right prefix, of ``tokens_total``."""
     tokens_total: Positive | None = None
     first_error: dict[str, WholeNumber] = {}
+    """Strings by what goes wrong first: ``token``, ``id``, ``both``, ``eos`` (stopping too early or too late)."""
     first_error_at: list[WholeNumber] = []
+    """Generated tokens before the first error, for each string that has one."""
     not_finite: WholeNumber = 0
-    """Strings in which a logit is NaN or infinite."""
+    """Strings in which a logit of a scored token is NaN or infinite. They are wrong, and by no wrong answer."""
     test_set: str = ""
+    """Which strings a bin was measured on: uniform, enumerated or adversarial; empty for a single length."""
 
     @pydantic.model_validator(mode="after")
     def _counts(self) -> Score:
@@ -70,6 +86,34 @@ class Score(_StrictPart):
     def rate(self, metric: str = "exact_match") -> float:
         """Share of right strings, by a metric that was counted."""
         return self.correct[metric] / self.n
+
+    def __add__(self, other: Score) -> Score:
+        n, correct = self.n + other.n, _sum(self.correct, other.correct)
+        broken = self.not_finite + other.not_finite
+        about: dict[str, Any] = {"not_finite": broken} if broken else {}
+        if self.test_set and self.test_set == other.test_set:
+            about["test_set"] = self.test_set
+        return Score(
+            length=max(self.length, other.length),
+            axes=self.axes if self.axes == other.axes else {},
+            n=n,
+            exact_match=correct["exact_match"] / n,
+            correct=correct,
+            tokens=(self.tokens or 0) + (other.tokens or 0),
+            tokens_total=(self.tokens_total or 0) + (other.tokens_total or 0),
+            first_error=_sum(self.first_error, other.first_error),
+            first_error_at=sorted(self.first_error_at + other.first_error_at),
+            **about,
+        )
+
+
+def _sum(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
+    return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
+
+
+def total(scores: Iterable[Score]) -> Score:
+    """The sum of at least one score."""
+    return functools.reduce(operator.add, scores)
 
 
 class _Task(_StrictPart):
@@ -98,10 +142,6 @@ def _experiment(values: dict[str, Any]) -> dict[str, Any]:
 
 class _Result(_StrictPart):
     format: int = FORMAT
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields that were given, as plain JSON values."""
-        return self.model_dump(mode="json", exclude_unset=True)
 
     @classmethod
     def of(cls, values: Any, where: str = "result") -> Self:

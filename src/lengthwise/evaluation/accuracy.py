@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,9 +16,9 @@ from torch import Tensor
 
 from lengthwise.core.batch import Batch, Layout
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.result_file import Score, total
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import BOS, EOS, SEP, SPECIALS
-from lengthwise.evaluation.score import LengthScore, total
 from lengthwise.models.generate import END, generate
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.kernels import FlatTransformer
@@ -55,7 +57,7 @@ class EvaluatedModel:
 
 def score_layout(
     evaluated: EvaluatedModel, length: int, layout: Layout | None, samples: int, rng: Rng, *, answers: bool = True
-) -> LengthScore:
+) -> Score:
     """Measure ``samples`` strings of one layout (None: each chunk draws its own).
 
     With ``answers=False`` the answers after a wrong trace are neither generated nor counted, which saves time where
@@ -87,7 +89,7 @@ def chunk_rows(model: Transformer, tokens: int) -> int:
     return max(1, min(CHUNK_TOKENS // tokens, CHUNK_PAIRS // tokens**2 if pairs else CHUNK_TOKENS))
 
 
-def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: bool = True) -> LengthScore:
+def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: bool = True) -> Score:
     """Measure the strings of one batch with the scheme's ids of training; see `score_layout` for ``answers``."""
     model, scheme = evaluated.model, evaluated.scheme
     device = model.table.weight.device
@@ -129,29 +131,29 @@ def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: b
         else:
             answer[unsure] = (generated.tokens == expected)[:, is_answer].all(dim=1).cpu().numpy()
     right_so_far = np.cumprod(token & ids, axis=1).astype(bool)
-    score = LengthScore(batch.layout.length, n=batch.size)
-    score.correct.update(exact_match=int(exact.sum()), oracle_ids=int(oracle.sum()))
+    correct = {"exact_match": int(exact.sum()), "oracle_ids": int(oracle.sum())}
     if answers or not scratchpad:
-        score.correct.update(answer=int(answer.sum()))
+        correct["answer"] = int(answer.sum())
     if scheme.predicted:
-        score.correct.update(exact_match_ids=int(exact_ids.sum()))
-    score.not_finite = int(judged.not_finite.sum())
-    score.tokens, score.tokens_total = int(token.sum()), token.size
+        correct["exact_match_ids"] = int(exact_ids.sum())
     wrong = np.flatnonzero(~exact_ids)
-    first = right_so_far[wrong].sum(axis=1)
+    first, kinds = right_so_far[wrong].sum(axis=1), Counter[str]()
     for row, at in zip(wrong, first, strict=True):
-        stopping = bool(is_eos[at]) or bool(judged.says_end[row, at])
-        score.first_error[_kind(bool(token[row, at]), bool(ids[row, at]), stopping)] += 1
-    score.first_error_at = first.tolist()
-    return score
-
-
-def _kind(token_right: bool, ids_right: bool, at_eos: bool) -> str:
-    if token_right:
-        return "id"
-    if at_eos:
-        return "eos"
-    return "token" if ids_right else "both"
+        stopping = is_eos[at] or judged.says_end[row, at]
+        kinds["id" if token[row, at] else "eos" if stopping else "token" if ids[row, at] else "both"] += 1
+    about: dict[str, Any] = {"not_finite": int(broken.sum())} if broken.any() else {}
+    return Score(
+        length=batch.layout.length,
+        axes={},
+        n=batch.size,
+        exact_match=correct["exact_match"] / batch.size,
+        correct=correct,
+        tokens=int(token.sum()),
+        tokens_total=token.size,
+        first_error=dict(kinds),
+        first_error_at=sorted(first.tolist()),
+        **about,
+    )
 
 
 @torch.inference_mode()
@@ -208,7 +210,7 @@ def score_bin(
     *,
     adversarial: bool = False,
     as_trained: bool = False,
-) -> LengthScore:
+) -> Score:
     """Measure ``samples`` strings of lengths low to high under the scheme's ids of evaluation (or of training).
 
     The score's axes are ``low`` and ``high`` (and ``adversarial``), and its ``test_set`` names the kind of strings.

@@ -107,7 +107,7 @@ def _attempts(lease: Lease, driver: str) -> int:
 
 
 def run_described(
-    values: dict[str, Any], cpus: int, patience: float, driver: str, folder: str | None = None
+    description: bytes, cpus: int, patience: float, driver: str, folder: str | None = None
 ) -> tuple[str, str]:
     """What a scheduler calls on a node: `run_leased` with so many threads; returns the fields of an `Outcome`.
 
@@ -119,9 +119,11 @@ def run_described(
     import torch
 
     torch.set_num_threads(cpus)
-    if torch.cuda.is_available() and os.environ.get("CUDA_VISIBLE_DEVICES"):
-        os.environ.setdefault("LENGTHWISE_DEVICE", "cuda")
-    outcome = run_leased(unit_of(values), patience, driver)
+    unit = unit_of(description)
+    if unit.place.device is None and torch.cuda.is_available() and os.environ.get("CUDA_VISIBLE_DEVICES"):
+        # The scheduler gave it a GPU, and nobody chose a device.
+        object.__setattr__(unit, "place", dataclasses.replace(unit.place, device="cuda"))
+    outcome = run_leased(unit, patience, driver)
     return outcome.status, outcome.what
 
 
@@ -255,16 +257,19 @@ def _started_ray(options: ClusterOptions) -> Any:
         import ray
     except ImportError:
         raise LengthwiseError("Ray needs the cluster extra; run: pip install 'lengthwise[cluster]'") from None
-    _require_an_answer(options.address)
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     if options.address == LOCAL:
         settings["include_dashboard"] = False
+    host, _, port = options.address.removeprefix("ray://").rpartition(":")
     try:
+        if port.isdigit():  # Ray itself would try for minutes to reach an address at which nobody answers.
+            socket.create_connection((host, int(port)), timeout=10).close()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ray.init(address=options.address, **settings)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise _no_answer(options.address, error) from None
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
+        way_out = "start one with `ray start`, or give the address local"
+        raise LengthwiseError(f"no Ray cluster answers at {options.address!r} ({error}); {way_out}") from None
     for name, wanted in (("CPU", options.cpus_per_job), ("GPU", options.gpus_per_job)):
         there = max((node["Resources"].get(name, 0) for node in ray.nodes() if node["Alive"]), default=0)
         if there < wanted:
@@ -272,32 +277,16 @@ def _started_ray(options: ClusterOptions) -> Any:
     return ray
 
 
-def _require_an_answer(address: str) -> None:
-    """Ray itself would try for minutes to reach an address at which nobody answers."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not port.isdigit():
-        return  # ``local`` and ``auto``
-    try:
-        socket.create_connection((host, int(port)), timeout=10).close()
-    except (OSError, OverflowError) as error:
-        raise _no_answer(address, error) from None
-
-
-def _no_answer(address: str, error: Exception) -> LengthwiseError:
-    way_out = "start one with `ray start`, or give the address local"
-    return LengthwiseError(f"no Ray cluster answers at {address!r} ({error}); {way_out}")
-
-
 @dataclass(frozen=True)
 class Submitted:
-    """What submitit carries to a node: plain values. A preempted one is the same again; its state is in the lease."""
+    """What submitit carries to a node. A preempted one is the same again; its state is in the lease."""
 
-    values: dict[str, Any]
+    description: bytes
     cpus: int
     patience: float
 
     def __call__(self) -> tuple[str, str]:
-        return run_described(self.values, self.cpus, self.patience, "")
+        return run_described(self.description, self.cpus, self.patience, "")
 
     def checkpoint(self) -> Any:
         """What submitit queues after a preemption or a timeout."""

@@ -24,16 +24,16 @@ from lengthwise.core.files import locked, read_json, write_json
 from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
 from lengthwise.core.user_code import code_of
 from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.experiments import defaults
 from lengthwise.experiments.cluster import reclaim
-from lengthwise.experiments.defaults import default_experiment
+from lengthwise.experiments.defaults import chosen_systems, default_experiment
 from lengthwise.experiments.engine import end_of, sweep
 from lengthwise.experiments.events import Event, Progress, reporter, unwatched
 from lengthwise.experiments.execute import Executor, Processes, Unit
 from lengthwise.experiments.recipe import Candidates, Job, Recipe
-from lengthwise.experiments.run import in_distribution_score, run_seed, stack_folders, train
+from lengthwise.experiments.run import HERE, Place, in_distribution_score, run_seed, stack_folders, train
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, RESULT, claim_run_dir, finished, run_directory
-from lengthwise.experiments.systems import chosen_systems
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import PositionSystem
 from lengthwise.tasks import TASKS, Task
@@ -148,13 +148,9 @@ def read_plan(folder: Path) -> Plan | None:
 
 
 def default_tests(task: Task, max_length: int) -> tuple[int, ...]:
-    """Multiples of the longest training length, each moved down to the nearest length with instances."""
+    """`MULTIPLES` of the longest training length, each moved down to the nearest length with instances."""
     require(max_length <= LONGEST, f"max_length must be at most {LONGEST:,}, got {max_length:,}")
-    trained = task.lengths(1, max_length)
-    if not trained:
-        raise LengthwiseError(f"task {task.name!r} has no instances of lengths 1 to {max_length}; raise max_length")
-    found = [task.lengths(trained[-1], int(multiple * max_length))[-1] for multiple in MULTIPLES]
-    return tuple(dict.fromkeys(found))
+    return defaults.default_tests(task, max_length, MULTIPLES)
 
 
 def steps_for(budget: float, jobs: int, seconds: Sequence[Sequence[tuple[float, float]]]) -> int:
@@ -187,7 +183,7 @@ def plan_in(folder: Path) -> Plan:
     return plan
 
 
-def time_steps(folder: Path, system: PositionSystem, progress: Progress) -> None:
+def time_steps(folder: Path, system: PositionSystem, progress: Progress, place: Place = HERE) -> None:
     """Train each point of the grid for a few steps; writes what `steps_for` takes."""
     from lengthwise.training.data import TaskSetup
     from lengthwise.training.trainer import Trainer
@@ -199,12 +195,13 @@ def time_steps(folder: Path, system: PositionSystem, progress: Progress) -> None
         if index == 0:
             # One string a step first: where this is slow, whole batches could take minutes before anything is known.
             one = dataclasses.replace(experiment.training, batch_size=1, groups=1)
-            least = _seconds_of(Trainer(setup, one, [FIRST_SEED]).step)
+            least = _seconds_of(Trainer(setup, one, [FIRST_SEED], device=place.chosen()).step)
             if least > NOTICEABLE:
                 progress(Event(system.name, FIRST_SEED, "time", index, len(plan.grid), least * plan.batch_size / 4))
         found: list[float] = []
         for seeds in ([FIRST_SEED], range(FIRST_SEED + 1, plan.seeds)):
-            found.append(_seconds_of(Trainer(setup, experiment.training, seeds).step) if seeds else 0.0)
+            made = Trainer(setup, experiment.training, seeds, device=place.chosen()) if seeds else None
+            found.append(0.0 if made is None else _seconds_of(made.step))
             progress(Event(system.name, FIRST_SEED, "time", index, len(plan.grid), found[0]))
         seconds.append(found)
     write_json(times_file(folder, system), seconds)
@@ -230,7 +227,7 @@ def tuning_file(folder: Path, system: PositionSystem) -> Path:
     return folder / "tuning" / f"{system.name}.json"
 
 
-def tune(folder: Path, system: PositionSystem, progress: Progress) -> None:
+def tune(folder: Path, system: PositionSystem, progress: Progress, place: Place = HERE) -> None:
     """Train the first seed on the grid, point by point until it fits in distribution, and measure the chosen one.
 
     Writes the accuracy in distribution of every point that was tried and the index of the chosen one, which is None
@@ -244,7 +241,7 @@ def tune(folder: Path, system: PositionSystem, progress: Progress) -> None:
         experiment = plan.experiment(system, setting)
         run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
         claim_run_dir(run_folder, experiment, FIRST_SEED)
-        (state,) = train(experiment, [FIRST_SEED], run_folder, report)
+        (state,) = train(experiment, [FIRST_SEED], run_folder, report, place=place)
         if state.failure is not None:
             return None, False
         samples = experiment.evaluation.fit_samples
@@ -261,7 +258,9 @@ def tune(folder: Path, system: PositionSystem, progress: Progress) -> None:
         # Its checkpoint is at its end already.
         experiment = plan.experiment(system, setting)
         run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
-        result = run_seed(experiment, FIRST_SEED, run_folder, recipe=RUNS, system=system.name, report=report)
+        result = run_seed(
+            experiment, FIRST_SEED, run_folder, recipe=RUNS, system=system.name, report=report, place=place
+        )
         progress(end_of(system.name, FIRST_SEED, result))
 
 
@@ -283,7 +282,7 @@ def chosen_setting(folder: Path, plan: Plan, system: PositionSystem) -> ModelSet
     return None if tuned is None or tuned["chosen"] is None else plan.grid[tuned["chosen"]]
 
 
-def train_others(folder: Path, system: PositionSystem, progress: Progress) -> None:
+def train_others(folder: Path, system: PositionSystem, progress: Progress, place: Place = HERE) -> None:
     """Train and measure the other seeds of the chosen setting; a seed that diverges is left without a result."""
     plan = plan_in(folder)
     setting = chosen_setting(folder, plan, system)
@@ -292,12 +291,12 @@ def train_others(folder: Path, system: PositionSystem, progress: Progress) -> No
     others = tuple(range(FIRST_SEED + 1, plan.seeds))
     recipe = Recipe(RUNS, "", (Job(system.name, plan.experiment(system, setting), others),))
     try:
-        sweep(recipe, folder, progress=progress)
+        sweep(recipe, folder, place=place, progress=progress)
     except TrainingDivergedError:
         return
 
 
-STAGES: dict[str, Callable[[Path, PositionSystem, Progress], None]] = {
+STAGES: dict[str, Callable[[Path, PositionSystem, Progress, Place], None]] = {
     "time": time_steps,
     "tune": tune,
     "train": train_others,
@@ -312,6 +311,7 @@ class StageUnit(Unit):
     home: Path
     stage: str
     system: PositionSystem
+    place: Place = HERE
 
     @property
     def name(self) -> str:
@@ -321,16 +321,8 @@ class StageUnit(Unit):
     def leases(self) -> Path:
         return self.home / RUNS / LEASES / f"{self.stage}-{self.system.name}"
 
-    def to_json(self) -> dict[str, Any]:
-        system = {"scheme": self.system.scheme, "encoding": self.system.encoding}
-        return {"home": str(self.home), "stage": self.stage, **system}
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> StageUnit:
-        return cls(Path(values["home"]), values["stage"], PositionSystem(values["scheme"], values["encoding"]))
-
     def compute(self, folder: Path, progress: Progress) -> None:
-        STAGES[self.stage](folder, self.system, progress)
+        STAGES[self.stage](folder, self.system, progress, self.place)
 
     def owned(self, folder: Path) -> list[Path]:
         plan = plan_in(self.home)
@@ -475,7 +467,7 @@ def _do(stage: str, folder: Path, systems: Sequence[PositionSystem], clock: Cloc
     """Do a stage for these systems."""
     if on is None:
         for system in systems:
-            STAGES[stage](folder, system, clock)
+            STAGES[stage](folder, system, clock, HERE)
     elif systems:
         units = [StageUnit(folder.resolve(), stage, system) for system in systems]
         with closing(on.run(units, clock, clock.check)) as ended:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,8 +37,6 @@ from lengthwise.experiments.run_directory import (
 )
 
 AnyResult = RunResult | StudyResult
-Known = Mapping[tuple[str, int], AnyResult | None]
-"""By name of the job and seed: the finished result of its first candidate, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -92,40 +90,33 @@ def sweep(
         raise LengthwiseError(f"{out} is a file; choose a folder for the results")
     if on is None:
         reclaim(out / recipe.name)
-    known, ran = _known(recipe, out), set[tuple[str, int]]()
+    # Damaged files are found before anything is trained.
+    known = {
+        (job.name, seed): _finished(recipe.name, job.works[0], seed, out) for job in recipe.jobs for seed in job.seeds
+    }
+    told, results, failures = set[tuple[str, int]](), [], []
     if on is not None:
 
         def tell(event: Event) -> None:
             if event.ended:
-                ran.add((event.job, event.seed))
+                told.add((event.job, event.seed))
             progress(event)
 
-        parts = side_by_side(recipe, lambda job, seed: known[job.name, seed] is not None)
-        units = [SweepUnit(recipe.name, out.resolve(), job, place) for job in parts]
-        with closing(on.run(units, tell)) as ended:
+        jobs = side_by_side(recipe, lambda job, seed: known[job.name, seed] is not None)
+        with closing(on.run([SweepUnit(recipe.name, out.resolve(), job, place) for job in jobs], tell)) as ended:
             failures = [outcome.what for _, outcome in ended if outcome.status == "diverged"]
         _raise_diverged(failures)
-        known = _known(recipe, out)
 
     def new(event: Event) -> None:
-        if (event.job, event.seed) not in ran:
+        if (event.job, event.seed) not in told:
             progress(event)
 
-    results, failures = [], []
     for job in recipe.jobs:
-        found, diverged = _run_job(recipe.name, job, known, out, new, place)
+        found, diverged = SweepUnit(recipe.name, out, job, place).rows(out, new)
         results.append(tuple(found))
         failures += diverged
     _raise_diverged(failures)
     return Sweep(recipe, tuple(results))
-
-
-_Rows = tuple[list[AnyResult], list[str]]
-"""The seeds of one candidate: results, and what there is to say of those that diverged."""
-
-
-def _fitted(rows: _Rows) -> int:
-    return sum(isinstance(result, RunResult) and result.fitted for result in rows[0])
 
 
 def _raise_diverged(failures: Sequence[str]) -> None:
@@ -134,63 +125,9 @@ def _raise_diverged(failures: Sequence[str]) -> None:
         raise TrainingDivergedError(min(failures) + more)
 
 
-def _known(recipe: Recipe, out: Path) -> Known:
-    return {
-        (job.name, seed): _finished(recipe.name, job.works[0], seed, out) for job in recipe.jobs for seed in job.seeds
-    }
-
-
 def _finished(recipe: str, work: RunConfig | Study, seed: int, out: Path) -> AnyResult | None:
     folder = run_directory(out, recipe, work, seed)
     return finished_study(folder, work, seed) if isinstance(work, Study) else finished(folder, work, seed)
-
-
-def _run_job(recipe: str, job: Job, known: Known, out: Path, progress: Progress, place: Place) -> _Rows:
-    """The seeds of the first candidate in which enough fit, or else of the best one."""
-    if isinstance(job.work, Study):
-        return _run_seeds(recipe, job, job.work, known, out, progress, place)
-
-    def attempt(config: RunConfig) -> _Rows:
-        mine = {(job.name, seed): _finished(recipe, config, seed, out) for seed in job.seeds}
-        return _run_seeds(recipe, job, config, mine, out, progress, place)
-
-    return max(job.candidates.search(attempt, _fitted), key=lambda rows: (_fitted(rows), len(rows[0])))
-
-
-def _run_seeds(
-    recipe: str, job: Job, work: RunConfig | Study, known: Known, out: Path, progress: Progress, place: Place
-) -> _Rows:
-    """All seeds of one candidate; one that diverges ends without a result, and the others go on."""
-    results, failures = [], []
-    pending = [seed for seed in job.seeds if known[job.name, seed] is None]
-    folders = {seed: run_directory(out, recipe, work, seed) for seed in pending}
-    # The same training would diverge again.
-    diverged = {seed: failure for seed in pending if (failure := divergence(folders[seed])) is not None}
-    pending = [seed for seed in pending if seed not in diverged]
-    if isinstance(work, RunConfig) and work.training.stacked and len(pending) > 1:
-        report = reporter(job.name, pending[0], progress, tuple(pending))
-        # `_run` then finds them trained.
-        diverged |= train_seeds(work, pending, out, recipe=recipe, report=report, place=place)
-    for seed in job.seeds:
-        result, phase = known[job.name, seed], "reused"
-        try:
-            if seed in diverged:
-                raise TrainingDivergedError(diverged[seed])
-            if result is None:
-                report, phase = reporter(job.name, seed, progress), "finished"
-                if isinstance(work, Study):
-                    result = run_study(work, seed, folders[seed], report)
-                else:
-                    result = run_seed(
-                        work, seed, folders[seed], recipe=recipe, system=job.name, report=report, place=place
-                    )
-        except TrainingDivergedError as error:
-            note_divergence(folders[seed], str(error))
-            failures.append(f"{job.name}, seed {seed}: {error}")
-            continue
-        results.append(result)
-        progress(end_of(job.name, seed, result, phase))
-    return results, failures
 
 
 def end_of(job: str, seed: int, result: AnyResult, phase: str = "finished") -> Event:
@@ -224,6 +161,14 @@ def _cost(job: Job) -> int:
     return job.steps * training.batch_size * training.max_length * model.layers * model.width**2
 
 
+_Rows = tuple[list[AnyResult], list[str]]
+"""The seeds of one candidate: results, and what there is to say of those that diverged."""
+
+
+def _fitted(rows: _Rows) -> int:
+    return sum(isinstance(result, RunResult) and result.fitted for result in rows[0])
+
+
 @dataclass(frozen=True)
 class SweepUnit(Unit):
     """A job of a recipe with the seeds that one process trains, as one stack where the job is stacked."""
@@ -241,20 +186,49 @@ class SweepUnit(Unit):
     def leases(self) -> Path:
         return self.home / self.recipe / LEASES / digest(self.job.to_json())
 
-    def to_json(self) -> dict[str, Any]:
-        return {"recipe": self.recipe, "home": str(self.home), "job": self.job.to_json(), "device": self.place.device}
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> SweepUnit:
-        from lengthwise.experiments import recipes as _recipes  # noqa: F401
-
-        # Everything is built anew from plain values, a task from the user's own file too.
-        job = Job.from_json(values["job"], load_code=True)
-        return cls(values["recipe"], Path(values["home"]), job, Place(values["device"]))
-
     def compute(self, folder: Path, progress: Progress) -> None:
-        known = _known(Recipe(self.recipe, "", (self.job,)), folder)
-        _raise_diverged(_run_job(self.recipe, self.job, known, folder, progress, self.place)[1])
+        _raise_diverged(self.rows(folder, progress)[1])
+
+    def rows(self, out: Path, progress: Progress) -> _Rows:
+        """The seeds of the first candidate in which enough fit, or else of the best one."""
+        if isinstance(self.job.work, Study):
+            return self._rows_of(self.job.work, out, progress)
+        tried = self.job.candidates.search(lambda config: self._rows_of(config, out, progress), _fitted)
+        return max(tried, key=lambda rows: (_fitted(rows), len(rows[0])))
+
+    def _rows_of(self, work: RunConfig | Study, out: Path, progress: Progress) -> _Rows:
+        """All seeds of one candidate; one that diverges ends without a result, and the others go on."""
+        job, results, failures = self.job, [], []
+        known = {seed: _finished(self.recipe, work, seed, out) for seed in job.seeds}
+        folders = {seed: run_directory(out, self.recipe, work, seed) for seed in job.seeds}
+        pending = [seed for seed in job.seeds if known[seed] is None]
+        # The same training would diverge again.
+        diverged = {seed: failure for seed in pending if (failure := divergence(folders[seed])) is not None}
+        pending = [seed for seed in pending if seed not in diverged]
+        if isinstance(work, RunConfig) and work.training.stacked and len(pending) > 1:
+            report = reporter(job.name, pending[0], progress, tuple(pending))
+            # `run_seed` then finds them trained.
+            diverged |= train_seeds(work, pending, out, recipe=self.recipe, report=report, place=self.place)
+        for seed, folder in folders.items():
+            result, phase = known[seed], "reused"
+            try:
+                if seed in diverged:
+                    raise TrainingDivergedError(diverged[seed])
+                if result is None:
+                    report, phase = reporter(job.name, seed, progress), "finished"
+                    if isinstance(work, Study):
+                        result = run_study(work, seed, folder, report)
+                    else:
+                        result = run_seed(
+                            work, seed, folder, recipe=self.recipe, system=job.name, report=report, place=self.place
+                        )
+            except TrainingDivergedError as error:
+                note_divergence(folder, str(error))
+                failures.append(f"{job.name}, seed {seed}: {error}")
+                continue
+            results.append(result)
+            progress(end_of(job.name, seed, result, phase))
+        return results, failures
 
     def owned(self, folder: Path) -> list[Path]:
         works, root = self.job.works, folder / self.recipe

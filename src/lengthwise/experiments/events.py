@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,8 @@ def unwatched(event: Event) -> None:
     """A `Progress` to nobody."""
 
 
-@runtime_checkable
-class Report(Protocol):
-    """How a computation that knows neither its name nor its seed reports: the middle fields of an `Event`."""
-
-    def __call__(self, what: str, done: int, total: int, number: float = 0.0, /) -> None: ...
+Report = Callable[..., None]
+"""Takes phase, done, total and number of an `Event` from a computation that knows neither its name nor its seed."""
 
 
 def silent(what: str, done: int, total: int, number: float = 0.0, /) -> None:

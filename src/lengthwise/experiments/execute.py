@@ -1,14 +1,14 @@
 """Where units of work are computed: one protocol, and the processes of this machine.
 
-Ray and Slurm are in `cluster`. Results travel as files; only descriptions, progress and outcomes are sent.
+Ray and Slurm are in `cluster`. Results travel as files; only units, progress and outcomes are sent.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import time
@@ -19,11 +19,12 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, one_line_warnings, require
 from lengthwise.experiments.events import Event, Progress, unwatched
 from lengthwise.experiments.lease import PATIENCE, LeaseLostError
+from lengthwise.experiments.run import HERE, Place
 from lengthwise.training.threads import keep_memory, use_one_thread_per_job
 
 POLL = 0.5
@@ -49,6 +50,7 @@ class Unit(ABC):
 
     home: Path
     """The folder below which its files are."""
+    place: Place = HERE
 
     @property
     @abstractmethod
@@ -59,15 +61,6 @@ class Unit(ABC):
     @abstractmethod
     def leases(self) -> Path:
         """The folder of its leases on a cluster."""
-
-    @abstractmethod
-    def to_json(self) -> dict[str, Any]:
-        """Plain values from which `of` makes it again, in another process."""
-
-    @classmethod
-    @abstractmethod
-    def of(cls, values: dict[str, Any]) -> Self:
-        """The unit that `to_json` described."""
 
     @abstractmethod
     def compute(self, folder: Path, progress: Progress) -> None:
@@ -96,17 +89,16 @@ class Unit(ABC):
         """Delete what it has begun: nobody needs it any more."""
 
 
-def described(unit: Unit) -> dict[str, Any]:
-    """The plain values in which a unit travels to another process."""
-    return {"unit": f"{type(unit).__module__}:{type(unit).__qualname__}", **unit.to_json()}
+def described(unit: Unit) -> bytes:
+    """What travels to another process: configurations as plain values, a study by its name (`RunConfig.__reduce__`)."""
+    return pickle.dumps(unit)
 
 
-def unit_of(values: dict[str, Any]) -> Unit:
+def unit_of(description: bytes) -> Unit:
     """The unit that `described` wrote in another process of this sweep."""
-    module, _, name = values["unit"].partition(":")
-    kind = getattr(importlib.import_module(module), name)
-    assert issubclass(kind, Unit)
-    return kind.of(values)
+    from lengthwise.experiments import recipes as _recipes  # noqa: F401
+
+    return pickle.loads(description)
 
 
 def attempt(unit: Unit, folder: Path, progress: Progress) -> Outcome:
@@ -296,7 +288,7 @@ _IN_A_PROCESS = False
 """Whether this is a process of `Processes`, which starts no others."""
 
 
-def serve(values: dict[str, Any], pipe: Connection) -> None:
+def serve(description: bytes, pipe: Connection) -> None:
     """One process of `Processes`: computes one unit where its files are."""
     global _IN_A_PROCESS
     _IN_A_PROCESS = True
@@ -312,7 +304,7 @@ def serve(values: dict[str, Any], pipe: Connection) -> None:
 
     try:
         try:
-            unit = unit_of(values)
+            unit = unit_of(description)
         except LengthwiseError as error:  # of a file of the user's
             pipe.send(Outcome("failed", str(error)))
             return

@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 from lengthwise.core.config import EXACT_IN_JSON
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.registry import installed, load_installed
-from lengthwise.core.user_code import load_object, no_new_code
+from lengthwise.core.user_code import load_given, load_object, no_new_code
 from lengthwise.experiments.run_config import RunConfig
 
 C = TypeVar("C")
@@ -42,6 +42,10 @@ class Study:
         """What names a run."""
         version = {"version": self.version} if self.version != 1 else {}
         return {"study": {"name": self.name, "preset": self.preset, **version}}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Its function may be in a file, which another process runs anew.
+        return _study_named, (self.name, self.preset)
 
 
 @dataclass(frozen=True)
@@ -123,8 +127,7 @@ class Job:
         seeds = tuple(values["seeds"])
         if "study" in values:
             with no_new_code(allowed=load_code):
-                (job,) = RECIPES.make(values["study"]["name"], values["study"]["preset"]).jobs
-            return dataclasses.replace(job, seeds=seeds)
+                return cls(values["name"], _study_named(values["study"]["name"], values["study"]["preset"]), seeds)
         first, *others = (
             RunConfig.from_json(config, load_code=load_code) for config in (values["experiment"], *values["fallbacks"])
         )
@@ -220,6 +223,8 @@ class _Recipes:
             function = _STUDIES.get(loaded, loaded)
         elif name in installed(GROUP):
             function = load_installed(installed(GROUP)[name], None, kind="recipe")
+        elif load_given():
+            return self.make(name, preset)
         else:
             raise UnknownNameError("recipe", name, self.names())
         recipe = function(preset)
@@ -234,6 +239,12 @@ GROUP = "lengthwise.recipes"
 RECIPES = _Recipes()
 _STUDIES: dict[Callable[..., Any], Callable[[Preset], Recipe]] = {}
 """The recipe of each function under `study`."""
+
+
+def _study_named(name: str, preset: str) -> RunConfig | Study | Candidates[RunConfig]:
+    """What the only job of a registered recipe computes."""
+    (job,) = RECIPES.make(name, preset).jobs
+    return job.work
 
 
 def study(

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 from lengthwise.core.config import digest
 from lengthwise.core.errors import require
 from lengthwise.core.files import locked, write_json
-from lengthwise.core.result_file import RunResult, StudyResult, sealed
+from lengthwise.core.result_file import RunResult, Score, StudyResult, sealed, total
 from lengthwise.core.rng import stream
-from lengthwise.evaluation.score import LengthScore, total
 from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.recipe import STUDY_FILE, Study
@@ -29,8 +28,6 @@ from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished
 from lengthwise.prediction.example import is_built_in, to_store
 
 if TYPE_CHECKING:
-    from lengthwise.core.batch import Layout
-    from lengthwise.evaluation.accuracy import EvaluatedModel
     from lengthwise.models.transformer import Transformer
     from lengthwise.training.ranks import Ranks
     from lengthwise.training.runs import RunState
@@ -45,6 +42,10 @@ class Place:
     """By default that of ``LENGTHWISE_DEVICE``, or cpu."""
     shards: bool = False
     """Under torchrun: whether each rank has its share of the weights instead of all of them."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process may have another environment.
+        return Place, (self.device or os.environ.get("LENGTHWISE_DEVICE"), self.shards)
 
     def chosen(self) -> str:
         """The device; raises `LengthwiseError` if this torch can't use it."""
@@ -112,7 +113,7 @@ def train(
     setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
     others = place.ranks()
     if others is not None:
-        others.broadcast({"experiment": experiment.to_json(), "seeds": list(seeds)})
+        others.broadcast((experiment, list(seeds)))
     return _trainer_for(others)(
         setup, training, seeds, partial(probe, experiment), folder, run_folders, place.chosen(),
         on_step=lambda step, loss: report("train", step, training.steps, loss), ranks=others,
@@ -214,10 +215,9 @@ def run_worker(place: Place = HERE) -> None:
     others = place.ranks()
     assert others is not None
     while (training := others.broadcast(None)) is not None:
-        experiment = RunConfig.from_json(training["experiment"], load_code=True)
+        experiment, seeds = training
         setup = TaskSetup(experiment.task, experiment.scheme, experiment.encoding, experiment.model)
-        trainer = _trainer_for(others)
-        trainer(setup, experiment.training, training["seeds"], device=place.chosen(), ranks=others).run()
+        _trainer_for(others)(setup, experiment.training, seeds, device=place.chosen(), ranks=others).run()
 
 
 @contextmanager
@@ -246,6 +246,7 @@ def measure(
 ) -> RunResult:
     """Test a trained run: in distribution, then at the lengths and bins of the evaluation."""
     from lengthwise.evaluation import accuracy
+    from lengthwise.evaluation.parent_attention import parent_attention
 
     model, seed, evaluation, task = state.trained(), state.run.seed, experiment.evaluation, experiment.task
     in_distribution = in_distribution_score(experiment, model, evaluation.fit_samples, seed, "fit")
@@ -253,17 +254,26 @@ def measure(
     # An unfitted model proves nothing about long lengths, so it is not measured there.
     everywhere = fitted or evaluation.unfitted_too
     lengths = tuple(n for n in evaluation.lengths if everywhere or n <= experiment.training.max_length)
-    scores = []
+    scores, attention = [], []
     cells = list(accuracy.evaluation_layouts(task, lengths))
     evaluated = accuracy.EvaluatedModel(model, task, experiment.scheme)
-    for index, (length, layout) in enumerate(cells):
+    for length, layout in cells:
         rng = stream(seed, "test", length, str(layout))
         scores.append(
             accuracy.score_layout(evaluated, length, layout, evaluation.samples, rng, answers=evaluation.answers)
         )
-        report("test", index + 1, len(cells), scores[-1].rate())
-    if everywhere:
-        scores += _score_bins(experiment, evaluated, seed, report)
+        report("test", len(scores), len(cells), scores[-1].rate())
+    sets = (False, True) if evaluation.adversarial else (False,)
+    bins = [(low, high, adversarial) for adversarial in sets for low, high in evaluation.bins if everywhere]
+    for done, (low, high, adversarial) in enumerate(bins, start=1):
+        rng = stream(seed, "test", "bin", low, high, int(adversarial))
+        scores.append(accuracy.score_bin(evaluated, (low, high), evaluation.samples, rng, adversarial=adversarial))
+        report("test", done, len(bins), scores[-1].rate())
+    for length, layout in cells if evaluation.attention else ():
+        rng = stream(seed, "attention", length, str(layout))
+        found = parent_attention(evaluated, length, layout, evaluation.attention, rng)
+        if found is not None:
+            attention.append({"length": length, "axes": layout.axes if layout else {}, **found})
     return RunResult.model_validate(
         {
             "format": RESULT_FORMAT,
@@ -272,50 +282,19 @@ def measure(
             "experiment": experiment.to_json(),
             "seed": seed,
             "fitted": fitted,
-            "in_distribution": in_distribution.to_json(),
-            "scores": [score.to_json() for score in scores],
+            "in_distribution": in_distribution,
+            "scores": scores,
             "steps": state.progress.step,
             "seconds": round(state.progress.seconds, 2),
             "probes": state.progress.probes,
             "parameters": model.parameter_count,
             **({"threads": state.progress.threads} if len(state.progress.threads) > 1 else {}),
-            **_attention(evaluated, cells, evaluation.attention, seed),
+            **({"attention": attention} if evaluation.attention else {}),
             # What a page needs to show a task that is not built in.
             **({} if is_built_in(task) else {"task": to_store(task, evaluation.lengths).to_json()}),
             **provenance(place.chosen()),
         }
     )
-
-
-def _attention(
-    evaluated: EvaluatedModel, cells: Sequence[tuple[int, Layout | None]], samples: int, seed: int
-) -> dict[str, Any]:
-    """The attention that predictions pay to their parents at each length and layout, if the evaluation measures it."""
-    from lengthwise.evaluation.parent_attention import parent_attention
-
-    if not samples:
-        return {}
-    rows = []
-    for length, layout in cells:
-        found = parent_attention(evaluated, length, layout, samples, stream(seed, "attention", length, str(layout)))
-        if found is not None:
-            rows.append({"length": length, "axes": layout.axes if layout else {}, **found})
-    return {"attention": rows}
-
-
-def _score_bins(experiment: RunConfig, evaluated: EvaluatedModel, seed: int, report: Report) -> list[LengthScore]:
-    """Accuracy on each bin, each set of test strings from a stream of its own."""
-    from lengthwise.evaluation.accuracy import score_bin
-
-    evaluation = experiment.evaluation
-    sets = (False, True) if evaluation.adversarial else (False,)
-    cells = [(low, high, adversarial) for adversarial in sets for low, high in evaluation.bins]
-    scores = []
-    for index, (low, high, adversarial) in enumerate(cells):
-        rng = stream(seed, "test", "bin", low, high, int(adversarial))
-        scores.append(score_bin(evaluated, (low, high), evaluation.samples, rng, adversarial=adversarial))
-        report("test", index + 1, len(cells), scores[-1].rate())
-    return scores
 
 
 def check_ids(experiment: RunConfig, seed: int) -> None:
@@ -337,7 +316,7 @@ def check_ids(experiment: RunConfig, seed: int) -> None:
 
 def in_distribution_score(
     experiment: RunConfig, model: Transformer, samples: int, seed: int, *names: int | str
-) -> LengthScore:
+) -> Score:
     """Accuracy at lengths spread over those of the training, on strings from the stream (seed, names, length).
 
     Where the evaluation has bins, the training lengths are one more bin, under the ids of training.

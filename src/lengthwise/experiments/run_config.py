@@ -70,6 +70,10 @@ class RunConfig:
             )
         return made
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process builds everything anew from plain values, a task from the user's own file too.
+        return _rebuilt, (self.to_json(),)
+
     def edited(self, edits: list[str]) -> RunConfig:
         """A copy with ``key.path=value`` edits, e.g. ``training.steps=100`` or ``scheme.draw=permuted``."""
         return self.from_json(apply_edits(fields_of(self), edits), load_code=True) if edits else self
@@ -98,3 +102,7 @@ class RunConfig:
         before = {key: value for key, value in values["task"].items() if key != gained}
         every = [values, *([{**values, "task": before}] if gained else [])]
         return [digest({"format": RESULT_FORMAT, "experiment": each, "seed": seed}) for each in every]
+
+
+def _rebuilt(values: dict[str, Any]) -> RunConfig:
+    return RunConfig.from_json(values, load_code=True)

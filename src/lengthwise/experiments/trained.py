@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file
@@ -25,11 +26,7 @@ def load_trained(folder: Path) -> tuple[RunConfig, Transformer]:
     Raises `LengthwiseError` when the folder is not a run directory, or holds no checkpoint.
     """
     values = read_sealed(folder / "config.json", "run configuration")
-    try:
-        experiment, seed = RunConfig.from_json(values["experiment"]), int(values["seed"])
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise LengthwiseError(f"{folder / 'config.json'} is not a run configuration; choose a run directory") from None
-    model = build_model(experiment.task, experiment.scheme, experiment.encoding, experiment.model, seed=seed)
+    experiment, model = _built(values, f"{folder / 'config.json'} is not a run configuration; choose a run directory")
     if checkpoint.load_model(folder, model) is None:
         raise LengthwiseError(f"{folder} holds no checkpoint; run the recipe again")
     return experiment, model.eval()
@@ -41,16 +38,14 @@ def load_exported(folder: Path) -> tuple[RunConfig, Transformer]:
     Raises `LengthwiseError` if the folder is damaged.
     """
     values = read_json(folder / "config.json", what="model configuration")
-    try:
-        experiment, seed, words = RunConfig.from_json(values["experiment"]), int(values["seed"]), values["vocabulary"]
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise LengthwiseError(f"{folder / 'config.json'} holds no experiment; export the model again") from None
+    nothing = f"{folder / 'config.json'} holds no experiment; export the model again"
+    experiment, model = _built(values, nothing)
+    require("vocabulary" in values, nothing)
     require(
-        list(experiment.task.vocab.tokens) == words,
+        list(experiment.task.vocab.tokens) == values["vocabulary"],
         f"the vocabulary of task {experiment.task.name!r} is not the one that {folder} was trained with; install the "
         "version of lengthwise that trained it",
     )
-    model = build_model(experiment.task, experiment.scheme, experiment.encoding, experiment.model, seed=seed)
     try:
         tensors = load_file(folder / WEIGHTS)
         model.load_state_dict({name.removeprefix(PREFIX): value for name, value in tensors.items()})
@@ -58,3 +53,12 @@ def load_exported(folder: Path) -> tuple[RunConfig, Transformer]:
         first = (str(error).splitlines() or [""])[0]
         raise LengthwiseError(f"{folder / WEIGHTS} can't be read ({first}); export the model again") from None
     return experiment, model.eval()
+
+
+def _built(values: Any, nothing: str) -> tuple[RunConfig, Transformer]:
+    """The experiment of a file and its model before training; raises `LengthwiseError` with ``nothing`` without one."""
+    try:
+        experiment, seed = RunConfig.from_json(values["experiment"]), int(values["seed"])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise LengthwiseError(nothing) from None
+    return experiment, build_model(experiment.task, experiment.scheme, experiment.encoding, experiment.model, seed=seed)

@@ -502,7 +502,7 @@ def with_probe(
 
 def run_command(task: Task | None, word: str, scheme: str, encoding: str, train: int, test: int, more: str = "") -> str:
     """The command that trains a system to ``train`` and tests at ``test``; empty if none does."""
-    from lengthwise.experiments.systems import chosen_systems
+    from lengthwise.experiments.defaults import chosen_systems
 
     if task is None or not word:
         return ""

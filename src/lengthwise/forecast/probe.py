@@ -19,13 +19,23 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from lengthwise.core.config import digest, fields_of
+from lengthwise.core.config import seconds as seconds_in
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.files import locked, read_json, write_json
 from lengthwise.core.rng import stream
-from lengthwise.experiments.blind.ladder import BINS, DRAWS, LADDER, TRAINED, Rung, model_config, training_config
+from lengthwise.experiments.blind.ladder import (
+    BINS,
+    DRAWS,
+    LADDER,
+    TRAINED,
+    VARIANTS,
+    Rung,
+    Variant,
+    model_config,
+    training_config,
+    uniform_batches,
+)
 from lengthwise.experiments.blind.run import FIT, EachWordOnce
-from lengthwise.experiments.blind.variants import VARIANTS, Variant
-from lengthwise.experiments.blind.words import uniform_batches
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec, LearnedSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme, Sequential
@@ -38,7 +48,6 @@ if TYPE_CHECKING:
     from lengthwise.training.data import Setup, TaskSetup
     from lengthwise.training.trainer import Trainer
 
-UNITS = {"s": 1, "m": 60, "h": 3600}
 LINE_EVERY = 5.0
 """Seconds between two lines of progress, so that even a slow machine has one every ten."""
 STATE = "probe.json"
@@ -271,18 +280,6 @@ def bin_name(bounds: tuple[int, int]) -> str:
     return f"{bounds[0]}-{bounds[1]}"
 
 
-def seconds_of(budget: float | str) -> float:
-    """Seconds of a time such as ``90``, ``90s``, ``2m`` or ``1.5h``; raises `LengthwiseError` for anything else."""
-    text = str(budget).strip().lower()
-    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
-    try:
-        seconds = float(number) * UNITS[unit]
-    except ValueError:
-        seconds = float("nan")
-    require(0 < seconds < float("inf"), f"budget must be a positive time such as 90, 90s, 2m or 1h, got {budget!r}")
-    return seconds
-
-
 def probe(
     cell: ProbeCell,
     *,
@@ -335,7 +332,7 @@ def probe_together(
     Raises:
         LengthwiseError: As `probe`; or the cells differ in shape.
     """
-    seconds = seconds_of(budget)
+    seconds = seconds_in("budget", budget)
     for cell in cells:
         cell.check()
     require(len({shape_of(cell) for cell in cells}) == 1, "cells that are probed together must have one shape")

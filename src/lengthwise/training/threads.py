@@ -166,22 +166,6 @@ def others_running() -> int:
     return max(0, running - ((os.cpu_count() or 1) - cores()))
 
 
-def free_cores(seconds: float = 0.3) -> int:
-    """Cores of `cores` that nothing else used during so many seconds; at least 1."""
-    before = _busy_and_all()
-    if before is None:
-        return max(1, round(cores() - os.getloadavg()[0])) if hasattr(os, "getloadavg") else cores()
-    time.sleep(seconds)
-    after = _busy_and_all() or before
-    busy, ticks = after[0] - before[0], after[1] - before[1]
-    in_use = busy / ticks * (os.cpu_count() or 1) if ticks else 0.0
-    return max(1, min(cores(), int(cores() - in_use + 0.5)))
-
-
-def _busy_and_all() -> tuple[int, int] | None:
-    """Ticks of all cores since the start of the system: in use, and in total."""
-    try:
-        ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-    except (OSError, ValueError):
-        return None
-    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+def free_cores() -> int:
+    """Cores of `cores` that nothing else uses at this moment; at least 1."""
+    return max(1, cores() - others_running())

@@ -11,9 +11,16 @@ from comparison import table
 from preregister import user_study
 
 from lengthwise.core.errors import UnknownNameError
-from lengthwise.experiments.blind.ladder import ENCODINGS, LADDER, encoding_spec, model_config, training_config
+from lengthwise.experiments.blind.ladder import (
+    ENCODINGS,
+    LADDER,
+    VARIANTS,
+    encoding_spec,
+    model_config,
+    training_config,
+    variant,
+)
 from lengthwise.experiments.blind.study import BlindStudy
-from lengthwise.experiments.blind.variants import VARIANTS, variant
 from lengthwise.tasks.language import Language
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lengthwise.core.rng import stream
-from lengthwise.experiments.blind.words import adversarial_batches, pair_lengths, spread, uniform_batches
+from lengthwise.experiments.blind.ladder import adversarial_batches, pair_lengths, spread, uniform_batches
 from lengthwise.languages.hard_words import window_pairs
 from lengthwise.languages.sampling import allowed_next
 from lengthwise.tasks import TASKS

@@ -24,15 +24,17 @@ from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.ladder import (
     BINS,
+    SIZE,
     TRAINED,
     Rung,
+    adversarial_batches,
     encoding_spec,
     model_config,
     position_scheme,
     training_config,
+    uniform_batches,
 )
 from lengthwise.experiments.blind.study import BlindStudy, StudyEntry, cell_path, read_cell, read_study, write_cell
-from lengthwise.experiments.blind.words import SIZE, adversarial_batches, uniform_batches
 from lengthwise.experiments.events import Event, Progress, unwatched
 from lengthwise.experiments.execute import Processes, Unit
 from lengthwise.experiments.provenance import provenance
@@ -119,8 +121,16 @@ def run_rung(
     fitted = sum(seed["fitted"] for seed in seeds)
     counts = fitted >= NEEDED
     measured = counts or number == len(study.ladder)
-    if measured:
-        _measure_long(entry, scheme, trained, seeds)
+    for low, high in BINS if measured else ():
+        words = {
+            "uniform": list(uniform_batches(task, entry.name, low, high, SIZE)),
+            "adversarial": list(adversarial_batches(task, entry.name, low, high, SIZE)),
+        }
+        for seed, values in zip(trained, seeds, strict=True):
+            for name, batches in words.items():
+                if seed.model is not None and batches:
+                    found = measure(seed.model, scheme.for_evaluation(), batches, seed.seed)
+                    values["sets"].setdefault(f"{low}-{high}", {})[name] = found
     return {
         "name": entry.name,
         "expression": entry.expression,
@@ -146,20 +156,6 @@ def fits(result: dict[str, Any]) -> str:
 def work_folder(work: Path, name: str, encoding: str, number: int) -> Path:
     """Where the checkpoint of a rung at work is."""
     return work / f"{slug(name)}-{encoding}-rung{number}"
-
-
-def _measure_long(entry: StudyEntry, scheme: Any, trained: Sequence[TrainedSeed], seeds: list[dict[str, Any]]) -> None:
-    """Add the long lengths to every seed: by bin, uniform words and, where there are pairs, adversarial ones."""
-    for low, high in BINS:
-        words = {
-            "uniform": list(uniform_batches(entry.task, entry.name, low, high, SIZE)),
-            "adversarial": list(adversarial_batches(entry.task, entry.name, low, high, SIZE)),
-        }
-        for seed, values in zip(trained, seeds, strict=True):
-            for name, batches in words.items():
-                if seed.model is not None and batches:
-                    found = measure(seed.model, scheme.for_evaluation(), batches, seed.seed)
-                    values["sets"].setdefault(f"{low}-{high}", {})[name] = found
 
 
 @dataclass(frozen=True)
@@ -293,7 +289,7 @@ def _climb_all(study: BlindStudy, work: Path, encoding: str, budget: float, prog
 
 @dataclass(frozen=True)
 class RungUnit(Unit):
-    """One rung (from 1) of one language under one encoding, trained until a moment of the monotonic clock."""
+    """One rung (from 1) of one language under one encoding, trained until a moment of the machine's monotonic clock."""
 
     home: Path
     work: Path
@@ -314,16 +310,6 @@ class RungUnit(Unit):
     @property
     def leases(self) -> Path:
         return self.work / LEASES / f"{slug(self.entry)}-{self.encoding}-rung{self.number}"
-
-    def to_json(self) -> dict[str, Any]:
-        folders = {"home": str(self.home), "work": str(self.work), "seconds": self.until - time.monotonic()}
-        return {**folders, "rung": [self.entry, self.encoding, self.number]}
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> RungUnit:
-        entry, encoding, number = values["rung"]
-        until = time.monotonic() + values["seconds"]
-        return cls(Path(values["home"]), Path(values["work"]), entry, encoding, number, until)
 
     def compute(self, folder: Path, progress: Progress) -> None:
         study = replace(read_study(self.home), folder=folder)
@@ -429,7 +415,9 @@ def measure(model: Transformer, scheme: PositionScheme, batches: Iterable[Batch]
     for batch in batches:
         inputs = Inputs.of(batch, scheme, levels, rng)
         rows, again = _different_rows(inputs)
-        judged = [judge(model, part).token for part in _parts(inputs, rows, max(1, TOKENS // batch.tokens))]
+        size = max(1, TOKENS // batch.tokens)
+        parts = (inputs.input_ids.new_tensor(rows[start : start + size]) for start in range(0, len(rows), size))
+        judged = [judge(model, Inputs.gather([(inputs, part)])).token for part in parts]
         token = np.concatenate(judged)[again]
         right = np.asarray(token.all(axis=1))
         counts["n"] += len(token)
@@ -454,10 +442,3 @@ def _different_rows(inputs: Inputs) -> tuple[Int[np.ndarray, " D"], Int[np.ndarr
     both = np.concatenate([inputs.input_ids.numpy(), ids.numpy()], axis=1)
     _, rows, again = np.unique(both, axis=0, return_index=True, return_inverse=True)
     return rows, again.reshape(-1)
-
-
-def _parts(inputs: Inputs, rows: Int[np.ndarray, " D"], size: int) -> Iterator[Inputs]:
-    """These rows of a batch in parts of at most ``size``."""
-    for start in range(0, len(rows), size):
-        chosen = inputs.input_ids.new_tensor(rows[start : start + size])
-        yield type(inputs).gather([(inputs, chosen)])

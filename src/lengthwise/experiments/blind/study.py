@@ -20,8 +20,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, slug, write_json
 from lengthwise.core.result_file import read_sealed, sealed
 from lengthwise.core.user_code import code_of, no_new_code
-from lengthwise.experiments.blind.ladder import BINS, TRAINED, Rung
-from lengthwise.experiments.blind.variants import variant
+from lengthwise.experiments.blind.ladder import BINS, TRAINED, Rung, variant
 from lengthwise.prediction.predict import fragment_answer
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
@@ -182,7 +181,18 @@ def cell_row(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) ->
     results = _results(study, table, entry, encoding)
     ended = bool(results) and (results[-1]["speaks"] or results[-1]["rung"] == len(study.ladder))
     last = results[-1] if ended else {"speaks": False, "seeds": [], "rung": None, "fitted": 0}
-    seeds = [_seed_row(seed) for seed in last["seeds"]]
+    seeds = [
+        {
+            **{key: seed[key] for key in ("seed", "fit", "fitted")},
+            "sets": {
+                bounds: {kind: _rates(of) for kind, of in kinds.items()} for bounds, kinds in seed["sets"].items()
+            },
+        }
+        for seed in last["seeds"]
+    ]
+    # Accuracy in distribution after half of the first rung's steps; 0 for a seed that had diverged.
+    half = str(study.ladder[0].steps // 2)
+    early = [seed["fit_by_step"].get(half, 0.0) for seed in results[0]["seeds"]] if results else None
     score = cell_score(seeds) if last["speaks"] else None
     predicted = entry.predicted[encoding]
     return {
@@ -197,7 +207,7 @@ def cell_row(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) ->
         "generalizes": None if score is None else score >= CUT,
         "right": is_right(predicted, score, CUT),
         "seeds": seeds,
-        "early_fit": _early(results[0], study) if results else None,
+        "early_fit": None if early is None else {"by_seed": early},
         "seconds": round(sum(result["seconds"] for result in results), 1),
         "commits": sorted({str(result["commit"]) for result in results}),
     }
@@ -236,16 +246,6 @@ def _results(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) ->
     return results
 
 
-def _seed_row(seed: Mapping[str, Any]) -> dict[str, Any]:
-    """What the table shows of one seed: its fit, and rates by bin and set of words."""
-    return {
-        "seed": seed["seed"],
-        "fit": seed["fit"],
-        "fitted": seed["fitted"],
-        "sets": {name: {kind: _rates(found) for kind, found in kinds.items()} for name, kinds in seed["sets"].items()},
-    }
-
-
 def _rates(found: Mapping[str, Any]) -> dict[str, Any]:
     quartiles = found["first_wrong"]
     return {
@@ -254,9 +254,3 @@ def _rates(found: Mapping[str, Any]) -> dict[str, Any]:
         "no_stop": found["no_stop"] / found["n"],
         "first_wrong": None if quartiles is None else quartiles[2],
     }
-
-
-def _early(result: Mapping[str, Any], study: BlindStudy) -> dict[str, Any]:
-    """Accuracy in distribution of each seed after half of the first rung's steps; 0 for one that had diverged."""
-    half = str(study.ladder[0].steps // 2)
-    return {"by_seed": [seed["fit_by_step"].get(half, 0.0) for seed in result["seeds"]]}

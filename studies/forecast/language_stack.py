@@ -12,17 +12,11 @@ import torch
 from jaxtyping import Int
 from numpy import ndarray
 
-from lengthwise.core.errors import require
-from lengthwise.core.rng import Rng, stream
-from lengthwise.core.vocab import EOS, SPECIALS
-from lengthwise.languages.automaton import Dfa
-from lengthwise.languages.sampling import BITS, UniformSampler, count_words
-from lengthwise.models.config import ModelConfig
-from lengthwise.models.inputs import Inputs
-from lengthwise.models.transformer import Transformer
-from lengthwise.tasks.language import Language
-from lengthwise.training.config import TrainingConfig
-from lengthwise.training.data import BLOCK, TaskSetup, training_lengths
+import lengthwise as lw
+
+BLOCK = lw.training.data.BLOCK
+SPECIALS = lw.core.vocab.SPECIALS
+BITS = lw.languages.sampling.BITS
 
 
 class TieError(Exception):
@@ -41,24 +35,28 @@ class LanguageStack:
     Raises `LengthwiseError` for other tasks.
     """
 
-    setups: tuple[TaskSetup, ...]
+    setups: tuple[lw.training.data.TaskSetup, ...]
     stride: int
 
     def __post_init__(self) -> None:
         tasks = [setup.task for setup in self.setups]
-        shapes = {(task.ask, len(task.vocab)) for task in tasks if isinstance(task, Language) and task.automaton()}
-        regular = all(isinstance(task, Language) and task.automaton() is not None for task in tasks)
-        require(
+        shapes = {
+            (task.ask, len(task.vocab))
+            for task in tasks
+            if isinstance(task, lw.tasks.language.Language) and task.automaton()
+        }
+        regular = all(isinstance(task, lw.tasks.language.Language) and task.automaton() is not None for task in tasks)
+        lw.core.errors.require(
             regular and len(shapes) == 1 and shapes != {("member", len(tasks[0].vocab))},
             "a stack has regular languages with one size of vocabulary that ask for next symbols or states",
         )
 
     @property
-    def model(self) -> ModelConfig:
+    def model(self) -> lw.ModelConfig:
         """The configuration of every model."""
         return self.setups[0].model
 
-    def build(self, seed: int) -> Transformer:
+    def build(self, seed: int) -> lw.models.transformer.Transformer:
         """The model of one run before its first step."""
         cell, own = divmod(seed, self.stride)
         return self.setups[cell].build(own)
@@ -69,7 +67,7 @@ class LanguageStack:
         return tuple(setup.task for setup in self.setups)
 
     @cached_property
-    def _automata(self) -> tuple[tuple[Dfa, ...], ...]:
+    def _automata(self) -> tuple[tuple[lw.languages.automaton.Dfa, ...], ...]:
         """By kind of strings, the automaton of each language whose words are drawn."""
         own = tuple(task.automaton() for task in self.tasks)
         if self.tasks[0].ask == "next":
@@ -85,8 +83,10 @@ class LanguageStack:
         return max(dfa.size for dfa in self._automata[0]), max(len(dfa.alphabet) for dfa in self._automata[0])
 
     @cached_property
-    def _samplers(self) -> tuple[tuple[UniformSampler, ...], ...]:
-        return tuple(tuple(UniformSampler(dfa) for dfa in automata) for automata in self._automata)
+    def _samplers(self) -> tuple[tuple[lw.languages.sampling.UniformSampler, ...], ...]:
+        return tuple(
+            tuple(lw.languages.sampling.UniformSampler(dfa) for dfa in automata) for automata in self._automata
+        )
 
     @cached_property
     def _thresholds(self) -> dict[tuple[int, int], Int[ndarray, "A CS"]]:
@@ -124,10 +124,10 @@ class LanguageStack:
             else:
                 live = np.array(dfa.live, dtype=bool)
                 found[cell, : dfa.size, len(SPECIALS) : len(SPECIALS) + len(dfa.alphabet)] = live[dfa.delta_array]
-                found[cell, : dfa.size, task.vocab[EOS]] = dfa.accepting_array
+                found[cell, : dfa.size, task.vocab[lw.core.vocab.EOS]] = dfa.accepting_array
         return found.reshape(-1, size)
 
-    def draw(self, length: int, size: int, rng: Rng) -> Int[ndarray, "C R n"]:
+    def draw(self, length: int, size: int, rng: lw.core.rng.Rng) -> Int[ndarray, "C R n"]:
         """``size`` strings of each language, as its own task draws them from such a stream."""
         first = np.arange(len(self.tasks)) * self._sizes[0]
         words = np.empty((length, len(self.tasks), size), dtype=np.int64)
@@ -137,7 +137,9 @@ class LanguageStack:
             picked = rng.integers(len(self._automata), size=size)
             chosen = [np.flatnonzero(picked == kind) for kind in range(len(self._automata))]
         for kind, rows in enumerate(chosen):
-            if len(self._automata) > 1 and not all(count_words(dfa, length) for dfa in self._automata[kind]):
+            if len(self._automata) > 1 and not all(
+                lw.languages.sampling.count_words(dfa, length) for dfa in self._automata[kind]
+            ):
                 raise TieError  # another number of kinds; the reference decides
             drawn = rng.integers(1 << BITS, size=(length, len(rows)), dtype=np.int64)
             state = np.repeat(first[:, None], len(rows), axis=1)
@@ -159,7 +161,7 @@ class LanguageStack:
         words: Int[ndarray, "C R n"],
         ids: Int[ndarray, "C R T L"],
         cells: Sequence[int] | Int[ndarray, " C"] | None = None,
-    ) -> Inputs:
+    ) -> lw.models.inputs.Inputs:
         """The batch of given strings of the languages ``cells`` (default: all) under given ids, language by language.
 
         Strings are symbol numbers; ids have a first axis of 1 where all languages share them.
@@ -177,7 +179,7 @@ class LanguageStack:
         along = np.ascontiguousarray(states.transpose(1, 2, 0))[:, :, np.minimum(target - 1, length)]
         ids = np.broadcast_to(ids, (count, *ids.shape[1:])).reshape(count * rows, *ids.shape[2:]).copy()
         flat = tokens.reshape(count * rows, -1)
-        return Inputs(
+        return lw.models.inputs.Inputs(
             input_ids=torch.from_numpy(flat),
             position_ids=torch.from_numpy(ids),
             at=slice(int(target[0]) - 1, int(target[-1])),
@@ -186,7 +188,7 @@ class LanguageStack:
             allowed=torch.from_numpy(self._right[along.reshape(count * rows, -1)]),
         )
 
-    def groups(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
+    def groups(self, config: lw.TrainingConfig, seeds: Sequence[int], step: int) -> list[lw.models.inputs.Inputs]:
         """The data of one step, run by run."""
         members: dict[int, list[int]] = {}
         for run in seeds:
@@ -196,8 +198,11 @@ class LanguageStack:
         if len(blocks) > 1 or not plain:
             return self.reference(config, seeds, step)
         rows = config.batch_size // config.groups
-        schedule, (block,) = stream(0, "train", "schedule", step), blocks
-        rng, lengths = stream(block, "train", "block", step), training_lengths(self.tasks[0], config)
+        schedule, (block,) = lw.stream(0, "train", "schedule", step), blocks
+        rng, lengths = (
+            lw.stream(block, "train", "block", step),
+            lw.training.data.training_lengths(self.tasks[0], config),
+        )
         wanted = np.array([seed for own in members.values() for seed in own]) % BLOCK
         at = (wanted[:, None] * rows + np.arange(rows)).ravel()
         own_cell = np.repeat(np.repeat(list(members), [len(own) for own in members.values()]), rows)
@@ -215,7 +220,7 @@ class LanguageStack:
             return self.reference(config, seeds, step)
         return found
 
-    def reference(self, config: TrainingConfig, seeds: Sequence[int], step: int) -> list[Inputs]:
+    def reference(self, config: lw.TrainingConfig, seeds: Sequence[int], step: int) -> list[lw.models.inputs.Inputs]:
         """The same from each language's own setup."""
         members: dict[int, list[int]] = {}
         for run in seeds:
@@ -225,6 +230,6 @@ class LanguageStack:
 
 
 @lru_cache(maxsize=4096)
-def _template(task: Language, length: int) -> Any:
+def _template(task: lw.tasks.language.Language, length: int) -> Any:
     """One string of a length: its places, its special tokens, and what is scored."""
-    return task.batch(length, 1, stream(0, "languages", "template"))
+    return task.batch(length, 1, lw.stream(0, "languages", "template"))

@@ -6,13 +6,13 @@ import dataclasses
 
 import pytest
 import torch
+from language_stack import LanguageStack
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.blind.ladder import LADDER, encoding_spec, model_config, position_scheme, training_config
 from lengthwise.forecast.probe import Together
 from lengthwise.tasks.language import Language
 from lengthwise.training.data import TaskSetup
-from lengthwise.training.languages import LanguageStack
 
 STRIDE = 100_000
 NEXT = [Language(language=text, alphabet="abc") for text in ("(a|b|c)*a(b|c)*", "(ab*|c)*", "(a(b|c))*|(b|c)*")]
