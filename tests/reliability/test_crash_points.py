@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-
-def stopped(tmp_path: Path, *words: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("crash_points.py"), words[0], tmp_path, *words[1:]],
-        capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found["failed"] == found["left"] == [], done.stderr
-    assert found["equal"] == found["stopped"] > 0
-    return found
+import crash_points
 
 
-@pytest.mark.parametrize("mode", ["kill", "torn", "power"])
-def test_some_changes_of_a_run(tmp_path: Path, mode: str) -> None:
-    assert stopped(tmp_path, "run", mode, "37")["changes"] > 50
+@pytest.mark.parametrize("kind", ["run", "audit", "stack"])
+def test_some_changes(tmp_path: Path, kind: str) -> None:
+    found = crash_points.main(kind, tmp_path, most=3)
+    for mode in crash_points.MODES:
+        assert found[mode]["failed"] == []
+        assert 0 < found[mode]["tried"] <= found[mode]["changes"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["kill", "torn", "power"])
-@pytest.mark.parametrize("kind", ["run", "stack", "lm", "influence", "blind"])
-def test_every_change(tmp_path: Path, kind: str, mode: str) -> None:
-    found = stopped(tmp_path, kind, mode)
-    assert found["stopped"] == found["changes"]
+@pytest.mark.parametrize("kind", crash_points.KINDS)
+def test_every_change(tmp_path: Path, kind: str) -> None:
+    found = crash_points.main(kind, tmp_path)
+    for mode in crash_points.MODES:
+        assert found[mode]["failed"] == []
+        assert found[mode]["tried"] == found[mode]["changes"] > 10
+
+
+def test_a_disk_loses_what_was_not_synced(tmp_path: Path) -> None:
+    """The simulation itself: written, synced, renamed, and the folder synced, one after the other."""
+    from lengthwise.core import files
+
+    root = tmp_path / "out"
+    root.mkdir()
+    disk = crash_points.Disk(root, tmp_path / "copies")
+    with files.watched(disk.step):
+        files.write_text(root / "a", "whole")
+        files.remove_file(root / "a")
+        files.make_folder(root / "b")
+
+    def held(mode: str) -> list[list[bytes]]:
+        copies = [tmp_path / "copies" / key for key in disk.points[mode]]
+        return [[path.read_bytes() for path in copy.iterdir() if path.is_file()] for copy in copies]
+
+    nothing, whole = [], [b"whole"]
+    assert held("kill") == [nothing, whole, whole, whole, whole, whole, nothing, nothing]
+    assert held("torn") == [nothing, [b"wh"], [b"wh"], whole, whole, whole, nothing, nothing]
+    assert held("power") == [nothing, nothing, nothing, nothing, nothing, whole, whole, whole]

@@ -13,7 +13,7 @@ from lengthwise.api.result import Accuracy, Result
 from lengthwise.core import config as arguments
 from lengthwise.core.config import digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.core.files import locked, write_json, write_text
+from lengthwise.core.files import locked, make_folder, remove_unfinished, write_json, write_text
 from lengthwise.core.table import Table, Tabular
 from lengthwise.experiments.blind.study import CUT, cell_row, frozen_study, is_right, listed, write_study
 from lengthwise.experiments.events import Event
@@ -272,8 +272,10 @@ def verify(
             progress(event.text)
 
     work = folder / "work"
-    work.mkdir(parents=True, exist_ok=True)
+    make_folder(work)
     with locked(work):
+        for part in (folder, folder / "cells"):
+            remove_unfinished(part)
         run_within(study, work, encodings, budget=seconds, jobs=jobs or cores(), progress=note)
     (entry,) = study.entries()
     rows = [cell_row(study, "languages", entry, encoding) for encoding in encodings]

@@ -14,7 +14,7 @@ import numpy as np
 from lengthwise.core import config as arguments
 from lengthwise.core.config import digest, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
-from lengthwise.core.files import locked, remove_unfinished, write_json, write_text
+from lengthwise.core.files import locked, make_folder, remove_unfinished, write_json, write_text
 from lengthwise.core.result_file import sealed
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Table, Tabular
@@ -181,7 +181,7 @@ def _measure(request: _Request, out: Path, report: Report) -> Influence:
         "seconds": round(time.perf_counter() - started, 2),
         **provenance(_device(model)),
     }  # fmt: skip
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with locked(path.parent):
         remove_unfinished(path.parent)
         write_json(path, sealed(result), dense=True)

@@ -6,13 +6,16 @@ Rich is imported only when something is shown.
 from __future__ import annotations
 
 import importlib
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from lengthwise.core.deadline import FIRST_WORD, NEXT_WORD
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ EVERY = 10
 """Training steps between two numbers that are logged."""
 FIRST_SECONDS = 5.0
 """How long training is timed before the first estimate."""
-QUIET_SECONDS = 15.0
+QUIET_SECONDS = NEXT_WORD
 """Without a terminal, the longest time between two lines."""
 
 
@@ -61,6 +64,44 @@ def progress_bars(console: Console) -> Progress:
         transient=True,
         disable=not console.is_terminal,
     )
+
+
+class _Heard:
+    """A stream that knows when something was last written to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.at = stream, time.monotonic()
+
+    def write(self, text: str) -> int:
+        self.at = time.monotonic()
+        return self.stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def signs_of_life(what: str) -> Iterator[None]:
+    """Say on stderr that ``what`` is at work, after 2 s and then every 10 s in which nothing else was written there."""
+    before, began, ended = sys.stderr, time.monotonic(), threading.Event()
+    heard = _Heard(before)
+
+    def watch() -> None:
+        patience = FIRST_WORD
+        while not ended.wait(max(0.01, heard.at + patience - time.monotonic())):
+            if time.monotonic() - heard.at >= patience:
+                patience = NEXT_WORD
+                print(f"{what}: at work for {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    sys.stderr = cast(TextIO, heard)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        sys.stderr = before
 
 
 class TrainingClock:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -36,7 +34,7 @@ from lengthwise.audit.scoring import ONLY_THOUGHT, Scoring, outcome, strictly_ri
 from lengthwise.audit.summary import AskedQuestion, best_form, causes, cells_of, paired, paired_says, with_truncation
 from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.files import locked, read_text, write_json
+from lengthwise.core.files import Lines, locked, make_folder, read_text, remove_unfinished, write_json
 from lengthwise.positions.system import position_systems
 from lengthwise.prediction.predict import predict_task
 from lengthwise.tasks import TASKS
@@ -57,25 +55,11 @@ class AnswerStore:
         require(
             not self.path.is_symlink(), f"{self.path} is a link, and answers go into a file of their own; remove it"
         )
-        try:
-            text = read_text(self.path, what="answers") if self.path.exists() else ""
-            for line in text.splitlines():
-                found = _record(line)
-                if found is not None:
-                    self._known[found["key"]] = found
-            self.before = set(self._known)
-            if read_only:
-                return
-            torn = bool(text) and not text.endswith("\n")
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-            self._file = os.fdopen(os.open(self.path, flags, 0o666), "a", encoding="utf-8")
-        except OSError as error:
-            link = error.errno == errno.ELOOP
-            reason = "it is a link" if link else error.strerror
-            raise LengthwiseError(f"cannot write {self.path}: {reason}; choose another folder") from None
-        if torn:
-            # A line that was cut short stays behind as it is and is not read.
-            self._file.write("\n")
+        for line in read_text(self.path, what="answers").splitlines() if self.path.exists() else ():
+            if (found := _record(line)) is not None:
+                self._known[found["key"]] = found
+        self.before = set(self._known)
+        self._lines = None if read_only else Lines(self.path)
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The record of a key, or None."""
@@ -85,17 +69,15 @@ class AnswerStore:
     def put(self, key: str, record: dict[str, Any]) -> None:
         """Write a record; raises `LengthwiseError` if the disk is full."""
         entry = {"key": key, **record}
+        assert self._lines is not None
         with self._lock:
-            try:
-                self._file.write(json.dumps(entry) + "\n")
-                self._file.flush()
-            except OSError as error:
-                raise LengthwiseError(f"cannot write {self.path}: {error.strerror}; free space") from None
+            self._lines.add(json.dumps(entry))
             self._known[key] = entry
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        if self._lines is not None:
+            self._lines.close()
 
 
 def _record(line: str) -> dict[str, Any] | None:
@@ -187,13 +169,14 @@ def run_audit(
         LengthwiseError: if the model can't be reached, or another process is at work in the folder.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise LengthwiseError(f"cannot create {folder}: {error.strerror}; choose another folder") from None
     spending = spending or Spending()
     models = [asker] if against is None else [asker, against]
     names = [form.name for form in plan.prompt_forms]
     with locked(folder):
+        remove_unfinished(folder)
         store = AnswerStore(folder)
         try:
             questions = natural_questions(plan)

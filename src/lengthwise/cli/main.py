@@ -14,6 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from lengthwise import __version__
+from lengthwise.api.progress import signs_of_life
 from lengthwise.cli.options import with_flags
 from lengthwise.core.errors import LengthwiseError, one_line_warnings
 from lengthwise.core.user_code import DEBUG, failure_in_user_code, load_code
@@ -78,16 +79,22 @@ _add_commands()
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
-    words = sys.argv[1:] if arguments is None else list(arguments)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if arguments is not None:
+        return _run(list(arguments))
+    with signs_of_life("lengthwise"):
+        return _run(sys.argv[1:])
+
+
+def _run(words: Sequence[str]) -> int:
     if sys.stdout is None:
         return _fail("standard output is closed; redirect it to a file")
     keep_memory()
     own_process()
     one_line_warnings()
     try:
-        code = app(args=words, prog_name="lengthwise", standalone_mode=False)
+        code = app(args=list(words), prog_name="lengthwise", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:
             # Typer turns Ctrl-C into this exit code and prints nothing.

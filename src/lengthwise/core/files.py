@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -62,8 +63,9 @@ def watched(step: Step) -> Iterator[None]:
     """Call ``step`` with a name and a path before each change that this module makes to files, in this process.
 
     Its third argument is the file that takes the place of another, for ``replace``.
-    The names are ``folder`` (made), ``create``, ``written`` (its contents are there, and may be lost), ``sync``,
-    ``replace``, ``sync folder`` (of the changes in it) and ``remove``. Tests stop the process at each of them in turn.
+    The names are ``folder`` (made), ``create``, ``written`` (its contents are there, and may be lost), ``append``,
+    ``sync``, ``replace``, ``sync folder`` (of the changes in it) and ``remove``. Tests stop the process at each of
+    them in turn.
     """
     _WATCHERS.append(step)
     try:
@@ -104,6 +106,13 @@ def remove_file(path: Path) -> None:
     if path.exists() or path.is_symlink():
         _step("remove", path)
         path.unlink(missing_ok=True)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder and all that is in it, as far as it can be, for good once this returns."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+        _sync_folder(path.parent)
 
 
 def _sync_file(path: Path) -> None:
@@ -163,7 +172,44 @@ def replacing(path: Path) -> Iterator[Path]:
 def remove_unfinished(folder: Path) -> None:
     """Remove the temporary files of a process that was killed; only for who keeps all others out of ``folder``."""
     for path in folder.glob(".*.tmp"):
-        remove_file(path)
+        if re.fullmatch(r"\..+\.[a-z0-9_]{8}\.tmp", path.name):  # as `replacing` names them
+            remove_file(path)
+
+
+class Lines:
+    """A file of text lines that grows: a line is there for good once `add` returns.
+
+    A process that dies may leave a part of the last line. Raises `LengthwiseError` for a link, and where the file can't
+    be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, new = path, not path.exists()
+        require(not path.is_symlink(), f"{path} is a link, and lines are added to a file of its own only; remove it")
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            self._file = os.fdopen(os.open(path, flags, 0o666), "ab+")
+            if new:
+                _sync_folder(path.parent)
+            elif self._file.tell() and (self._file.seek(-1, os.SEEK_END), self._file.read())[1] != b"\n":
+                self.add("")  # the part of a line stays behind as it is
+        except OSError as error:
+            raise LengthwiseError(f"cannot write {path}: {error.strerror}; choose another folder") from None
+
+    def add(self, line: str) -> None:
+        """Write one line; raises `LengthwiseError` if the disk is full."""
+        _step("append", self.path)
+        try:
+            self._file.write(line.encode() + b"\n")
+            self._file.flush()
+            _step("sync", self.path)
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise LengthwiseError(f"cannot write {self.path}: {error.strerror}; free space") from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import shutil
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ from typing import Any
 
 from lengthwise.core.config import config, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TrainingDivergedError, require
-from lengthwise.core.files import locked, read_json, write_json
+from lengthwise.core.files import locked, make_folder, read_json, remove_folder, remove_unfinished, write_json
 from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
 from lengthwise.core.user_code import code_of
 from lengthwise.evaluation.config import EvaluationConfig
@@ -418,8 +417,10 @@ def run_comparison(
     require(not folder.exists() or folder.is_dir(), f"{folder} is a file; choose a folder for the results")
     started = time.monotonic()
     wanted = wanted_plan(task, chosen_systems(task, systems), max_length, budget.seeds)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with locked(folder):
+        for part in (folder, folder / "times", folder / "tuning"):
+            remove_unfinished(part)
         if on is None:
             reclaim(folder / RUNS)
             on = Processes(budget.jobs) if budget.jobs > 1 else None
@@ -452,14 +453,14 @@ def _planned(wanted: Plan, folder: Path, budget: Budget, clock: Clock, on: Execu
             )
         return found
     wanted.write(folder)
-    shutil.rmtree(folder / "times", ignore_errors=True)
+    remove_folder(folder / "times")
     _do("time", folder, wanted.systems, clock, on)
     jobs = 1 if on is None else min(on.slots, len(wanted.systems))
     seconds = [read_json(times_file(folder, system), what="times of steps") for system in wanted.systems]
     plan = dataclasses.replace(wanted, steps=steps_for(budget.seconds, jobs, seconds))
     plan.write(folder)
-    shutil.rmtree(folder / "times")
-    tuning_file(folder, plan.systems[0]).parent.mkdir(exist_ok=True)
+    remove_folder(folder / "times")
+    make_folder(folder / "tuning")
     return plan
 
 

@@ -6,18 +6,17 @@ Under torchrun rank 0 runs the command, and the other ranks take part in each of
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.config import digest
-from lengthwise.core.errors import require
-from lengthwise.core.files import locked, write_json
+from lengthwise.core.errors import BusyError, require
+from lengthwise.core.files import locked, make_folder, remove_folder, write_json
 from lengthwise.core.result_file import RunResult, Score, StudyResult, sealed, total
 from lengthwise.core.rng import stream
 from lengthwise.experiments.events import Report, silent
@@ -139,6 +138,11 @@ def train_seeds(
         own = run_directory(out, recipe, experiment, seed)
         return finished(own, experiment, seed) is not None or any(own.glob("checkpoint*.safetensors"))
 
+    # Stacks of which every seed has its own checkpoint: a process ended before it removed them.
+    for folder in stack_folders(experiment, out / recipe):
+        if int(folder.name.rpartition("-")[2]) in seeds and all(map(started, _stacked(folder))):
+            with suppress(BusyError), locked(folder):
+                remove_folder(folder)
     # A seed that was started alone goes on alone.
     fresh = [seed for seed in seeds if not started(seed)]
     failures: dict[int, str] = {}
@@ -151,10 +155,10 @@ def train_seeds(
             own = run_directory(out, recipe, experiment, seed)
             # A seed of an interrupted stack that was trained alone since keeps what it has.
             run_folders[seed] = own if done or not started(seed) else folder / f"seed-{seed}"
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         with locked(folder):
             states = train(experiment, list(run_folders), folder, report, list(run_folders.values()), place=place)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
         failures |= {state.run.seed: state.failure for state in states if state.failure is not None}
         fresh = [seed for seed in fresh if seed not in ended]
     return failures
@@ -164,15 +168,18 @@ def _stack(experiment: RunConfig, fresh: Sequence[int], root: Path) -> tuple[Pat
     """The folder of a stack, and for each of its seeds whether it has ended: an interrupted one that holds any of
     ``fresh``, or a new one of these.
     """
-    from lengthwise.training import checkpoint
-
     for folder in stack_folders(experiment, root):
-        if (found := checkpoint.read(folder)) is None:
-            continue
-        ended = {run.seed: own.done for run, own in zip(found[1].runs, found[1].progress, strict=True)}
-        if set(ended) & set(fresh):
+        if set(ended := _stacked(folder)) & set(fresh):
             return folder, ended
     return root / f"stack-{_stack_name(experiment)}-{min(fresh)}", dict.fromkeys(fresh, False)
+
+
+def _stacked(folder: Path) -> dict[int, bool]:
+    """For each seed of an interrupted stack whether it has ended; none without a checkpoint."""
+    from lengthwise.training import checkpoint
+
+    found = checkpoint.read(folder)
+    return {} if found is None else {r.seed: own.done for r, own in zip(found[1].runs, found[1].progress, strict=True)}
 
 
 def stack_folders(experiment: RunConfig, root: Path) -> list[Path]:

@@ -238,6 +238,8 @@ class Trainer:
         self._resume()
         self._share()
         self._note_threads()
+        if len(self.states) > 1 and self.step_count == 0:
+            self._save()  # the bits depend on which runs train together
         started = time.perf_counter() - self.seconds
         while not all(state.ended for state in self.states):
             losses = self.step(self.step_count)

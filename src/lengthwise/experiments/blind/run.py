@@ -6,7 +6,6 @@ At the end of the file is what is measured of a trained model on a set of words.
 from __future__ import annotations
 
 import math
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -19,7 +18,7 @@ from jaxtyping import Int
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.errors import OutOfTimeError
-from lengthwise.core.files import slug
+from lengthwise.core.files import make_folder, remove_folder, slug
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.ladder import (
@@ -68,7 +67,10 @@ def run_cell(
 
     def attempt(number: int) -> dict[str, Any]:
         result = read_cell(study, cell_path(study, table, entry.name, encoding, number))
-        if result is None:
+        if result is not None:
+            # A process may have ended before it removed them.
+            remove_folder(work_folder(work, entry.name, encoding, number))
+        else:
             progress(_note(entry.name, f"{entry.name} ({entry.expression}), {encoding}, rung {number}"))
             result = _finish_rung(study, table, entry, encoding, number, work, progress)
             text = f"{entry.name}, {encoding}, rung {number}: {fits(result)}, {result['seconds']} s"
@@ -85,7 +87,7 @@ def _finish_rung(
     """Run a rung, write its result file and remove its checkpoints."""
     result = run_rung(study, entry, encoding, number, work, progress)
     write_cell(study, cell_path(study, table, entry.name, encoding, number), result)
-    shutil.rmtree(work_folder(work, entry.name, encoding, number), ignore_errors=True)
+    remove_folder(work_folder(work, entry.name, encoding, number))
     return result
 
 
@@ -222,7 +224,7 @@ def train_rung(
     from lengthwise.training.trainer import Trainer
 
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     spec, model = encoding_spec(rung, encoding), model_config(rung, encoding)
     trainer = Trainer(
         EachWordOnce(TaskSetup(task, position_scheme(task, encoding), spec, model)),
@@ -330,7 +332,7 @@ class RungUnit(Unit):
         return [path] if path.exists() else []
 
     def drop(self) -> None:
-        shutil.rmtree(work_folder(self.work, self.entry, self.encoding, self.number), ignore_errors=True)
+        remove_folder(work_folder(self.work, self.entry, self.encoding, self.number))
 
 
 def rung_order(study: BlindStudy, work: Path, encodings: Sequence[str], ends: float) -> list[RungUnit]:
