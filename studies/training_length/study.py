@@ -78,7 +78,9 @@ def experiment(content: dict[str, Any], cell: dict[str, Any], longest: int) -> l
             model=dataclasses.replace(
                 ladder.model_config(rung, encoding), log_length=None if encoding == "alibi" else longest
             ),
-            training=dataclasses.replace(ladder.training_config(rung, encoding), max_length=longest),
+            training=dataclasses.replace(
+                ladder.training_config(rung, encoding), max_length=longest, groups=content["groups"]
+            ),
             evaluation=lw.EvaluationConfig(
                 bins=((longest + 1, 2 * longest), (2 * longest + 1, 4 * longest)), samples=content["strings"],
                 fit_samples=content["fit strings"], fit_threshold=content["fit"], unfitted_too=True,
