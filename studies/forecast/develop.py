@@ -180,8 +180,9 @@ def task_data() -> Data:
         places = [(low + high) / 2 for low, high in tests] if cell.fit else [2.0 * cell.train, 4.0 * cell.train]
         for number, length in enumerate(places):
             if 1 < length / cell.train <= FARTHEST:
+                scheme = "random-start" if cell.random_start else cell.scheme
                 asked = lw.forecast.features.TaskQuestion(
-                    theory[key], cell.scheme, cell.random_start, cell.encoding, cell.train, length
+                    theory[key], lw.PositionSystem(scheme, cell.encoding), cell.train, length
                 )
                 found = cell.accuracy(*tests[number]) if cell.fit else None
                 rows.append((cell, cell.target, -1, found, lw.forecast.features.of_task(asked)))

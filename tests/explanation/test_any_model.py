@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import runpy
 from pathlib import Path
@@ -30,37 +32,131 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory):
     return folder / "gpt2", made["right"], made["words"]
 
 
-def test_a_stock_gpt2_has_the_accuracy_that_its_own_script_counts(gpt2, tmp_path: Path, capsys) -> None:
-    folder, right, words = gpt2
+@pytest.fixture(scope="module")
+def explained(gpt2, tmp_path_factory: pytest.TempPathFactory):
+    """The command, and what its JSON says."""
+    folder, right, _ = gpt2
+    out = tmp_path_factory.mktemp("explained")
     command = [
         "explain", str(folder), "--task", "regex:(aa)*b*", "--train", "20", "--vocab", str(folder / "vocab.json"),
-        "--lengths", ",".join(map(str, right)), "--out", str(tmp_path), "--json",
+        "--lengths", ",".join(map(str, right)), "--samples", "64", "--out", str(out), "--json",
     ]  # fmt: skip
-    assert main(command) == 0
-    found = json.loads(capsys.readouterr().out)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main(command) == 0
+    return command, json.loads(printed.getvalue()), out
+
+
+def test_a_stock_gpt2_has_the_accuracy_that_its_own_script_counts(gpt2, explained, capsys) -> None:
+    _, right, words = gpt2
+    command, found, out = explained
     assert {row["length"]: row["right"] for row in found["accuracy"]["rows"]} == right
     assert all(row["n"] == len(words(row["length"])[0]) for row in found["accuracy"]["rows"])
     assert found["automaton"]["equal"]
-    assert found["failures"]["smallest"]
-    assert (tmp_path / "explanation.html").read_text().startswith("<!doctype html>")
-    capsys.readouterr()
+    assert [row["length"] for row in found["forecast"]["rows"]] == [n for n in right if n > 20]
+    assert (out / "explanation.html").read_text().startswith("<!doctype html>")
     assert main(command) == 0  # What is finished is read.
     again = capsys.readouterr()
     assert again.err.count("read from") == 5
     assert json.loads(again.out) == found
 
 
-def test_a_failing_string_fails_when_it_is_run_again(gpt2) -> None:
+def test_a_failing_string_fails_when_it_is_run_again(gpt2, explained) -> None:
     folder, _, _ = gpt2
-    found = lw.explain(folder, "regex:(aa)*b*", train=20, vocab=folder / "vocab.json", lengths=[20, 30], samples=32)
     subject = subject_of(folder, TASKS.build("regex:(aa)*b*"), train=20, vocab=folder / "vocab.json")
-    assert found.failures.smallest
-    for failure in found.failures.smallest:
-        word = np.array([[{"a": 0, "b": 1}[token] for token in failure.tokens[1:-1]]])
+    smallest = explained[1]["failures"]["smallest"]
+    assert smallest
+    for failure in smallest:
+        word = np.array([[{"a": 0, "b": 1}[token] for token in failure["tokens"][1:-1]]])
         (batch,) = subject.task.batches_of([word])  # type: ignore[attr-defined]
         right = subject.right(batch)[0]
         assert not right.all()
-        assert int(right.argmin()) == failure.position
+        assert int(right.argmin()) == failure["position"]
+
+
+AFTER = {"<bos>": "a <eos>", "a": "b", "b": "a <eos>", "<eos>": ""}
+"""The tokens that may come after a token in words of (ab)*, in the order of the model's ids."""
+
+
+def last_token_decides(name: str, folder: Path) -> torch.nn.Module:
+    """A model of another architecture that allows after the last token what `AFTER` says, since its layers add nothing.
+
+    Its attention has random weights, so the heads attend, but what they read is multiplied by 0.
+    """
+    import transformers
+
+    shape = {
+        "vocab_size": 4, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "max_position_embeddings": 64, "tie_word_embeddings": False,
+    }  # fmt: skip
+    if name in ("Llama", "Qwen2"):
+        shape["num_key_value_heads"] = 2
+    torch.manual_seed(0)
+    model = getattr(transformers, f"{name}ForCausalLM")(getattr(transformers, f"{name}Config")(**shape))
+    tokens = list(AFTER)
+    with torch.no_grad():
+        for key, value in model.named_parameters():
+            if key.endswith(("o_proj.weight", "down_proj.weight", "dense.weight", "dense_4h_to_h.weight")):
+                value.zero_()
+        model.get_input_embeddings().weight.zero_()[range(4), range(4)] = 1
+        allowed = torch.tensor([[1.0 if v in AFTER[u].split() else -1.0 for u in tokens] for v in tokens])
+        model.get_output_embeddings().weight.zero_()[:, :4] = allowed
+    model.save_pretrained(folder)
+    (folder / "vocab.json").write_text(json.dumps({token: number for number, token in enumerate(tokens)}))
+    return model
+
+
+@pytest.mark.parametrize("name", ["Llama", "Qwen2", "GPTNeoX"])
+def test_other_architectures_are_explained(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    model, vocab = last_token_decides(name, tmp_path), tmp_path / "vocab.json"
+    found = lw.explain(tmp_path, "regex:(ab)*", train=10, vocab=vocab, lengths=[4, 10, 20, 30], samples=16, seconds=20)
+    assert found.automaton is not None
+    assert found.automaton.equal
+    assert found.automaton.complete
+    assert found.accuracy.rate(inside=False) == 1
+    assert not found.failures.smallest
+    assert found.heads is not None
+    assert len(found.heads.heads) == 8
+    # Nothing is lost with a head whose output is multiplied by 0.
+    assert all(row.loss == pytest.approx(0, abs=1e-6) for head in found.heads.heads for row in head.rows)
+    # The attention that is read is the model's own, and follows the position ids that are given.
+    subject = subject_of(tmp_path, TASKS.build("regex:(ab)*"), train=10, vocab=vocab)
+    ids, positions = subject.inputs(subject.task.batch(10, 1, lw.stream(0)), lw.stream(0))
+    model.set_attn_implementation("eager")
+    own = model.eval()(input_ids=ids, position_ids=positions[..., 0] + 7, output_attentions=True).attentions
+    for ours, theirs in zip(subject.network.attention(ids, positions + 7), own, strict=True):
+        assert ours.shape == (1, 4, ids.shape[1], ids.shape[1])
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["Llama", "Qwen2", "GPTNeoX"])
+def test_a_head_of_another_architecture_is_removed_alone(name: str, tmp_path: Path) -> None:
+    """With random output matrices, the logits are those of the model whose columns of this head read the mean."""
+    pytest.importorskip("transformers")
+    model = last_token_decides(name, tmp_path)
+    ends = ("o_proj", "attention.dense")
+    with torch.no_grad():
+        for key, module in model.named_modules():
+            if key.endswith(ends):
+                module.weight.normal_()
+    model.save_pretrained(tmp_path)
+    network = subject_of(tmp_path, TASKS.build("regex:(ab)*"), train=10, vocab=tmp_path / "vocab.json").network
+    ids = torch.randint(4, (6, 9), generator=torch.Generator().manual_seed(1))
+    positions = torch.arange(9).expand(6, 9)[..., None]
+    with network.ablated(1, 2):
+        changed = network.logits(ids, positions)
+    last = next(m for key, m in reversed(list(network.model.named_modules())) if key.endswith(ends))
+    seen = []
+    handle = last.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    plain = network.logits(ids, positions)
+    handle.remove()
+    assert not torch.allclose(changed, plain)
+    x = seen[0].clone()
+    x[..., 8:12] = x[..., 8:12].mean(0)
+    handle = last.register_forward_pre_hook(lambda _, given: (x, *given[1:]))
+    torch.testing.assert_close(network.logits(ids, positions), changed)
+    handle.remove()
+    torch.testing.assert_close(network.logits(ids, positions), plain)
 
 
 @pytest.mark.parametrize(

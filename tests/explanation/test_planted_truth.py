@@ -54,7 +54,8 @@ def expected_pattern(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_a_compiled_program_is_explained_exactly(name: str) -> None:
+def test_a_compiled_program_is_explained_exactly(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lengthwise.explanation.program.MOST", 30_000)  # Where the search ends, a program is extracted.
     program, task = library.get(name), member(LANGUAGES[name])
     found = lw.explain(compile_program(program).required(), task, train=16, lengths=[8, 16, 24, 32], samples=32)
     assert found.automaton is not None

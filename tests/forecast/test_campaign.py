@@ -63,7 +63,7 @@ def test_a_gpu_takes_groups_and_a_core_takes_single_cells() -> None:
     assert sorted(values["key"] for values in taken) == sorted(values["key"] for values in listed)
 
 
-@pytest.mark.parametrize("device", ["cpu", "together"])
+@pytest.mark.parametrize("device", ["cpu", pytest.param("together", marks=pytest.mark.slow)])
 def test_results_are_kept_and_passed_over(tmp_path: Path, device: str, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = [values for values in cell_list.read_cells() if values["key"].startswith("ten_expressions_a_b_nope")]
     assert len(chosen) == 1

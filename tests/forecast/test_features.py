@@ -11,6 +11,7 @@ from lengthwise.crasp.decide import NEXT, decide
 from lengthwise.forecast import features
 from lengthwise.forecast.features import ADVERSE, LanguageQuestion, TaskQuestion
 from lengthwise.languages.automaton import language
+from lengthwise.positions.system import PositionSystem
 from lengthwise.prediction.predict import predict_task
 from lengthwise.tasks import TASKS
 
@@ -54,10 +55,13 @@ def test_a_larger_fragment_is_heard_by_more_encodings():
 
 
 def test_smallest_window_and_period():
-    assert (features.window(language("(aa)*"), "next"), features.period(language("(aa)*"), "next")) == (1, 2)
-    assert features.period(language("(aaaa)*"), "next") == 4
-    assert features.window(language("a*b*"), "next") == features.period(language("a*b*"), "next") == 1
-    assert features.window(language("(aa|b)*"), "member") is None or not features.plain(language("(aa|b)*"), "member")
+    needs = {text: features.verdict(language(text), "next", "ape") for text in ("(aa)*", "(aaaa)*", "a*b*")}
+    assert {text: (found.window, found.period) for text, found in needs.items()} == {
+        "(aa)*": (1, 2), "(aaaa)*": (1, 4), "a*b*": (1, 1),
+    }  # fmt: skip
+    assert features.verdict(language("(aa|b)*"), "member", "ape").window is None or not features.plain(
+        language("(aa|b)*"), "member"
+    )
 
 
 def test_distance_enters_by_the_ratio():
@@ -75,15 +79,17 @@ def test_renamed_symbols_change_nothing():
 
 def test_tasks():
     theory = predict_task(TASKS.build("addition"))
-    coupled = features.of_task(TaskQuestion(theory, "coupled", False, "learned", 10, 40))
-    plain = features.of_task(TaskQuestion(theory, "sequential", False, "rope", 10, 40))
+    coupled = features.of_task(TaskQuestion(theory, PositionSystem("coupled", "learned"), 10, 40))
+    plain = features.of_task(TaskQuestion(theory, PositionSystem("sequential", "rope"), 10, 40))
     assert (coupled["local"], coupled["yes"], plain["local"], plain["no"]) == (1, 1, 0, 1)
     assert set(coupled) == set(plain)
 
 
 def test_signs_are_of_features():
     theory = predict_task(TASKS.build("majority"))
-    names = set(asked("(ab)*")) | set(features.of_task(TaskQuestion(theory, "sequential", False, "nope", 10, 40)))
+    names = set(asked("(ab)*")) | set(
+        features.of_task(TaskQuestion(theory, PositionSystem("sequential", "nope"), 10, 40))
+    )
     assert set(ADVERSE) - names == {"probe rung"}
 
 

@@ -87,7 +87,7 @@ def test_a_cell_in_a_stack_gets_what_it_gets_alone(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(blind.ladder, "SIZE", 20)
     monkeypatch.setattr(blind.run, "FIT_WORDS", 100)
     monkeypatch.setattr(blind.run, "PROBE_WORDS", 50)
-    kind = dataclasses.replace(third_run.kind_of("cell", 60), bins=((51, 60),), seeds=(400, 401))
+    kind = dataclasses.replace(third_run.kind_of("cell", 40), bins=((51, 60),), seeds=(400, 401))
     kind = dataclasses.replace(kind, ladder=kind.ladder[:1])
     group: dict[object, list] = {}
     for cell in CELLS:

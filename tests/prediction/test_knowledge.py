@@ -36,7 +36,7 @@ def program_for(task: Task) -> Program:
     return parse(program_argument(task).certificate["program"])
 
 
-def prompts(task: Task, lengths: list[int], rows: int = 25) -> Iterator[list[str]]:
+def prompts(task: Task, lengths: list[int], rows: int = 12) -> Iterator[list[str]]:
     for length in lengths:
         batch = task.batch(length, rows, stream(0, "test", length))
         for row in range(rows):
@@ -77,7 +77,7 @@ def test_the_program_writes_the_answer(name: str) -> None:
     for prompt in prompts(task, task.lengths(1, min(top, 9))):
         assert [*generate(program, prompt[1:]), EOS] == task.answer(prompt)
         checked += 1
-    assert checked >= 75
+    assert checked >= 36
 
 
 @pytest.mark.parametrize("side", ["after", "before"])

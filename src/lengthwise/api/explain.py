@@ -45,8 +45,9 @@ def explain(
         seed: of all strings that are drawn.
         note: called with a line at every step.
 
-    Returns: ``accuracy``, ``automaton``, ``program``, ``heads`` and ``failures``, with ``table()``, ``plot()``,
-    ``html()`` and ``to_json()``. Where the task asks for sets of next symbols, an output above 0 says that a symbol may
+    Returns: ``accuracy``, ``automaton``, ``program``, ``heads``, ``failures`` and ``forecast`` (how likely it is right
+    at each length beyond training, from what it does within), with ``table()``, ``plot()``, ``html()`` and
+    ``to_json()``. Where the task asks for sets of next symbols, an output above 0 says that a symbol may
     come; elsewhere the largest output is the answer.
 
     Raises: `LengthwiseError` for a model or tokens that do not fit, each in one line.

@@ -165,7 +165,7 @@ def words_beyond(subject: Subject, oracle: WordOracle, learned: Dfa, length: int
     found = oracle.members(length, 2 * PER_LENGTH, rng)
     for dfa in (learned, oracle.dfa):
         if dfa is not None and count_words(dfa, length):
-            found += [tuple(row) for row in sample_words(dfa, length, PER_LENGTH, rng).tolist()]
+            found += map(tuple, sample_words(dfa, length, PER_LENGTH, rng).tolist())
             found += _hard(dfa, length, PER_LENGTH, rng)
     changed = [edited(word, len(oracle.alphabet), rng) for word in found]
     return list(dict.fromkeys([*found, *(word for word in changed if len(word) == length)]))
@@ -278,7 +278,7 @@ def _words(subject: Subject, oracle: WordOracle, dfa: Dfa | None, most: int, rng
         drawn += oracle.members(n, PER_LENGTH, rng)
         for given in (oracle.dfa, dfa):
             if given is not None and lengths_with_words(given, n, n):
-                drawn += [tuple(row) for row in sample_words(given, n, PER_LENGTH // 2, rng).tolist()]
+                drawn += map(tuple, sample_words(given, n, PER_LENGTH // 2, rng).tolist())
                 drawn += _hard(given, n, PER_LENGTH // 2, rng)
     found += drawn
     found += [edited(word, symbols, rng) for word in drawn for _ in range(2)]

@@ -15,14 +15,16 @@ from lengthwise.core.files import make_folder, read_json, write_json, write_text
 from lengthwise.core.table import Table, Tabular
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.failures import Failures, find_failures
+from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.heads import Heads, explain_heads
 from lengthwise.explanation.model import Accuracy, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
+from lengthwise.tasks import TASKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 1
+VERSION = 2
 T = TypeVar("T")
 
 
@@ -37,6 +39,8 @@ class Explanation(Tabular):
     program: ModelProgram | None
     heads: Heads | None
     failures: Failures
+    forecast: ModelForecast | None
+    """How likely the model is right beyond training, from what it does within."""
     notes: tuple[str, ...]
     """Parts that are missing, and why."""
 
@@ -56,39 +60,60 @@ class Explanation(Tabular):
             found.append(f"agrees with {self.program.line}")
         if self.heads is not None:
             found += [f"{head.name} {head.fault}" for head in self.heads.heads if head.fault]
-        return [*found, self.failures.line, *self.notes]
+        return [*found, self.failures.line, *(self.forecast.lines if self.forecast else []), *self.notes]
 
     def table(self) -> Table:
         """Accuracy, failures and fidelity by length."""
         random = {row.length: row for row in self.failures.rows}
         agree = {row.length: row for row in self.program.fidelity} if self.program else {}
         own = {row.length: row for row in self.automaton.beyond} if self.automaton else {}
+        expected = {row.length: row.probability for row in self.forecast.rows} if self.forecast else {}
         rows = []
         for row in self.accuracy.rows:
             hard, same, states = random.get(row.length), agree.get(row.length), own.get(row.length)
+            p = expected.get(row.length)
             rows.append((
                 row.length, "trained" if row.length <= self.accuracy.train else "", round(row.right / row.n, 4),
                 round(hard.hard_right / hard.hard, 4) if hard and hard.hard else None,
                 round(1 - states.wrong / states.n, 4) if states else None,
-                round(same.agree / same.n, 4) if same else None,
+                round(same.agree / same.n, 4) if same else None, None if p is None else round(p, 2),
             ))  # fmt: skip
-        columns = ("length", "", "right", "right, hard strings", "as that automaton", "as that program")
+        columns = (
+            "length", "", "right", "right, hard strings", "as that automaton", "as that program", "forecast P(right)",
+        )  # fmt: skip
         return Table(columns, tuple(rows), caption=f"{self.model} on {self.task}", notes=tuple(self.lines))
 
     def plot(self) -> Figure:
         """Accuracy against length, of random and of hard strings."""
-        from lengthwise.explanation.page import curve
+        from lengthwise.explanation.pictures import curve
 
         return curve(self.accuracy, self.failures)
 
     def html(self) -> str:
         """The page."""
-        from lengthwise.explanation.page import page
+        from lengthwise.explanation.pictures import curve, draw_automaton, draw_failure, draw_head
+        from lengthwise.report.figures import Drawing, Picture
+        from lengthwise.report.html import render_page
 
-        return page(
-            f"{self.model} on {self.task}", self.lines, self.table(), self.accuracy, self.automaton, self.program,
-            self.heads, self.failures,
-        )  # fmt: skip
+        def picture(name: str, drawn: Drawing | None) -> Picture | None:
+            return None if drawn is None else Picture(name, drawn)
+
+        heads = self.heads.heads if self.heads else ()
+        return render_page(
+            "explanation.html",
+            title=f"{self.model} on {self.task}",
+            lines=self.lines,
+            table=self.table(),
+            curve=Picture("curve", curve(self.accuracy, self.failures)),
+            automaton=self.automaton,
+            drawn=self.automaton and picture("automaton", draw_automaton(self.automaton)),
+            program=self.program,
+            heads=[(head, Picture(f"head {n}", draw_head(head, n))) for n, head in enumerate(heads)],
+            ids=self.heads.ids if self.heads else "",
+            failures=[(f, picture(f"failure {n}", draw_failure(f, n))) for n, f in enumerate(self.failures.smallest)],
+            rows=self.failures.rows,
+            forecast=self.forecast,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -157,7 +182,7 @@ def explain_subject(
     beyond = [length for length in chosen if length > subject.train]
     weights, notes = subject.network.digest(), []
     settings = {
-        "version": VERSION, "weights": weights, "task": _described(subject), "train": subject.train,
+        "version": VERSION, "weights": weights, "task": TASKS.describe(subject.task), "train": subject.train,
         "offset": subject.offset, "tokens": subject.token_ids.tolist(), "outputs": subject.output_ids.tolist(),
         "lengths": chosen, "samples": samples, "seconds": seconds, "seed": seed,
     }  # fmt: skip
@@ -193,15 +218,10 @@ def explain_subject(
         "failures", Failures, lambda: find_failures(subject, chosen, heads, dfa, samples // 2, seed)
     )  # fmt: skip
     assert failures is not None
-    return Explanation(name, _task_name(subject), scores, automaton, program, heads, failures, tuple(notes))
-
-
-def _described(subject: Subject) -> Any:
-    from lengthwise.tasks import TASKS
-
-    return TASKS.describe(subject.task)
-
-
-def _task_name(subject: Subject) -> str:
-    language = getattr(subject.task, "language", None)
-    return subject.task.name if language is None else f"{subject.task.name} {language}"
+    forecast = None
+    if automaton is not None and beyond:
+        forecast = forecast_model(subject, beyond, scores, automaton, heads, samples // 4, seed)
+    else:
+        notes.append("no forecast: only models with an automaton, and lengths beyond training, were scored")
+    task = " ".join([subject.task.name, *filter(None, [getattr(subject.task, "language", None)])])
+    return Explanation(name, task, scores, automaton, program, heads, failures, forecast, tuple(notes))

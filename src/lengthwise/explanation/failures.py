@@ -15,7 +15,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.heads import Heads, looks, pattern_mask
+from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
 from lengthwise.explanation.model import Subject, edited
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
@@ -114,22 +114,19 @@ def _hard_words(task: Language, length: int, count: int, rng: Rng, learned: Dfa 
         good = [w for w in near if EOS in _answer(task, ["<bos>", *(names[s] for s in w)])]
     else:
         good = [w for w in near if own is None or own.live[own.run(w)]]
-    found: dict[str, list[Callable[[], ndarray]]] = (
-        {"an edit of a right string": [lambda: np.array(good)]} if good else {}
-    )
+    found: dict[str, Callable[[], ndarray]] = {"an edit of a right string": lambda: np.array(good)} if good else {}
     if own is not None:
-        found["tokens that matter far away"] = [lambda: hard_words(own, length, count, rng)]
-        found["a repeated part"] = [lambda: pumped_words(own, length, count, rng)]
-        found["far from its end"] = [lambda: boundary_words(own, length, count, rng)]
+        found["tokens that matter far away"] = lambda: hard_words(own, length, count, rng)
+        found["a repeated part"] = lambda: pumped_words(own, length, count, rng)
+        found["far from its end"] = lambda: boundary_words(own, length, count, rng)
     if own is not None and learned is not None and learned != own:
         differs = minimize(product(own, learned, lambda right, says: right and not says))
         if count_words(differs, length):
-            found["a word that the model's automaton refuses"] = [lambda: sample_words(differs, length, count, rng)]
-    for kind, makers in found.items():
-        for make in makers:
-            with suppress(LengthwiseError):
-                for batch in task.batches_of([make()]):
-                    yield kind, batch
+            found["a word that the model's automaton refuses"] = lambda: sample_words(differs, length, count, rng)
+    for kind, make in found.items():
+        with suppress(LengthwiseError):
+            for batch in task.batches_of([make()]):
+                yield kind, batch
 
 
 def _answer(task: Language, prompt: list[str]) -> list[str]:
@@ -253,7 +250,8 @@ class _Usual:
     """How much attention every head pays to the parents of a token, or to its pattern, at training lengths."""
 
     def __init__(self, subject: Subject, heads: Heads | None, samples: int, seed: int) -> None:
-        self.subject, self.heads = subject, heads
+        self.subject = subject
+        self.patterns = {(h.layer, h.head): h.mask for h in (heads.heads if heads else ()) if h.named}
         if not subject.network.heads:
             return
         batch = subject.task.batch(subject.inside[-1], min(samples, 16), stream(seed, "explain", "usual"))
@@ -273,10 +271,9 @@ class _Usual:
             for head in range(weights.shape[1]):
                 own = mask
                 if not mask.any():
-                    row = next((h for h in self._named() if (h.layer, h.head) == (layer, head)), None)
-                    if row is None:
+                    if (layer, head) not in self.patterns:
                         continue
-                    own = pattern_mask(row.mask[0], row.mask[1], look.tokens)
+                    own = pattern_mask(*self.patterns[layer, head], look.tokens)
                 chosen = own[:, look.queries]
                 if query is not None:
                     chosen = chosen & (look.queries == query)[:, None]
@@ -284,9 +281,6 @@ class _Usual:
                 if some.any():
                     found[layer, head] = float((weights[:, head] * chosen).sum(-1)[some].mean())
         return found
-
-    def _named(self) -> list:
-        return [] if self.heads is None else [head for head in self.heads.heads if head.named]
 
     def blame(self, one: Batch, query: int, parents: Sequence[int]) -> tuple[str, tuple[tuple[int, float], ...], str]:
         """The head that looks least where it usually looks, what it looks at, and both in words."""
@@ -300,8 +294,7 @@ class _Usual:
         look = looks(self.subject, one)
         weights = look.weights[layer][0, head, int(np.flatnonzero(look.queries == query)[0])]
         top = [(int(k), round(float(weights[k]), 4)) for k in np.argsort(-weights)[:5] if weights[k] >= 0.05]
-        given = self.subject.network.heads[layer][head]
-        name = f"layer {layer + 1}, " + (f"head {head + 1}" if given == f"head {head}" else given)
+        name = head_name(layer, head, self.subject.network.heads[layer][head])
         what = "the parents" if parents else "its pattern"
         usual, here = self.mass[layer, head], now[layer, head]
         return name, tuple(top), f"{name} has {here:.2f} of its attention on {what}; at training lengths {usual:.2f}"

@@ -74,9 +74,13 @@ class Head:
 
     @property
     def name(self) -> str:
-        """Layer and head, from 1, or the name that the weights come with."""
-        plain = self.given_name == f"head {self.head}"
-        return f"layer {self.layer + 1}, " + (f"head {self.head + 1}" if plain else self.given_name)
+        """See `head_name`."""
+        return head_name(self.layer, self.head, self.given_name)
+
+
+def head_name(layer: int, head: int, given: str) -> str:
+    """Layer and head, from 1, or the name that the weights come with."""
+    return f"layer {layer + 1}, " + (f"head {head + 1}" if given == f"head {head}" else given)
 
 
 @config

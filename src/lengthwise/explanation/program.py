@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -82,7 +83,13 @@ def learn_program(
         for _ in range(ROUNDS):
             if time.monotonic() > ends:
                 break
-            program = _search(oracle, known, periods, distances)
+            labels: dict[Sequence[str], bool] = {
+                tuple(oracle.alphabet[s] for s in word): bool(yes)
+                for word, yes in zip(known, oracle.accepts(known), strict=True)
+            }
+            program = synthesize(
+                labels, oracle.alphabet, max_size=LARGEST, periods=periods, distances=distances, most=MOST
+            ).program
             if program is None:
                 break
             if not (wrong := _wrong(program, oracle, words)) and learned is not None:
@@ -98,8 +105,8 @@ def learn_program(
         if best is not None and best[0] == 1:
             break
     if (best is None or best[0] < 1) and learned is not None:
-        extracted = _extracted(learned)
-        if extracted is not None:
+        with suppress(LengthwiseError):
+            extracted = program_of(decide(learned), "ape", "eos")
             share = 1 - len(_wrong(extracted, oracle, words)) / len(words)
             if best is None or share > best[0]:
                 best = (share, extracted, "extracted from the model's automaton")
@@ -119,18 +126,6 @@ def learn_program(
     )  # fmt: skip
 
 
-def _search(
-    oracle: WordOracle, words: Sequence[Word], periods: tuple[int, ...], distances: tuple[int, ...]
-) -> Program | None:
-    says = oracle.accepts(words)
-    labels: dict[Sequence[str], bool] = {
-        tuple(oracle.alphabet[s] for s in word): bool(yes) for word, yes in zip(words, says, strict=True)
-    }
-    return synthesize(
-        labels, oracle.alphabet, max_size=LARGEST, periods=periods, distances=distances, most=MOST
-    ).program  # fmt: skip
-
-
 def _differing(program: Program, learned: Dfa) -> list[Word]:
     """The first words on which program and automaton differ, among all short ones."""
     symbols, length, total = len(learned.alphabet), 1, 0
@@ -143,13 +138,6 @@ def _differing(program: Program, learned: Dfa) -> list[Word]:
         if symbols == 1 and length > 64:
             break
     return []
-
-
-def _extracted(learned: Dfa) -> Program | None:
-    try:
-        return program_of(decide(learned), "ape", "eos")
-    except LengthwiseError:
-        return None
 
 
 def _wrong(program: Program, oracle: WordOracle, words: Sequence[Word]) -> list[Word]:

@@ -6,14 +6,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.crasp.decide import NEXT, Decision, FragmentVerdict, decide, no_counting
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.sampling import count_words
 from lengthwise.measured.cells import Format
-from lengthwise.positions.system import SYSTEMS
+from lengthwise.positions.system import PositionSystem
 from lengthwise.prediction.verdict import Prediction
+
+if TYPE_CHECKING:
+    from lengthwise.forecast.probe import Probe
 
 END: Mapping[Format, str] = {"next": NEXT, "member": "visible", "state": "eos"}
 """The end convention of `decide` that stands for a format.
@@ -41,16 +44,6 @@ def verdict(dfa: Dfa, format: Format, fragment: str) -> FragmentVerdict:
 def plain(dfa: Dfa, format: Format) -> bool:
     """Whether a program without positions is known to exist."""
     return verdict(dfa, format, "none").verdict == "yes"
-
-
-def window(dfa: Dfa, format: Format) -> int | None:
-    """The smallest window, with the smallest period, of a program; 1 without windows, None without a program."""
-    return verdict(dfa, format, "ape").window
-
-
-def period(dfa: Dfa, format: Format) -> int | None:
-    """The period of the program of `window`; 1 without periods."""
-    return verdict(dfa, format, "ape").period
 
 
 def heard(dfa: Dfa, format: Format, encoding: str) -> bool:
@@ -183,9 +176,7 @@ class TaskQuestion:
     """What is asked of one task: a system, trained to ``train``, right at ``test``? With `predict_task`'s theory."""
 
     theory: Prediction
-    scheme: str
-    random_start: bool
-    encoding: str
+    system: PositionSystem
     train: float
     test: float
 
@@ -194,27 +185,19 @@ SCHEMES_OF_PLACES = ("coupled", "predictive-coupling", "abacus", "coupled-rare-j
 """Schemes that give tokens of one place one id."""
 
 
-def answer_for(theory: Prediction, scheme: str, random_start: bool, encoding: str) -> str:
-    """Theory's answer for a scheme and an encoding; *unknown* for one without a row."""
-    for system in SYSTEMS:
-        same = (system.registered_scheme, system.random_start) == (scheme, random_start)
-        if same and system.encoding == encoding:
-            return next((v.answer for v in theory.verdicts if v.system == system.known_as), "unknown")
-    return "unknown"
-
-
-def local_under(theory: Prediction, scheme: str) -> bool:
-    """Whether the task's parents are few and near at all lengths, in the ids of a scheme that couples."""
-    row = next((row for row in theory.structure if row.scheme == "coupled"), None)
-    return scheme in SCHEMES_OF_PLACES and row is not None and row.sparse and row.local
+def answer_for(theory: Prediction, system: PositionSystem) -> str:
+    """Theory's answer for a system; *unknown* for one without a row."""
+    return next((v.answer for v in theory.verdicts if v.system == system.known_as), "unknown")
 
 
 def of_task(question: TaskQuestion) -> dict[str, float]:
     """All features of a task by name."""
-    theory, encoding = question.theory, question.encoding
-    answer = answer_for(theory, question.scheme, question.random_start, encoding)
-    without = answer_for(theory, "sequential", False, "nope")
-    local = local_under(theory, question.scheme)
+    theory, scheme, encoding = question.theory, question.system.registered_scheme, question.system.encoding
+    answer = answer_for(theory, question.system)
+    without = answer_for(theory, PositionSystem("sequential", "nope"))
+    row = next((row for row in theory.structure if row.scheme == "coupled"), None)
+    # The task's parents are few and near at all lengths, in the ids of a scheme that couples.
+    local = scheme in SCHEMES_OF_PLACES and row is not None and row.sparse and row.local
     sparse = all(row.sparse for row in theory.structure)
     ratio = math.log2(question.test / question.train)
     return {
@@ -226,51 +209,32 @@ def of_task(question: TaskQuestion) -> dict[str, float]:
         "local, local bias": float(local and encoding == "local-bias"),
         "local, farther": ratio * local * (encoding != "local-bias"),
         "not local, farther": ratio * (not local),
-        "places": float(question.scheme in SCHEMES_OF_PLACES),
+        "places": float(scheme in SCHEMES_OF_PLACES),
         "learned": float(encoding == "learned"),
         "rope": float(encoding in ("rope", "xpos", "sinusoidal")),
-        "randomized": float(question.scheme in ("pose", "randomized")),
+        "randomized": float(scheme in ("pose", "randomized")),
         "ratio": ratio,
     }
 
 
 PROBE_RUNGS = 2
 """A probe counts as fitted if it fits by this rung; most that were measured had no time for the third."""
-PROBE_FLOOR = 0.002
+FLOOR = 0.002
 """An accuracy of 1 on a few hundred strings is taken for this much less."""
 
 
-class Probed(Protocol):
-    """What a forecast takes of a probe: `lengthwise.forecast.probe.Probe` has it."""
-
-    @property
-    def status(self) -> str:
-        """*fitted* where enough seeds fit at N / 2."""
-        ...
-
-    @property
-    def rung(self) -> int | None:
-        """The rung at which they did, from 1."""
-        ...
-
-    @property
-    def accuracy(self) -> float | None:
-        """On lengths near N, which it did not train on."""
-        ...
-
-    @property
-    def slope(self) -> float | None:
-        """Change of the accuracy as the length doubles."""
-        ...
+def log_odds(accuracy: float) -> float:
+    """The logarithm of right strings to wrong ones, cut at `FLOOR` from both ends."""
+    cut = min(1 - FLOOR, max(FLOOR, accuracy))
+    return math.log(cut / (1 - cut))
 
 
-def of_probe(probe: Probed) -> dict[str, float]:
+def of_probe(probe: Probe) -> dict[str, float]:
     """All features of a probe by name: whether it fits at N / 2, at which rung, and what it does up to N."""
     fitted = probe.status == "fitted" and (probe.rung or 0) <= PROBE_RUNGS
-    accuracy = min(1 - PROBE_FLOOR, max(PROBE_FLOOR, probe.accuracy or 0.0)) if fitted else PROBE_FLOOR
     return {
         "probe fitted": float(fitted),
-        "probe accuracy": math.log(accuracy / (1 - accuracy)),
+        "probe accuracy": log_odds(probe.accuracy or 0.0 if fitted else 0.0),
         "probe slope": (probe.slope or 0.0) if fitted else 0.0,
         "probe rung": float(probe.rung or 0) if fitted else PROBE_RUNGS + 1.0,
     }

@@ -30,6 +30,11 @@ class Logistic:
     """The weights of the features, then the constant."""
     draws: NDArray[np.float64]
 
+    @classmethod
+    def of_json(cls, values: Mapping[str, Any]) -> Logistic:
+        """From the JSON values of its fields."""
+        return cls(tuple(values["features"]), np.array(values["weights"]), np.array(values["draws"]))
+
     def row(self, values: Mapping[str, float]) -> NDArray[np.float64]:
         """The input of the model."""
         return np.array([*(values[name] for name in self.features), 1.0])
@@ -97,11 +102,7 @@ def kinds() -> tuple[str, ...]:
 
 def of_json(content: Mapping[str, Any]) -> Forecaster:
     """A forecaster from JSON values."""
-
-    def model(values: Mapping[str, Any]) -> Logistic:
-        return Logistic(tuple(values["features"]), np.array(values["weights"]), np.array(values["draws"]))
-
-    holds = {float(cut): model(values) for cut, values in content["holds"].items()}
+    holds = {float(cut): Logistic.of_json(values) for cut, values in content["holds"].items()}
     return Forecaster(
-        model(content["fits"]), holds, int(content["cells"]), int(content["languages"]), content["domain"]
+        Logistic.of_json(content["fits"]), holds, int(content["cells"]), int(content["languages"]), content["domain"]
     )

@@ -24,7 +24,8 @@ from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.measured.cells import Format, MeasuredCell, cells
-from lengthwise.positions.system import CITED_LINK, RANDOM_START, SYSTEMS, position_systems
+from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
+from lengthwise.prediction.measured import trained_with
 from lengthwise.prediction.predict import predict as theory_of
 from lengthwise.prediction.predict import predict_with_search, silent
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target
@@ -77,12 +78,10 @@ def words(system: str) -> str:
 
 @dataclass(frozen=True)
 class ForecastSystem:
-    """A position scheme with an encoding, and its name."""
+    """A position system by the name that it was asked for."""
 
     name: str
-    scheme: str
-    random_start: bool
-    encoding: str
+    system: PositionSystem
 
     @property
     def words(self) -> str:
@@ -90,12 +89,22 @@ class ForecastSystem:
         return words(self.name)
 
     @property
+    def scheme(self) -> str:
+        """Its registered scheme."""
+        return self.system.registered_scheme
+
+    @property
+    def encoding(self) -> str:
+        """Its encoding."""
+        return self.system.encoding
+
+    @property
     def pair(self) -> str:
         """Scheme and encoding, as the evidence names them."""
         return f"{self.scheme}+{self.encoding}"
 
 
-KNOWN = tuple(ForecastSystem(s.known_as, s.registered_scheme, s.random_start, s.encoding) for s in SYSTEMS)
+KNOWN = {system.known_as: ForecastSystem(system.known_as, system) for system in SYSTEMS}
 
 
 @dataclass(frozen=True)
@@ -206,8 +215,7 @@ class Forecasts(Tabular):
     @cached_property
     def theory(self) -> Prediction:
         """What theory guarantees under each of these position systems, with its reasons."""
-        names = [system.known_as for system in SYSTEMS]
-        chosen = [found.system for found in self.systems if found.system in names] if self.named else []
+        chosen = [found.system for found in self.systems if found.system in KNOWN] if self.named else []
         if isinstance(self.source, str):
             return theory_of(self.source, chosen)
         return predict_with_search(self.source, position_systems(chosen))
@@ -241,10 +249,8 @@ class Forecasts(Tabular):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
-        own = {
-            name: getattr(self, name)
-            for name in ("target", "train", "test", "cut", "named", "format", "cells", "settle")
-        }
+        shown = ("target", "train", "test", "cut", "named", "format", "cells", "settle")
+        own = {name: getattr(self, name) for name in shown}
         systems = [{**fields_of(f), "answer": f.answer, "reasons": list(f.reasons)} for f in self.systems]
         return {**own, "systems": systems}
 
@@ -370,6 +376,7 @@ def predict(
     if probe is not None:
         given = ", ".join(system.name for system in requested) or "none"
         require(len(requested) == 1, f"probe is of one system, got {given}; name one by encoding and scheme")
+    systems = tuple(dict.fromkeys((*KNOWN.values(), *requested)))
     parsed = parse_target(target) if isinstance(target, str) else target
     name, word = (target, target) if isinstance(target, str) else (shown(target), typed_name(target))
     trainable = task_of(parsed)
@@ -377,22 +384,21 @@ def predict(
         probe = run_probe(trainable, name, requested[0], train, probe, note, folder)
     if (regular := language_in(parsed)) is not None:
         dfa, format = regular
-        forecasts = [of_language(dfa, format, system, train, test, cut, probe) for system in known_and(requested)]
+        forecasts = [of_language(dfa, format, system, train, test, cut, probe) for system in systems]
         count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test)
         periods = modulo_instead(dfa, format, trainable, word, train, test)
     else:
         theory = theory_of(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
-        forecasts = [of_task(parsed, theory, system, train, test, cut, probe) for system in known_and(requested)]
+        forecasts = [of_task(parsed, theory, system, train, test, cut, probe) for system in systems]
         format = parsed.ask if isinstance(parsed, Language) else "answer"
         count, periods, pad = forecaster("task").cells, None, None
     if any(found.by_probe for found in forecasts):
-        count = next((forecaster(f"{kind} with probe").cells for kind in kinds_for(regular)), count)
+        count = forecaster(f"{'task' if regular is None else 'language'} with probe").cells
     ranked = sorted(forecasts, key=lambda f: -1 if f.probability is None else f.probability, reverse=True)
     wanted = {system.name for system in requested}
 
     def train_it(found: SystemForecast) -> str:
-        system = next((s for s in KNOWN if s.name == found.system), None)
-        scheme = RANDOM_START if system is not None and system.random_start else found.scheme
+        scheme = KNOWN[found.system].system.scheme if found.system in KNOWN else found.scheme
         return run_command(trainable, word, scheme, found.encoding, train, test)
 
     chosen = tuple(
@@ -402,12 +408,6 @@ def predict(
     )
     settle = settle_command(trainable, word, chosen, bool(requested), train, test, probe, train_it)
     return Forecasts(name, train, test, cut, chosen, bool(requested), format, count, settle, target)
-
-
-def kinds_for(regular: object) -> list[str]:
-    """The kind of forecaster of a target, if one with a probe was fitted."""
-    kind = "language" if regular is not None else "task"
-    return [kind] if f"{kind} with probe" in kinds() else []
 
 
 def shown(task: Task) -> str:
@@ -452,20 +452,17 @@ def run_probe(
     if task is None:
         raise LengthwiseError(f"a probe trains on strings of a task or an expression, and {name} has none")
     plain = system.name in VARIANTS_OF_LADDER
-    ids = None if plain else roomy_scheme(task, RANDOM_START if system.random_start else system.scheme, train)
+    ids = None if plain else roomy_scheme(task, system.system.scheme, train)
     if ids is not None and ids.wraps:
-        ids = replace(ids, m=period_of(task) or 2)  # type: ignore[call-arg]
+        regular = language_in(task)
+        period = None if regular is None else features.verdict(*regular, "periodic").period
+        ids = replace(ids, m=period or 2)  # type: ignore[call-arg]
     cell = ProbeCell(task, system.name if plain else ENCODINGS.build(system.encoding), train, ids)
-    own = digest({"task": TASKS.describe(task), "system": system.pair, "random": system.random_start, "train": train})
+    own = digest(
+        {"task": TASKS.describe(task), "system": system.pair, "random": system.system.random_start, "train": train}
+    )
     note(f"a probe at lengths up to {train}: training to {cell.half}, then tests; one thread, at most {budget}")
     return probe(cell, budget=budget, folder=folder or Path("runs") / "probe" / own, note=note)
-
-
-def period_of(task: Task) -> int | None:
-    """The smallest period with which a language's program works; None for other tasks."""
-    if not isinstance(task, Language) or (dfa := task.automaton()) is None:
-        return None
-    return features.verdict(dfa, task.ask, "periodic").period
 
 
 def probe_line(probe: Probe) -> str:
@@ -539,8 +536,8 @@ def settle_command(
         (one,) = found
         if probe is None or probe.status == "out of time":
             lengths = "" if (train, test) == (40, 200) else f" --train {train} --test {test}"
-            known = next((s for s in KNOWN if s.name == one.system), None)
-            how = f" --encoding {one.system}" if known else f" --scheme {one.scheme} --encoding {one.encoding}"
+            how = f" --scheme {one.scheme} --encoding {one.encoding}"
+            how = f" --encoding {one.system}" if one.system in KNOWN else how
             longer = "10m" if probe is not None else "2m"
             if train >= SHORTEST_PROBE:
                 return f"lengthwise predict {word}{how}{lengths} --probe {longer}"
@@ -551,11 +548,6 @@ def settle_command(
     return f"lengthwise compare {word} --max-length {train} --budget 10m"
 
 
-def known_and(requested: tuple[ForecastSystem, ...]) -> tuple[ForecastSystem, ...]:
-    """All known systems and those that were asked for."""
-    return (*KNOWN, *(system for system in requested if system not in KNOWN))
-
-
 def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem, ...]:
     """The systems that a name of a system or an encoding and a scheme mean; none where neither is given.
 
@@ -564,7 +556,7 @@ def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem
     from lengthwise.positions.encodings import ENCODINGS
     from lengthwise.positions.schemes import SCHEMES
 
-    names = {system.name: system for system in KNOWN} | {"learned": KNOWN[1], "ppc": KNOWN[-1]}
+    names = KNOWN | {alias: KNOWN[name] for alias, name in ALIASES.items()}
     if scheme is None:
         if encoding is None:
             return ()
@@ -572,18 +564,17 @@ def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem
             return (names[encoding],)
         if encoding not in ENCODINGS:
             raise UnknownNameError("position system", encoding, [*names, *ENCODINGS])
-        return (ForecastSystem(encoding, "sequential", False, encoding),)
+        return (ForecastSystem(encoding, PositionSystem("sequential", encoding)),)
     if scheme not in SCHEMES:
         raise UnknownNameError("scheme", scheme, SCHEMES)
     if encoding is None:
-        return tuple(system for system in KNOWN if system.scheme == scheme) or (
-            ForecastSystem(scheme, scheme, False, "learned"),
-        )
+        found = tuple(system for system in KNOWN.values() if system.scheme == scheme)
+        return found or (ForecastSystem(scheme, PositionSystem(scheme, "learned")),)
     heard_by = "learned" if encoding == "ape" else encoding
     if heard_by not in ENCODINGS:
         raise UnknownNameError("encoding", encoding, ENCODINGS)
-    found = tuple(s for s in KNOWN if (s.scheme, s.encoding) == (scheme, heard_by))
-    return found or (ForecastSystem(f"{scheme}+{heard_by}", scheme, False, heard_by),)
+    found = tuple(s for s in KNOWN.values() if (s.scheme, s.encoding) == (scheme, heard_by))
+    return found or (ForecastSystem(f"{scheme}+{heard_by}", PositionSystem(scheme, heard_by)),)
 
 
 def instead_of(
@@ -636,8 +627,7 @@ def modulo_instead(dfa: Dfa, format: Format, task: Task | None, word: str, train
 
     They have no forecast: the languages that were measured are counted instead.
     """
-    m = features.verdict(dfa, format, "periodic").period
-    system = next(system for system in KNOWN if system.scheme == "modulo")
+    m, system = features.verdict(dfa, format, "periodic").period, KNOWN["modulo"]
     if m is None or m < 2 or features.plain(dfa, format) or format != "next":
         return None
     counts = not no_counting(with_residues(dfa, m))
@@ -711,7 +701,7 @@ def of_language(
         refusal = f"no model was asked for {ASKED[format]} of a language, only for {ASKED[domain['formats'][0]]}"
     elif system.scheme == "modulo" and measured.line:
         refusal = f"too few languages were trained with {system.words} for a forecast; they are counted below"
-    elif system not in KNOWN or system.pair not in domain["kinds"]:
+    elif system.name not in KNOWN or system.pair not in domain["kinds"]:
         refusal = f"no language was trained with {system.words}"
     elif kind not in domain["kinds"][system.pair]:
         refusal = f"no language with a yes {kind} was trained with {system.words}"
@@ -754,8 +744,7 @@ def of_task(
         argument = f"{'possible' if verdict.answer == 'yes' else SHOWN[verdict.answer]}: {verdict.in_theory}"
     if refusal:
         return with_probe(refused(system, argument, measured.line, refusal), "task", {}, cut, probe)
-    requested = features.TaskQuestion(theory, system.scheme, system.random_start, system.encoding, train, test)
-    values = features.of_task(requested)
+    values = features.of_task(features.TaskQuestion(theory, system.system, train, test))
     return with_probe(answered(system, found.forecast(values, cut), argument, measured), "task", values, cut, probe)
 
 
@@ -791,8 +780,7 @@ def possible(probability: float) -> str:
 
 def in_theory(dfa: Dfa, format: Format, system: ForecastSystem) -> str:
     """Whether a program exists for what the model is asked, and by what it works."""
-    fragment = next((s.fragment for s in SYSTEMS if s.known_as == system.name), None)
-    if fragment is None:
+    if (fragment := system.system.fragment) is None:
         return "no theorem covers this system"
     found = features.verdict(dfa, format, fragment)
     if found.verdict == "unknown":
@@ -802,8 +790,7 @@ def in_theory(dfa: Dfa, format: Format, system: ForecastSystem) -> str:
     uses = ["counts"] if not no_counting(dfa) else ["what was read before, without counting"]
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
-    source = next(s.theorem for s in SYSTEMS if s.known_as == system.name)
-    basis = "cited" if source == CITED_LINK else found.basis
+    basis = "cited" if system.system.theorem == CITED_LINK else found.basis
     return f"possible: {', '.join(uses[:-1])}{' and ' if uses[:-1] else ''}{uses[-1]} ({basis})"
 
 
@@ -819,9 +806,7 @@ def bin_of(ratio: float, cell: MeasuredCell) -> tuple[int, int] | None:
 
 def of_system(cell: MeasuredCell, system: ForecastSystem) -> bool:
     """Whether a cell was trained with a system, without further changes."""
-    changed = any(mark in cell.system for mark in ("+reg", "no-qk"))
-    same = (cell.scheme, cell.random_start, cell.encoding) == (system.scheme, system.random_start, system.encoding)
-    return same and not changed
+    return trained_with(cell, system.system) and not any(mark in cell.system for mark in ("+reg", "no-qk"))
 
 
 def line_of(cell: MeasuredCell, place: tuple[int, int]) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from lengthwise.core.config import digest, fields_of
+from lengthwise.core.config import digest
 from lengthwise.core.config import seconds as seconds_in
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.files import locked, read_json, write_json
@@ -119,7 +119,8 @@ class ProbeCell:
         rng = stream(0, "forecast", "tokens")
 
         def tokens(length: int) -> int:
-            drawn = [self.task.batch(length, 1, rng).tokens for _ in range(DRAWS)]
+            one_layout = type(self.task).layout is Task.layout  # All strings of a length have as many tokens.
+            drawn = [self.task.batch(length, 1, rng).tokens for _ in range(1 if one_layout else DRAWS)]
             return 2 * max(drawn) - min(drawn)
 
         lengths = self.task.lengths(TRAINED[0], self.longest)
@@ -273,6 +274,8 @@ class Probe:
 
 
 _PROBE = TypeAdapter(Probe)
+_RUNGS = TypeAdapter(list[dict[int, list[ProbedSeed]]])
+_MEASURED = TypeAdapter(tuple[dict[int, dict[int, float]], dict[int, ProbedSeed]])
 
 
 def bin_name(bounds: tuple[int, int]) -> str:
@@ -332,14 +335,17 @@ def probe_together(
     Raises:
         LengthwiseError: As `probe`; or the cells differ in shape.
     """
+    import torch
+
     seconds = seconds_in("budget", budget)
     for cell in cells:
         cell.check()
     require(len({shape_of(cell) for cell in cells}) == 1, "cells that are probed together must have one shape")
     ended = time.monotonic() + seconds
     with contextlib.ExitStack() as stack:
-        if device == "cpu":
-            stack.enter_context(_one_thread())
+        if device == "cpu" and (threads := torch.get_num_threads()) != 1:
+            torch.set_num_threads(1)
+            stack.callback(torch.set_num_threads, threads)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             stack.enter_context(locked(folder))
@@ -395,21 +401,6 @@ class Together:
         return [first.gather([(inputs, slice(None)) for inputs in group]) for group in zip(*drawn, strict=True)]
 
 
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread of torch for the length of the block."""
-    import torch
-
-    before = torch.get_num_threads()
-    if before != 1:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        if before != 1:
-            torch.set_num_threads(before)
-
-
 @dataclass
 class _Climb:
     """One call: goes on from what ``folder`` has, until all cells are done or the time is up."""
@@ -423,15 +414,14 @@ class _Climb:
     prepare: Callable[..., contextlib.AbstractContextManager[Setup]] | None
     trainer: Callable[..., Trainer] | None
     seconds_before: float = 0.0
-    rungs: list[dict[int, list[dict[str, Any]]]] = field(default_factory=list)
-    """For each rung that is done, the values of the seeds of the cells that trained at it."""
+    rungs: list[dict[int, list[ProbedSeed]]] = field(default_factory=list)
+    """For each rung that is done, the seeds of the cells that trained at it."""
 
     def __post_init__(self) -> None:
         self.started = time.monotonic()
         self.line_at = 0.0
-        self.identity = digest(
-            {"cells": [cell.described() for cell in self.cells], "settings": fields_of_settings(self.settings)}
-        )
+        described = [cell.described() for cell in self.cells]
+        self.identity = digest({"cells": described, "settings": dataclasses.asdict(self.settings)})
         self._read()
 
     def run(self) -> list[Probe]:
@@ -457,7 +447,7 @@ class _Climb:
             if last is None or (index in last and _fitted(last[index]) < self.settings.needed)
         ]  # fmt: skip
 
-    def _rung(self, number: int, waiting: list[int]) -> dict[int, list[dict[str, Any]]]:
+    def _rung(self, number: int, waiting: list[int]) -> dict[int, list[ProbedSeed]]:
         """Train one rung of these cells to its end and measure it."""
         from lengthwise.training.trainer import Trainer
 
@@ -478,44 +468,34 @@ class _Climb:
             if self.prepare is not None:
                 setup = stack.enter_context(self.prepare(setup, config, runs))
             watch = _Watch(self, cells, number, folder)
-            kind = self.trainer or Trainer
-            trainer = kind(setup, config, runs, folder=folder, device=self.device, on_step=watch)
+            trainer = (self.trainer or Trainer)(setup, config, runs, folder=folder, device=self.device, on_step=watch)
             watch.trainer = trainer
             trainer.run()
-        watch.finish()
-        by_cell = {}
-        for place, index in enumerate(waiting):
-            mine = [watch.values[place * STRIDE + seed] for seed in settings.seeds]
-            by_cell[index] = mine
-        return by_cell
+        # Runs that diverged are right nowhere.
+        return {
+            index: [
+                watch.values.get(place * STRIDE + seed) or ProbedSeed(seed, 0.0, False, None) for seed in settings.seeds
+            ]
+            for place, index in enumerate(waiting)
+        }
 
     def _found(self, index: int, stopped: str) -> Probe:
         cell, settings = self.cells[index], self.settings
         mine = [rung[index] for rung in self.rungs if index in rung]
         rungs = [
-            ProbedRung(
-                number, settings.ladder[number - 1].steps,
-                [seed["fit"] for seed in seeds], [seed["steps_to_fit"] for seed in seeds],
-            )
-            for number, seeds in enumerate(mine, start=1)
-        ]  # fmt: skip
-        fitted = bool(mine) and _fitted(mine[-1]) >= settings.needed
+            ProbedRung(number, rung.steps, [seed.fit for seed in seeds], [seed.steps_to_fit for seed in seeds])
+            for number, (rung, seeds) in enumerate(zip(settings.ladder, mine, strict=False), start=1)
+        ]
+        last = mine[-1] if mine else []
+        fitted = bool(mine) and _fitted(last) >= settings.needed
         status: Literal["fitted", "not fitted", "out of time"] = "out of time"
         if fitted:
-            status, stopped = "fitted", f"{_fitted(mine[-1])} of {len(settings.seeds)} seeds fit at rung {len(mine)}"
+            status, stopped = "fitted", f"{_fitted(last)} of {len(settings.seeds)} seeds fit at rung {len(mine)}"
         elif len(mine) == len(settings.ladder):
             status, stopped = "not fitted", f"fewer than {settings.needed} seeds fit at the last rung"
-        seeds = [
-            ProbedSeed(
-                seed["seed"], seed["fit"], seed["fit"] >= FIT, seed["steps_to_fit"], dict(seed["accuracy"]),
-                [(int(length), int(right), int(total)) for length, right, total in seed["by_length"]],
-            )
-            for seed in (mine[-1] if mine else [])
-        ]  # fmt: skip
-        seconds = round(self._seconds() / len(self.cells), 2)
         return Probe(
-            cell.described(), (TRAINED[0], cell.half), list(cell.bins), status, len(mine) if fitted else None, seeds,
-            rungs, seconds, stopped,
+            cell.described(), (TRAINED[0], cell.half), list(cell.bins), status, len(mine) if fitted else None, last,
+            rungs, round(self._seconds() / len(self.cells), 2), stopped,
         )  # fmt: skip
 
     def _seconds(self) -> float:
@@ -533,24 +513,19 @@ class _Climb:
         values = read_json(path, what="state of a probe")
         if not isinstance(values, dict) or values.get("identity") != self.identity:
             raise LengthwiseError(f"{path} is of another probe or damaged; choose another folder")
-        self.seconds_before = float(values["seconds"])
-        self.rungs = [{int(index): seeds for index, seeds in rung.items()} for rung in values["rungs"]]
+        self.seconds_before, self.rungs = float(values["seconds"]), _RUNGS.validate_python(values["rungs"])
 
     def _write(self) -> None:
         if self.folder is not None:
-            rungs = [{str(index): seeds for index, seeds in rung.items()} for rung in self.rungs]
-            state = {"identity": self.identity, "seconds": round(self._seconds(), 2), "rungs": rungs}
+            state = {
+                "identity": self.identity, "seconds": round(self._seconds(), 2),
+                "rungs": _RUNGS.dump_python(self.rungs, mode="json"),
+            }  # fmt: skip
             write_json(self.folder / STATE, state, dense=True)
 
 
-def fields_of_settings(settings: ProbeSettings) -> dict[str, Any]:
-    """Plain JSON values."""
-    own = {each.name: getattr(settings, each.name) for each in dataclasses.fields(settings)}
-    return {**own, "ladder": [fields_of(rung) for rung in settings.ladder], "seeds": list(settings.seeds)}
-
-
-def _fitted(seeds: Sequence[Mapping[str, Any]]) -> int:
-    return sum(seed["fit"] >= FIT for seed in seeds)
+def _fitted(seeds: Sequence[ProbedSeed]) -> int:
+    return sum(seed.fitted for seed in seeds)
 
 
 class _Watch:
@@ -566,11 +541,9 @@ class _Watch:
         self.rung = self.settings.ladder[number - 1]
         self.trainer: Trainer | None = None
         self.path = None if folder is None else folder / "measured.json"
-        found = read_json(self.path) if self.path is not None and self.path.exists() else {"by_step": {}, "values": {}}
-        self.by_step: dict[int, dict[int, float]] = {
-            int(step): {int(run): rate for run, rate in rates.items()} for step, rates in found["by_step"].items()
-        }
-        self.values: dict[int, dict[str, Any]] = {int(run): values for run, values in found["values"].items()}
+        found = read_json(self.path) if self.path is not None and self.path.exists() else [{}, {}]
+        self.by_step, self.values = _MEASURED.validate_python(found)
+        """By step and run the share of right strings, and at the end of the rung each run."""
         self.probe_words = self._words("probe", (TRAINED[0], cells[0].half), self.settings.probe_words, trained=True)
         self.loss, self.began = float("nan"), (time.monotonic(), 0)
 
@@ -597,13 +570,6 @@ class _Watch:
                 f"{len(self.settings.ladder)}, loss {loss:.4f}; this rung needs about {self._left(step):.0f} s more"
             )
 
-    def finish(self) -> None:
-        """Give runs that diverged their values: they are right nowhere."""
-        for place in range(len(self.cells)):
-            for seed in self.settings.seeds:
-                blank = {"seed": seed, "fit": 0.0, "steps_to_fit": None, "accuracy": {}, "by_length": []}
-                self.values.setdefault(place * STRIDE + seed, blank)
-
     def _left(self, step: int) -> float:
         since, first = self.began
         return (time.monotonic() - since) / max(1, step - first) * (self.rung.steps - step)
@@ -618,37 +584,28 @@ class _Watch:
 
     def _measure(self) -> None:
         """At the end of the rung: fit, and the lengths beyond N/2 where the rung ends the climb of a cell."""
-        settings = self.settings
-        fit = self._rates(self._words("fit", (TRAINED[0], self.cells[0].half), settings.fit_words, trained=True))
-        for run, (right, total) in fit.items():
-            self.values[run] = {
-                "seed": run % STRIDE,
-                "fit": right / total,
-                "steps_to_fit": self._steps_to_fit(run, right / total),
-                "accuracy": {},
-                "by_length": [],
-            }
+        fit = self._rates(self._words("fit", (TRAINED[0], self.cells[0].half), self.settings.fit_words, trained=True))
+        accuracy: dict[int, dict[str, float]] = {run: {} for run in fit}
+        lengths: dict[int, list[tuple[int, int, int]]] = {run: [] for run in fit}
         for bounds in self.cells[0].bins:
-            rates, lengths = {}, {}
-            for length, words in self._by_length(bounds):
-                for run, (right, total) in self._rates(words).items():
-                    before = rates.get(run, (0, 0))
-                    rates[run] = (before[0] + right, before[1] + total)
-                    lengths.setdefault(run, []).append((length, right, total))
-            for run, (right, total) in rates.items():
-                self.values[run]["accuracy"][bin_name(bounds)] = right / total
-                self.values[run]["by_length"] += lengths[run]
+            by_length: dict[int, list[list[Inputs]]] = {}
+            for length, batches in self._batches("test", bounds, self.settings.test_words, trained=False):
+                by_length.setdefault(length, []).append(batches)
+            rates = {length: self._rates(words) for length, words in sorted(by_length.items())}
+            for run in fit if rates else ():
+                lengths[run] += [(length, *found[run]) for length, found in rates.items()]
+                accuracy[run][bin_name(bounds)] = sum(f[run][0] for f in rates.values()) / sum(
+                    f[run][1] for f in rates.values()
+                )
+        for run, (right, total) in fit.items():
+            share = right / total
+            self.values[run] = ProbedSeed(
+                run % STRIDE, share, share >= FIT, self._steps_to_fit(run, share), accuracy[run], lengths[run]
+            )
 
     def _steps_to_fit(self, run: int, fit: float) -> int | None:
         found = [step for step, rates in sorted(self.by_step.items()) if rates.get(run, 0.0) >= FIT]
         return found[0] if found else (self.rung.steps if fit >= FIT else None)
-
-    def _by_length(self, bounds: tuple[int, int]) -> Iterator[tuple[int, list[list[Inputs]]]]:
-        """The test strings of a bin, length by length."""
-        by_length: dict[int, list[list[Inputs]]] = {}
-        for length, batches in self._batches("test", bounds, self.settings.test_words, trained=False):
-            by_length.setdefault(length, []).append(batches)
-        yield from sorted(by_length.items())
 
     def _words(self, what: str, bounds: tuple[int, int], count: int, *, trained: bool) -> list[list[Inputs]]:
         return [batches for _, batches in self._batches(what, bounds, count, trained=trained)]
@@ -690,4 +647,4 @@ class _Watch:
 
     def _write(self) -> None:
         if self.path is not None:
-            write_json(self.path, {"by_step": self.by_step, "values": self.values}, dense=True)
+            write_json(self.path, _MEASURED.dump_python((self.by_step, self.values), mode="json"), dense=True)

@@ -21,55 +21,9 @@ from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.prediction.verdict import Argument
 from lengthwise.sparsity.planted import Lookup
-from lengthwise.tasks import Task
-from lengthwise.tasks.addition import (
-    Addition,
-    BinaryAddition,
-    HintedAddition,
-    MultiOperandAddition,
-    RunningSums,
-    Subtraction,
-    TuringAddition,
-)
-from lengthwise.tasks.copying import (
-    FILLER,
-    Copy,
-    Duplicate,
-    LookBack,
-    MissingDuplicate,
-    OddsFirst,
-    Reverse,
-    StackManipulation,
-    UniqueBigramCopy,
-)
-from lengthwise.tasks.counting import (
-    BinMajorityInterleave,
-    Counting,
-    Histogram,
-    Majority,
-    Minesweeper,
-    SquareRoot,
-    Successor,
-)
+from lengthwise.tasks import Task, addition, copying, counting, modular, parity, planted, recall, recoupled
+from lengthwise.tasks import variable_assignment as assignment
 from lengthwise.tasks.language import Language, StateScratchpad
-from lengthwise.tasks.modular import BracketedArithmetic, CycleNavigation, GroupWords, ModularArithmetic, SolveEquation
-from lengthwise.tasks.addition import LongMultiplication, Multiplication
-from lengthwise.tasks.parity import QUERY as BITS_QUERY
-from lengthwise.tasks.parity import BitwiseOr, EvenPairs, Parity, ParityScratchpad, SparseParity
-from lengthwise.tasks.planted import PlantedTask
-from lengthwise.tasks.recall import (
-    MARKER,
-    FlipFlop,
-    Induction,
-    Lego,
-    MultiQueryRecall,
-    Needle,
-    PointerValueRetrieval,
-    Retrieval,
-)
-from lengthwise.tasks.recoupled import TaskHinting
-from lengthwise.tasks.copying import BucketSort, Sort
-from lengthwise.tasks.variable_assignment import LINE_END, QUERY, VariableAssignment
 
 HUANG = "Huang et al. 2025"
 ASKED = {NEXT: "the next symbols of words of ", STATE: "the states, named also at an end mark, of "}
@@ -174,30 +128,33 @@ DIGITS = "Alice's bits are the first operand; Bob adds 0 and writes all of its d
 SYMBOLS = "abcdefg"
 NAMES, VALUES = "abcd", "0123"
 
+FACTOR = "digits are the first factor; Bob multiplies by 1 and writes them all: N digits."
+SUM = "digits are the first number; Bob adds zeros and writes them all: N digits."
 STATEMENTS: dict[type[Task], str] = {
-    Subtraction: "Alice's digits are the first number; Bob subtracts 0 and writes all of them: N digits are needed.",
-    Multiplication: "Alice's digits are the first factor; Bob multiplies by 1 and writes them all: N digits.",
-    LongMultiplication: "Alice's digits are the first factor; Bob multiplies by 1 and writes them all: N digits.",
-    MultiOperandAddition: "Alice's digits are the first number; Bob adds zeros and writes them all: N digits.",
-    RunningSums: "Alice's digits are the first number; Bob adds zeros and writes them all: N digits.",
-    TuringAddition: "Alice's digits are the first number; Bob writes all but the last into the first tape: N digits.",
-    BitwiseOr: "Alice's bits are the first string; Bob's are zeros, and he writes all of hers: N bits are needed.",
-    StackManipulation: "Alice's bits are the first stack; Bob adds no action and writes them all: N bits are needed.",
-    SquareRoot: "Alice's bits are the upper half; Bob appends zeros, and the root determines them: N bits are needed.",
-    Minesweeper: "Alice's fields are the upper half of the board; Bob writes which of them are mines.",
+    addition.Subtraction: "digits are the first number; Bob subtracts 0 and writes all of them: N digits are needed.",
+    addition.Multiplication: FACTOR,
+    addition.LongMultiplication: FACTOR,
+    addition.MultiOperandAddition: SUM,
+    addition.RunningSums: SUM,
+    addition.TuringAddition: "digits are the first number; Bob writes all but the last into the first tape: N digits.",
+    parity.BitwiseOr: "bits are the first string; Bob's are zeros, and he writes all of hers: N bits are needed.",
+    copying.StackManipulation: "bits are the first stack; Bob adds no action and writes them all: N bits are needed.",
+    counting.SquareRoot: "bits are the upper half; Bob appends zeros, and the root determines them: N bits are needed.",
+    counting.Minesweeper: "fields are the upper half of the board; Bob writes which of them are mines.",
 }
-"""Communication bounds: what Bob can write needs more of Alice than the logarithm of the length."""
+"""Communication bounds, after "Alice's": what Bob can write needs more of Alice than the logarithm of the length."""
 
+BOUNDED = "the number of {} bounds the length, so that no program for all lengths is asked for"
 OPEN: dict[type[Task], str] = {
     StateScratchpad: "each state depends on the one before it and a symbol, and is local under coupled ids",
-    HintedAddition: "the number of hints bounds the length, so that no program for all lengths is asked for",
-    TaskHinting: "a hint adds training data and does not change the question; predict the task itself",
-    BracketedArithmetic: "no bound is known to us, and no program",
-    SolveEquation: "no bound is known to us, and no program",
-    MissingDuplicate: "one bit of Alice's suffices, the parity of her string, so that communication excludes nothing",
-    PointerValueRetrieval: "the number of pointers bounds the length, so that no program for all lengths is asked for",
-    Histogram: "the number of counts bounds the length, so that no program for all lengths is asked for",
-    Lego: "the number of variables bounds the length, so that no program for all lengths is asked for",
+    addition.HintedAddition: BOUNDED.format("hints"),
+    recoupled.TaskHinting: "a hint adds training data and does not change the question; predict the task itself",
+    modular.BracketedArithmetic: "no bound is known to us, and no program",
+    modular.SolveEquation: "no bound is known to us, and no program",
+    copying.MissingDuplicate: "one bit of Alice's suffices, the parity of her string: communication excludes nothing",
+    recall.PointerValueRetrieval: BOUNDED.format("pointers"),
+    counting.Histogram: BOUNDED.format("counts"),
+    recall.Lego: BOUNDED.format("variables"),
 }
 """Tasks for which we know neither a program nor a reason that there is none."""
 
@@ -217,18 +174,18 @@ def _written_out(template: str, name: str, key: str, symbols: Sequence[str]) -> 
     return [template_evidence(template, name, for_symbols(len(symbols)), **{key: symbols})]
 
 
-def _group_words(task: GroupWords) -> Iterable[Evidence]:
+def _group_words(task: modular.GroupWords) -> Iterable[Evidence]:
     if task.scratchpad:
         return [communication(PRODUCTS)]
     return _cycle_of(2, "powers of an element of order two that are the identity")
 
 
-def _repeats(task: Duplicate | OddsFirst) -> Iterator[Evidence]:
+def _repeats(task: copying.Duplicate | copying.OddsFirst) -> Iterator[Evidence]:
     if task.symbols == "repeats":
         yield communication("Alice's symbols are the string; Bob writes them all: N symbols are needed.")
 
 
-def _needle(task: Needle) -> list[Evidence]:
+def _needle(task: recall.Needle) -> list[Evidence]:
     noise = list(_few(task, min(task.noise, 2)))
     return [_pairs("needle", "one hop after another", task.keys, noise=noise, hops=task.hops)]
 
@@ -277,7 +234,7 @@ def _defines_the_same(derived: type[Task], known: type[Task]) -> bool:
     return ours or all(getattr(derived, name) is getattr(known, name) for name in DEFINING)
 
 
-def _majority(task: Majority) -> Iterator[Evidence]:
+def _majority(task: counting.Majority) -> Iterator[Evidence]:
     # Acceptance of the program is the answer 1 here; with letters, 26 are the default and the library's.
     if task.letters in (2, 26):
         yield library_evidence("bin_majority" if task.letters == 2 else "majority")
@@ -285,7 +242,7 @@ def _majority(task: Majority) -> Iterator[Evidence]:
         yield library_evidence("majority-3", for_symbols(3))
 
 
-def _copy(task: Copy) -> Iterator[Evidence]:
+def _copy(task: copying.Copy) -> Iterator[Evidence]:
     if task.symbols == "distinct":
         yield library_evidence("unique_copy", for_symbols(7))
         yield no_for_nope("copying distinct symbols")
@@ -293,7 +250,7 @@ def _copy(task: Copy) -> Iterator[Evidence]:
         yield fooling_set("repeat_copy")
 
 
-def _reverse(task: Reverse) -> Iterator[Evidence]:
+def _reverse(task: copying.Reverse) -> Iterator[Evidence]:
     if task.symbols == "distinct":
         yield library_evidence("unique_reverse", for_symbols(7))
         yield no_for_nope("reversing distinct symbols", LATER)
@@ -301,20 +258,20 @@ def _reverse(task: Reverse) -> Iterator[Evidence]:
         yield communication("Alice's symbols are the word to reverse; Bob writes them all: N bits are needed.")
 
 
-def _interleaved(task: BinMajorityInterleave) -> Iterator[Evidence]:
+def _interleaved(task: counting.BinMajorityInterleave) -> Iterator[Evidence]:
     note = "" if task.period == 3 else "for 3 streams; the scheme is the same for any number"
     yield library_evidence("bin_majority_interleave", note)
     if task.period > 1:
         yield no_for_nope("majorities of interleaved streams")
 
 
-def _sparse_parity(task: SparseParity) -> Iterator[Evidence]:
+def _sparse_parity(task: parity.SparseParity) -> Iterator[Evidence]:
     most = max((task.k_max, *task.k_test))
     counts = range(1, most + 1, 2)
-    yield template_evidence("marked_ones", f"counting up to {most} marked ones", counts=counts, query=BITS_QUERY)
+    yield template_evidence("marked_ones", f"counting up to {most} marked ones", counts=counts, query=parity.QUERY)
 
 
-def _planted(task: PlantedTask) -> Iterator[Evidence]:
+def _planted(task: planted.PlantedTask) -> Iterator[Evidence]:
     # A symmetric g* of k bits is a function of the number of marked ones; a lookup may depend on their order.
     if task.values != 2 or isinstance(task.label, Lookup):
         return
@@ -322,26 +279,34 @@ def _planted(task: PlantedTask) -> Iterator[Evidence]:
     if set(labels) != {0, 1}:
         return
     counts = [ones for ones, label in enumerate(labels) if label]
-    yield template_evidence("marked_ones", f"counting up to {task.k} marked ones", counts=counts, query=BITS_QUERY)
+    yield template_evidence("marked_ones", f"counting up to {task.k} marked ones", counts=counts, query=parity.QUERY)
 
 
-def _look_back(task: LookBack) -> Iterator[Evidence]:
+def _look_back(task: copying.LookBack) -> Iterator[Evidence]:
     note = for_symbols(len(SYMBOLS))
-    yield template_evidence("look_back", f"induction {task.t} back", note, symbols=SYMBOLS, t=task.t, filler=FILLER)
+    yield template_evidence(
+        "look_back", f"induction {task.t} back", note, symbols=SYMBOLS, t=task.t, filler=copying.FILLER
+    )
     yield no_for_nope("looking back a fixed distance")
 
 
-def _retrieval(task: Retrieval) -> Iterator[Evidence]:
-    symbols = [symbol for symbol in task.vocab.tokens if task.vocab[symbol] >= 4 and symbol != MARKER]
-    values = {"symbols": symbols, "side": task.side, "marker": MARKER}
+def _retrieval(task: recall.Retrieval) -> Iterator[Evidence]:
+    symbols = [symbol for symbol in task.vocab.tokens if task.vocab[symbol] >= 4 and symbol != recall.MARKER]
+    values = {"symbols": symbols, "side": task.side, "marker": recall.MARKER}
     yield template_evidence("retrieval", "the marker's neighbour", **values)
     yield no_for_nope("the neighbour of a unique token", LATER)
 
 
-def _variable_assignment(task: VariableAssignment) -> Iterator[Evidence]:
+def _variable_assignment(task: assignment.VariableAssignment) -> Iterator[Evidence]:
     if task.scratchpad:
         note = f"for {len(NAMES)} names and {len(VALUES)} values; {SCHEME}"
-        values = {"names": NAMES, "values": VALUES, "separators": task.separators, "query": QUERY, "end": LINE_END}
+        values = {
+            "names": NAMES,
+            "values": VALUES,
+            "separators": task.separators,
+            "query": assignment.QUERY,
+            "end": assignment.LINE_END,
+        }
         yield template_evidence("variable_assignment", "looking up line by line", note, **values)
 
 
@@ -356,44 +321,50 @@ def _language(task: Language, end: str = "visible") -> Iterator[Evidence]:
         yield from language_evidence(task.language, alphabet=task.alphabet, end=end)
 
 
-def _induction(_: Induction) -> Iterator[Evidence]:
+def _induction(_: recall.Induction) -> Iterator[Evidence]:
     yield from _written_out("induction", "induction head", "symbols", SYMBOLS)
     yield no_for_nope("induction", LATER)
 
 
 SUITES: dict[type[Task], Callable[..., Iterable[Evidence]]] = {
-    **dict.fromkeys(STATEMENTS, lambda task: [communication(STATEMENTS[type(task)])]),
+    **dict.fromkeys(STATEMENTS, lambda task: [communication(f"Alice's {STATEMENTS[type(task)]}")]),
     **dict.fromkeys(OPEN, lambda _: []),
-    ModularArithmetic: lambda task: _cycle_of(task.modulus, "sums of zeros and ones that are 0"),
-    CycleNavigation: lambda task: _cycle_of(task.size, "moves to the right that lead back"),
-    GroupWords: _group_words,
-    EvenPairs: lambda _: language_evidence("0|1|0(0|1)*0|1(0|1)*1", "the words whose first and last bit agree"),
-    Duplicate: _repeats,
-    OddsFirst: _repeats,
-    BucketSort: lambda task: [template_evidence("bucket_sort", "counting each letter", symbols=task.vocab.tokens[4:])],
-    Counting: lambda task: _written_out("counting", "successors", "numbers", _few(task, min(task.numbers, 7))),
-    Successor: lambda t: _written_out("successor", "the larger symbols", "symbols", _few(t, min(t.letters, SMALL))),
-    UniqueBigramCopy: lambda t: _written_out(
+    modular.ModularArithmetic: lambda task: _cycle_of(task.modulus, "sums of zeros and ones that are 0"),
+    modular.CycleNavigation: lambda task: _cycle_of(task.size, "moves to the right that lead back"),
+    modular.GroupWords: _group_words,
+    parity.EvenPairs: lambda _: language_evidence("0|1|0(0|1)*0|1(0|1)*1", "the words whose first and last bit agree"),
+    copying.Duplicate: _repeats,
+    copying.OddsFirst: _repeats,
+    copying.BucketSort: lambda task: [
+        template_evidence("bucket_sort", "counting each letter", symbols=task.vocab.tokens[4:])
+    ],
+    counting.Counting: lambda task: _written_out("counting", "successors", "numbers", _few(task, min(task.numbers, 7))),
+    counting.Successor: lambda t: _written_out(
+        "successor", "the larger symbols", "symbols", _few(t, min(t.letters, SMALL))
+    ),
+    copying.UniqueBigramCopy: lambda t: _written_out(
         "bigram_copy", "the last two symbols", "symbols", _few(t, min(t.letters, SMALL))
     ),
-    Needle: _needle,
-    MultiQueryRecall: lambda t: [_pairs("recall", f"the key {t.queries} back", t.keys, queries=t.queries)],
-    Majority: _majority,
-    Copy: _copy,
-    Reverse: _reverse,
-    Parity: lambda _: language_evidence("(0*10*1)*0*", "the even words"),
-    ParityScratchpad: lambda _: [communication(PARITIES)],
-    Addition: lambda _: [communication(DIGITS)],
-    BinaryAddition: lambda _: [fooling_set("addition")],
-    BinMajorityInterleave: _interleaved,
-    Sort: lambda _: [library_evidence("sort", for_symbols(7))],
-    SparseParity: _sparse_parity,
-    PlantedTask: _planted,
-    LookBack: _look_back,
-    Retrieval: _retrieval,
-    Induction: _induction,
-    FlipFlop: lambda _: language_evidence("[abe]*be*", "the last write, as a language with neutral symbols", end="eos"),
-    VariableAssignment: _variable_assignment,
+    recall.Needle: _needle,
+    recall.MultiQueryRecall: lambda t: [_pairs("recall", f"the key {t.queries} back", t.keys, queries=t.queries)],
+    counting.Majority: _majority,
+    copying.Copy: _copy,
+    copying.Reverse: _reverse,
+    parity.Parity: lambda _: language_evidence("(0*10*1)*0*", "the even words"),
+    parity.ParityScratchpad: lambda _: [communication(PARITIES)],
+    addition.Addition: lambda _: [communication(DIGITS)],
+    addition.BinaryAddition: lambda _: [fooling_set("addition")],
+    counting.BinMajorityInterleave: _interleaved,
+    copying.Sort: lambda _: [library_evidence("sort", for_symbols(7))],
+    parity.SparseParity: _sparse_parity,
+    planted.PlantedTask: _planted,
+    copying.LookBack: _look_back,
+    recall.Retrieval: _retrieval,
+    recall.Induction: _induction,
+    recall.FlipFlop: lambda _: language_evidence(
+        "[abe]*be*", "the last write, as a language with neutral symbols", end="eos"
+    ),
+    assignment.VariableAssignment: _variable_assignment,
     Language: _language,
 }
 """How the evidence on a task of these classes is made; a derived class with rules of its own comes first."""

@@ -1,4 +1,4 @@
-"""The page of an explanation: curve, automaton, program, heads, and failing strings with arcs."""
+"""The pictures of an explanation: curve, automaton, heads, and failing strings with arcs."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lengthwise.core.table import Table
 from lengthwise.explanation.automaton import Automaton
 from lengthwise.explanation.failures import Failure, Failures
-from lengthwise.explanation.heads import Head, Heads
+from lengthwise.explanation.heads import Head
 from lengthwise.explanation.model import Accuracy
-from lengthwise.explanation.program import ModelProgram
-from lengthwise.report.figures import COLOURS, FAINT, INK, QUIET, Drawing, Picture, new_figure
-from lengthwise.report.html import render_page
+from lengthwise.report.figures import COLOURS, FAINT, INK, QUIET, Drawing, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_STATES = 12
-"""Larger automata are shown as a table only."""
+"""Larger automata are not drawn."""
 MOST_DRAWN = 60
 """Tokens of a failing string that are drawn with arcs."""
 
@@ -46,8 +43,13 @@ def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
         return figure
 
 
-def draw_automaton(automaton: Automaton) -> Drawing:
-    """The states on a circle from the start on, accepting ones with a double line, the dead state left out."""
+def draw_automaton(automaton: Automaton) -> Drawing | None:
+    """The states on a circle from the start on, accepting ones with a double line, the dead state left out.
+
+    None for one that is large or not exact.
+    """
+    if not automaton.complete or len(automaton.delta) > MOST_STATES:
+        return None
     dfa = automaton.dfa
     states = [state for state in range(dfa.size) if dfa.live[state]] or [0]
     place = {state: (sin(2 * pi * n / len(states)), cos(2 * pi * n / len(states))) for n, state in enumerate(states)}
@@ -129,34 +131,3 @@ def draw_head(head: Head, number: int) -> Drawing:
         axes.set_ylim(0, 1.05)
         axes.tick_params(labelsize=7)
         return figure
-
-
-def page(
-    title: str,
-    lines: list[str],
-    table: Table,
-    accuracy: Accuracy,
-    automaton: Automaton | None,
-    program: ModelProgram | None,
-    heads: Heads | None,
-    failures: Failures,
-) -> str:
-    """The page as HTML text."""
-    small = automaton is not None and automaton.complete and len(automaton.delta) <= MOST_STATES
-    return render_page(
-        "explanation.html",
-        title=title,
-        lines=lines,
-        table=table,
-        curve=Picture("curve", curve(accuracy, failures)),
-        automaton=automaton,
-        drawn=Picture("automaton", draw_automaton(automaton)) if small and automaton else None,
-        program=program,
-        heads=[(h, Picture(f"head {n}", draw_head(h, n))) for n, h in enumerate(heads.heads)] if heads else [],
-        ids=heads.ids if heads else "",
-        failures=[
-            (f, Picture(f"failure {n}", drawn) if (drawn := draw_failure(f, n)) is not None else None)
-            for n, f in enumerate(failures.smallest)
-        ],
-        rows=failures.rows,
-    )
