@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from lengthwise import tasks as tasks
     from lengthwise import testing as testing
     from lengthwise import training as training
+    from lengthwise.api.audit import audit_model as audit_model
+    from lengthwise.api.audit import export_task as export_task
     from lengthwise.api.cluster import Cluster as Cluster
     from lengthwise.api.compare import Comparison as Comparison
     from lengthwise.api.compare import Verification as Verification
@@ -69,6 +71,9 @@ if TYPE_CHECKING:
     from lengthwise.api.theory import predict as predict
     from lengthwise.api.theory import show as show
     from lengthwise.api.theory import structure as structure
+    from lengthwise.audit.endpoint import Endpoint as Endpoint
+    from lengthwise.audit.questions import AuditPlan as AuditPlan
+    from lengthwise.audit.scoring import Scoring as Scoring
     from lengthwise.core.config import config as config
     from lengthwise.core.errors import LengthwiseError as LengthwiseError
     from lengthwise.core.rng import stream as stream
@@ -98,6 +103,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
+    "api.audit": ("audit_model", "export_task"),
     "api.cluster": ("Cluster",),
     "api.compare": ("Comparison", "Verification", "compare", "verify"),
     "api.components": ("available", "check", "encoding", "register", "scheme", "task"),
@@ -111,6 +117,9 @@ _NAMES = {
         "Coupling", "Decision", "Example", "Structure", "check_certificates", "couple", "decide", "predict", "show",
         "structure",
     ),
+    "audit.endpoint": ("Endpoint",),
+    "audit.questions": ("AuditPlan",),
+    "audit.scoring": ("Scoring",),
     "core.config": ("config",),
     "core.errors": ("LengthwiseError",),
     "core.rng": ("stream",),

@@ -14,7 +14,7 @@ from tokenizers.normalizers import Lowercase
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from lengthwise.audit.model import NOT_FINITE, LocalModel
+from lengthwise.audit.model import NOT_FINITE, LocalModel, prompt_ids
 from lengthwise.audit.questions import AuditPlan
 from lengthwise.audit.run import ANSWERS, run_audit
 from lengthwise.audit.scoring import Scoring
@@ -69,6 +69,12 @@ def test_another_model_in_the_same_folder_is_asked_anew(change: Any, folder: Pat
     assert len((tmp_path / "out" / ANSWERS).read_text().splitlines()) == 2 * count
 
 
+def reading_numbers(folder: Path) -> LocalModel:
+    model = LocalModel(str(folder))
+    model.scoring = Scoring("last-number")
+    return model
+
+
 def greedy(folder: Path, prompt: str, budget: int) -> list[int]:
     """The slow loop: the largest logit of a whole pass at each step."""
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
@@ -91,7 +97,7 @@ def greedy(folder: Path, prompt: str, budget: int) -> list[int]:
 )  # fmt: skip
 def test_greedy_is_the_largest_logit_whatever_the_files_set(settings: dict[str, Any], folder: Path):
     rewrite(folder, "generation_config.json", **settings)
-    model = LocalModel(str(folder), scoring=Scoring("last-number"))
+    model = reading_numbers(folder)
     reply = model.ask(PROMPT, 24)
     expected = greedy(folder, PROMPT, 24)
     assert reply.completion_tokens == len(expected)
@@ -108,9 +114,11 @@ def test_a_tokenizer_that_appends_an_end_does_not_end_the_prompt(folder: Path):
     tokenizer.save_pretrained(folder)
     model = LocalModel(str(folder))
     assert model.tokenizer(PROMPT)["input_ids"] == [0, *bare, 1]
-    assert model.prompt_ids(PROMPT) == [0, *bare]
+    assert prompt_ids(model.tokenizer, PROMPT, model.ends) == [0, *bare]
     assert model.tokens(PROMPT) == len(bare) + 1
-    assert model.prompt_ids(PROMPT + "</s>") == [0, *bare, 1], "what the text itself ends with stays"
+    assert prompt_ids(model.tokenizer, PROMPT + "</s>", model.ends) == [0, *bare, 1], (
+        "what the text itself ends with stays"
+    )
 
 
 def test_logits_that_are_not_finite_are_no_answer_and_said(folder: Path, tmp_path: Path):
@@ -135,6 +143,6 @@ def test_a_model_is_stopped_behind_its_answer(folder: Path):
     model = LocalModel(str(folder))
     model._text = lambda ids: "1 2\n\nInput: 3 4"
     assert model.ask(PROMPT, 400).completion_tokens < 20
-    model = LocalModel(str(folder), scoring=Scoring("last-number"))
+    model = reading_numbers(folder)
     model._text = lambda ids: "1 2\n\nInput: 3 4"
     assert model.ask(PROMPT, 40).completion_tokens == len(greedy(folder, PROMPT, 40))

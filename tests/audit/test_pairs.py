@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import runpy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from stub_server import planted, serve
 
@@ -50,18 +53,18 @@ class Tiny(Asker):
         return Reply(question.expected if question and right(question, self.seed)[self.which] else "no")
 
 
-def test_the_interval_covers_in_at_least_90_of_100_seeds(tmp_path: Path):
+def test_the_interval_covers_in_at_least_90_of_100_seeds():
     covered, signs = {SHORT: 0, LONG: 0}, {SHORT: 0, LONG: 0}
+    questions = natural_questions(AuditPlan(TASK, (SHORT, LONG), samples=60, shots=0, forms=("lines",)))
+    levels = np.array([question.level for question in questions])
+    shared, lost, won = (np.array([rates[level] for level in levels]) for rates in (SHARED, LOST, WON))
     for seed in range(100):
-        plan = AuditPlan(TASK, (SHORT, LONG), samples=60, shots=0, forms=("lines",), seed=seed)
-        questions = natural_questions(plan)
-        models = [Tiny(which, seed, plan) for which in (0, 1)]
+        first, change = stream(seed, "pair").random((2, len(questions)))
+        one = first < shared
+        both = one, np.where(one, change >= lost, change < won)
         answers = [
-            [
-                AskedQuestion(each, RIGHT if model.ask(each.prompt, 9).text == each.expected else WRONG)
-                for each in questions
-            ]
-            for model in models
+            [AskedQuestion(each, RIGHT if right else WRONG) for each, right in zip(questions, model, strict=True)]
+            for model in both
         ]
         for row in paired(*answers):
             p = SHARED[row["level"]]
@@ -111,3 +114,16 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         assert main([*words, "--against-endpoint", good.url]) == 0
         assert good.asked == bad.asked
     assert "m against m: gains 100 points at length 2" in capsys.readouterr().out
+
+
+def test_the_study_of_a_trained_pair_prints_its_page_and_has_the_right_signs():
+    folder = Path(__file__).parents[2] / "studies" / "audit"
+    values = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    assert runpy.run_path(str(folder / "longer.py"))["page"](values) == (folder / "README.md").read_text("utf-8")
+    for row in values["rows"]:
+        trained_on = row["level"] <= 16
+        if row["method"] == "self-extend":
+            assert row["difference"] >= 0
+            assert trained_on or row["low"] > 0, "gains beyond what was trained"
+        if row["method"] == "pi" and trained_on:
+            assert row["high"] < 0, "costs within"

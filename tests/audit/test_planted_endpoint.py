@@ -1,9 +1,10 @@
-"""A planted endpoint is diagnosed right, whatever wrapping, interface and limits its server has."""
+"""A planted endpoint is diagnosed right, whatever wrapping, interface, reading and limits there are."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,33 +12,55 @@ from typing import Any
 import pytest
 from stub_server import completion, last_block, send, serve
 
-from lengthwise.audit.endpoint import Endpoint
-from lengthwise.audit.model import TRUNCATED
-from lengthwise.audit.questions import AuditPlan, Question, natural_questions, sweep_questions
-from lengthwise.audit.run import run_audit
-from lengthwise.audit.scoring import ONLY_THOUGHT, RIGHT
-from lengthwise.audit.summary import AskedQuestion, causes, with_truncation
+from lengthwise.audit.endpoint import Endpoint, reply_of
+from lengthwise.audit.model import REFUSED, TRUNCATED, RequestFailed
+from lengthwise.audit.questions import FILLER, MARK, AuditPlan, Question, natural_questions, sweep_questions
+from lengthwise.audit.run import asked_question, run_audit
+from lengthwise.audit.scoring import ONLY_THOUGHT, RIGHT, Scoring
+from lengthwise.audit.summary import AskedQuestion, causes, cells_of
+from lengthwise.audit.tokens import with_truncation
 from lengthwise.tasks import TASKS
 
 TASK = TASKS.build("addition")
-PLAN = AuditPlan(TASK, (3, 12), samples=18, shots=1, forms=("lines",))
+PLAN = AuditPlan(TASK, (3, 12), samples=16, shots=1, forms=("lines",))
+PLANS = {"words": PLAN, "tokens": AuditPlan(TASK, (3, 12), 16, 1, ("lines",), tokens=(400, 1200))}
+QUESTIONS = {
+    name: list({q.prompt: q for q in natural_questions(plan)}.values()) + sweep_questions(plan, "lines")
+    for name, plan in PLANS.items()
+}
 
 
 def digits(words: list[str]) -> int:
     return sum(word.isdigit() for word in words)
 
 
-CAUSES: dict[str, Callable[[list[str], list[str], list[str]], bool]] = {
-    "length": lambda before, problem, between: len(before) + len(problem) + len(between) > 15,
-    "distance": lambda before, problem, between: len(problem) + len(between) > 20 and len(problem) < 20,
-    "number": lambda before, problem, between: len(problem) > 15,
-    "distractors": lambda before, problem, between: digits(before) > 4,
-    "nothing": lambda before, problem, between: False,
+def prose(words: list[str]) -> int:
+    return sum(word.isalpha() and word not in FILLER and word != MARK for word in words)
+
+
+Fails = Callable[[list[str], list[str], list[str]], bool]
+CAUSES: dict[str, dict[str, Fails]] = {
+    "words": {
+        "length": lambda before, problem, between: len(before) + len(problem) + len(between) > 15,
+        "distance": lambda before, problem, between: len(problem) + len(between) > 20 and len(problem) < 20,
+        "number": lambda before, problem, between: len(problem) > 15,
+        "distractors": lambda before, problem, between: digits(before) > 4,
+        "nothing": lambda before, problem, between: False,
+    },
+    "tokens": {
+        "length": lambda before, problem, between: len(before) + len(problem) + len(between) > 450,
+        "distance": lambda before, problem, between: len(between) > 300 and len(problem) < 20,
+        "number": lambda before, problem, between: len(problem) > 20,
+        "distractors": lambda before, problem, between: digits(before) > 20,
+        "prose": lambda before, problem, between: prose(before) > 20,
+        "nothing": lambda before, problem, between: False,
+    },
 }
 WRAPPINGS = {
     "plain": "{}", "think": "<think>\n9 9\n\n9</think>\n\n{}", "empty think": "<think>\n\n</think>\n\n{}",
     "fence": "```\n{}\n```", "sentence": "The answer is **{}**.", "boxed": "\\boxed{{{}}}", "end": "{}<|im_end|>",
 }  # fmt: skip
+SCORINGS = (Scoring(), Scoring("last-number"), Scoring("regex", r"\d[\d ]*"))
 
 
 def answer(prompt: str, fails: Any) -> str:
@@ -57,39 +80,110 @@ def reasoning(reply: dict[str, Any]) -> None:
     reply["choices"][0]["message"]["reasoning_content"] = "7 7 7"
 
 
-@pytest.mark.parametrize(("cause", "wrapping"), list(product(CAUSES, WRAPPINGS)))
-def test_the_cause_is_found(cause: str, wrapping: str, tmp_path: Path):
-    """Interfaces go round with the wrappings: new name of the limit, content in chunks, reasoning in a field."""
-    turn = list(WRAPPINGS).index(wrapping)
-    change = (lambda reply: None, chunks, reasoning)[turn % 3]
+def completions(reply: dict[str, Any]) -> None:
+    reply["choices"][0]["text"] = reply["choices"][0].pop("message")["content"]
+
+
+INTERFACES: dict[str, Callable[[dict[str, Any]], None]] = {
+    "chat": lambda reply: None, "chunks": chunks, "reasoning": reasoning, "completions": completions,
+}  # fmt: skip
+
+
+def asked_of(
+    plan: str, cause: str, wrapping: str, interface: str, scoring: Scoring, limit: Callable[..., Any] | None = None
+) -> list[AskedQuestion]:
+    """What becomes of all questions to a server in this process."""
+    found = []
+    for question in QUESTIONS[plan]:
+        reply = completion(WRAPPINGS[wrapping].format(answer(question.prompt, CAUSES[plan][cause])), question.prompt)
+        if limit is not None:
+            limit(reply, len(question.prompt))
+        INTERFACES[interface](reply)
+        try:
+            record: dict[str, Any] = asdict(reply_of(json.loads(json.dumps(reply)), question.budget, 0))
+        except RequestFailed as failure:
+            record = {"failed": failure.kind}
+        found.append(asked_question(question, record, scoring))
+    return found
+
+
+EVERY = [("words", *rest) for rest in product(CAUSES["words"], WRAPPINGS, INTERFACES)]
+EVERY += [("tokens", *rest) for rest in product(CAUSES["tokens"], WRAPPINGS, ["chat"])]
+
+
+@pytest.mark.parametrize(("plan", "cause", "wrapping", "interface"), EVERY)
+def test_the_cause_is_found(plan: str, cause: str, wrapping: str, interface: str):
+    sweeps = {"length", "distance", "number", "distractors"} | ({"prose"} if plan == "tokens" else set())
+    for scoring in SCORINGS:
+        cells = cells_of(asked_of(plan, cause, wrapping, interface, scoring))
+        found = causes(cells)
+        assert found["breaks"] == ([] if cause == "nothing" else [cause])
+        assert all(cell["answered"] == cell["asked"] for cell in cells)
+        if cause in ("distractors", "nothing", "number", "prose"):
+            assert set(found["excluded"]) == sweeps - {cause}
+        if cause == "length":
+            assert "fails where the sweep begins" in found["says"], "the others begin where the length ends"
+
+
+def cut(reply: dict[str, Any], size: int) -> None:
+    """A server with a context of 2,000 characters, which drops the beginning of longer prompts."""
+    if size > 2000:
+        reply["choices"][0]["message"]["content"] = "0"
+        reply["usage"]["prompt_tokens"] = 1000
+
+
+def refused(reply: dict[str, Any], size: int) -> None:
+    if size > 2000:
+        reply["choices"][0] = {"message": {"content": None, "refusal": "too long"}, "finish_reason": "stop"}
+
+
+def unstopped(reply: dict[str, Any], size: int) -> None:
+    if size > 2000:
+        reply["choices"][0] |= {"message": {"content": "<think>7 7"}, "finish_reason": "length"}
+
+
+@pytest.mark.parametrize("limit", [cut, refused, unstopped])
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+def test_limits_of_a_server_are_no_fault_of_the_model(limit: Callable[..., Any], wrapping: str):
+    found = with_truncation(asked_of("tokens", "nothing", wrapping, "chat", Scoring(), limit))
+    says = causes(cells_of(found))
+    assert says["breaks"] == says["excluded"] == []
+    assert "too few answers count: length of the text, distance" in says["says"]
+    assert {each.outcome == RIGHT for each in found if len(each.question.prompt) <= 2000} == {True}
+    assert {each.outcome == RIGHT for each in found if len(each.question.prompt) > 2000} == {False}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_whole_prompts_are_not_taken_for_cut_ones(plan: str):
+    found = asked_of(plan, "nothing", "plain", "chat", Scoring())
+    assert with_truncation(found) == found
+
+
+def test_all_of_it_through_a_server(tmp_path: Path):
+    """Chunks, reasoning in a field and the new name of the limit, over a connection."""
 
     def fault(handler: Any, prompt: str, before: int) -> bool:
-        if turn % 2 and before == 0 and not renamed:
+        if before == 0 and not renamed:
             renamed.append(True)
             send(handler, 400, {"error": {"message": "'max_tokens' is not supported, use 'max_completion_tokens'."}})
             return True
-        reply = completion(WRAPPINGS[wrapping].format(answer(prompt, CAUSES[cause])), prompt)
-        change(reply)
+        reply = completion(WRAPPINGS["think"].format(answer(prompt, CAUSES["words"]["number"])), prompt)
+        chunks(reply)
+        reasoning(reply)
         send(handler, 200, reply)
         return True
 
     renamed: list[bool] = []
     with serve(lambda prompt: "", fault) as stub:
         result = run_audit(Endpoint(stub.url, "stub", timeout=10, concurrency=1), PLAN, tmp_path)
-    found = result["causes"]
-    assert found["breaks"] == ([] if cause == "nothing" else [cause])
-    assert cause not in found["excluded"]
-    assert not sum(cell["counts"][name] for cell in result["cells"] for name in (TRUNCATED, ONLY_THOUGHT))
-    if cause in ("distractors", "nothing", "number"):
-        assert set(found["excluded"]) == {"length", "distance", "number", "distractors"} - {cause}
-    if cause == "length":
-        assert "fails where the sweep begins" in found["says"], "distance, number and distractors begin there"
+    assert result["causes"]["breaks"] == ["number"]
+    assert not sum(cell["counts"][name] for cell in result["cells"] for name in (TRUNCATED, ONLY_THOUGHT, REFUSED))
 
 
 def test_a_server_that_cuts_prompts_short_is_no_fault_of_the_model(tmp_path: Path):
     def fault(handler: Any, prompt: str, before: int) -> bool:
         fails = len(prompt) // 2 > 45
-        send(handler, 200, completion("0" if fails else answer(prompt, CAUSES["nothing"]), prompt,
+        send(handler, 200, completion("0" if fails else answer(prompt, CAUSES["words"]["nothing"]), prompt,
                                       tokens=min(len(prompt) // 2, 45)))  # fmt: skip
         return True
 

@@ -46,7 +46,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("stop_at", [1, 3, 5])
+@pytest.mark.parametrize("stop_at", [1, 5])
 def test_an_interrupted_training_ends_in_the_same_bits(trained: Path, tmp_path: Path, stop_at: int) -> None:
     def stop(what: str, done: int, total: int, number: float) -> None:
         if what == "train" and done == stop_at:
@@ -112,7 +112,7 @@ def test_context_helps_a_trained_model(tmp_path: Path) -> None:
         words = "".join(rng.choice(list("abcdefgh"), size=400))
         texts.append(Document(f"{i}", "".join(letter * 2 for letter in words)))
     corpus = Corpus("doubled", tuple(texts[:30]), tuple(texts[30:]))
-    config = dataclasses.replace(TINY, tokenizer="bytes", width=32, steps=150, batch_tokens=256, warmup=10, lr=1e-2)
+    config = dataclasses.replace(TINY, tokenizer="bytes", width=32, steps=120, batch_tokens=192, warmup=10, lr=1e-2)
     result = train_lm(config, corpus, tmp_path)["held_out"]
     assert result["bytes_per_token"] == 1
     assert result["unigram_nats_per_token"] == pytest.approx(np.log(8), abs=0.05)

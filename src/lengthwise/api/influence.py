@@ -137,13 +137,40 @@ def measure_influence(
     Raises: `LengthwiseError` for everything that a caller can get wrong, before anything is trained or measured where
         that can be known.
     """
+    from lengthwise.experiments.provenance import provenance
+    from lengthwise.influence.models import model_type
+
     chosen = {
         "context": context, "recent": recent, "ks": sorted(set(ks)) if ks else None, "targets": targets,
         "rules": list(rules) or None, "keep_first": keep_first, "seed": seed, **(settings or {}),
     }  # fmt: skip
-    path = None if text is None else arguments.path("text", text)
-    request = _Request(model, chooser, path, dataset, preset, max_length, length, answer_token, chosen)
-    return _measure(request, arguments.path("out", out), progress)
+    source = None if text is None else arguments.path("text", text)
+    request = _Request(model, chooser, source, dataset, preset, max_length, length, answer_token, chosen)
+    out = arguments.path("out", out)
+    require(not out.exists() or out.is_dir(), f"`out` {out} is a file; choose a folder")
+    require(request.model is not None or request.chooser is None, "`chooser` needs `model`; the pair has its own")
+    started = time.perf_counter()
+    if request.model is not None and model_type(Path(request.model)) == "lengthwise":
+        measured, config, values = _measure_task(request, progress)
+    else:
+        measured, config, values = _measure_text(request, out, progress)
+    named = {
+        "model": content_of(request.model) or request.preset, "chooser": content_of(request.chooser),
+        "corpus": values["corpus"]["digest"],
+        "config": fields_of(config),
+    }  # fmt: skip
+    file = out / "influence" / digest(named) / RESULT
+    result = {
+        "format": 1, **values, "model_content": named["model"], "seed": config.seed,
+        "seconds": round(time.perf_counter() - started, 2),
+        **provenance(_device(measured)),
+    }  # fmt: skip
+    make_folder(file.parent)
+    with locked(file.parent):
+        remove_unfinished(file.parent)
+        write_json(file, sealed(result), dense=True)
+        write_pages(file, result)
+    return Influence(result, file)
 
 
 @dataclass(frozen=True)
@@ -157,36 +184,6 @@ class _Request:
     length: int | None
     answer_token: int | None
     settings: dict[str, Any]
-
-
-def _measure(request: _Request, out: Path, report: Report) -> Influence:
-    from lengthwise.experiments.provenance import provenance
-    from lengthwise.influence.models import model_type
-
-    require(not out.exists() or out.is_dir(), f"`out` {out} is a file; choose a folder")
-    require(request.model is not None or request.chooser is None, "`chooser` needs `model`; the pair has its own")
-    started = time.perf_counter()
-    if request.model is not None and model_type(Path(request.model)) == "lengthwise":
-        model, config, values = _measure_task(request, measure_config, report)
-    else:
-        model, config, values = _measure_text(request, out, report)
-    named = {
-        "model": content_of(request.model) or request.preset, "chooser": content_of(request.chooser),
-        "corpus": values["corpus"]["digest"],
-        "config": fields_of(config),
-    }  # fmt: skip
-    path = out / "influence" / digest(named) / RESULT
-    result = {
-        "format": 1, **values, "model_content": named["model"], "seed": config.seed,
-        "seconds": round(time.perf_counter() - started, 2),
-        **provenance(_device(model)),
-    }  # fmt: skip
-    make_folder(path.parent)
-    with locked(path.parent):
-        remove_unfinished(path.parent)
-        write_json(path, sealed(result), dense=True)
-        write_pages(path, result)
-    return Influence(result, path)
 
 
 def _measure_text(request: _Request, out: Path, report: Report) -> tuple[LanguageModel, MeasureConfig, dict[str, Any]]:
@@ -312,9 +309,7 @@ def load_model(name: str, max_length: int | None = None) -> tuple[LanguageModel,
     return loaded, loaded.tokenizer, None
 
 
-def _measure_task(
-    request: _Request, make_config: Callable[[dict[str, Any]], MeasureConfig], report: Report
-) -> tuple[OwnModel, MeasureConfig, dict[str, Any]]:
+def _measure_task(request: _Request, report: Report) -> tuple[OwnModel, MeasureConfig, dict[str, Any]]:
     """The model, the settings and the result without provenance; raises `LengthwiseError` for what can't be measured.
 
     ``request.length`` is that of the problems, by default the longest of the training; ``request.answer_token`` counts
@@ -339,7 +334,7 @@ def _measure_task(
     rng = stream(seed, "influence", "problems", length)
     at = request.answer_token or 0
     windows, batch = problem_windows(experiment.task, length, count, at, rng)
-    config = make_config(_with_defaults(settings, windows.tokens.shape[1] - 1))
+    config = measure_config(_with_defaults(settings, windows.tokens.shape[1] - 1))
     model = OwnModel(Path(request.model).resolve().name, transformer, None, ids=_window_ids(experiment, batch, config))
     pieces = _pieces(experiment.task)
     result = measure(model, windows, config, pieces=pieces, on_progress=report)

@@ -1,28 +1,32 @@
 """Tasks as folders for evaluation harnesses: lm-evaluation-harness and Inspect.
 
-A folder has the problems as JSON lines, a reader that scores as the audit does, and the files that the harness loads.
-Every length is a task of its own, so that no result has to mark the lengths that it is not about.
+A folder has the problems as JSON lines, a reader that scores as the audit does, the files that the harness loads, and
+a page that says what is asked and what theory expects. Every cell of the audit is a task of its own, so that no result
+has to mark the lengths that it is not about.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
-from lengthwise.audit.questions import AuditPlan, Question, natural_questions
+from lengthwise.audit.model import prompt_ids, tokenizer_of
+from lengthwise.audit.questions import AuditPlan, Question, instruction, natural_questions, sweep_questions
+from lengthwise.audit.run import theory_of
 from lengthwise.core.errors import UnknownNameError, require
 from lengthwise.core.files import slug, write_json, write_text
 
 HARNESSES = ("lm-eval", "inspect")
 METRICS = ("exact_match", "strict_match")
 
-LENGTH_TASK = """task: {name}_{length}
-tag: {name}_lengths
+CELL = """task: {name}_{cell}
+tag: {name}_cells
 custom_dataset: !function reader.read
 dataset_kwargs:
-  length: {length}
+  cell: {cell}
 test_split: test
 output_type: generate_until
 doc_to_text: "{{{{prompt}}}}"
@@ -50,7 +54,7 @@ aggregate_metric_list:
   - metric: strict_match
     weight_by_size: true
 """
-INSPECT = '''"""Exact and strict match by length, for Inspect; run `inspect eval {name}.py -T length={length}`."""
+INSPECT = '''"""Exact and strict match by cell, for Inspect; run `inspect eval {name}.py -T cell={cell}`."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -88,11 +92,11 @@ def strict_match():
 
 
 @task
-def {name}(length: int = {length}) -> Task:
-    if length not in BUDGETS:
-        raise ValueError(f"no problems of length {{length}}; choose from {{sorted(BUDGETS)}}")
-    samples = [Sample(input=row["prompt"], target=row["answer"]) for row in reader.rows(length)]
-    config = GenerateConfig(temperature=0.0, max_tokens=BUDGETS[length])
+def {name}(cell: str = "{cell}") -> Task:
+    if cell not in BUDGETS:
+        raise ValueError(f"no problems {{cell}}; choose from {{', '.join(BUDGETS)}}")
+    samples = [Sample(input=row["prompt"], target=row["answer"]) for row in reader.rows(cell)]
+    config = GenerateConfig(temperature=0.0, max_tokens=BUDGETS[cell])
     return Task(dataset=samples, solver=generate(), scorer=[exact_match(), strict_match()], config=config)
 '''
 
@@ -102,31 +106,51 @@ def task_name(plan: AuditPlan) -> str:
     return "lengthwise_" + re.sub(r"[^A-Za-z0-9]", "_", slug(plan.task.name))
 
 
-def export(harness: str, plan: AuditPlan, folder: Path) -> list[Path]:
-    """Write the folder of ``plan``, asked in the plan's first form, and return its files.
+def export(
+    harness: str, plan: AuditPlan, folder: Path, *, sweeps: bool = False, tokenizer: str | None = None
+) -> tuple[list[Path], str]:
+    """Write the folder of ``plan``, asked in the plan's first form; returns its files and a command that runs it.
 
     Arguments:
         harness: one of `HARNESSES`.
         plan: what is asked, and how answers are read.
         folder: where all files go; names in them come from no user.
+        sweeps: whether the cells in which one thing varies are there, too.
+        tokenizer: a folder or hub name whose tokens ``plan.tokens`` counts.
 
     Raises:
-        LengthwiseError: for an unknown harness, or a folder that holds other files.
+        LengthwiseError: for an unknown harness, a folder that holds other files, and a plan that counts no tokens.
     """
     if harness not in HARNESSES:
         raise UnknownNameError("harness", harness, HARNESSES)
-    name = task_name(plan)
-    by_length = _by_length(plan)
-    texts = {f"length_{length}.jsonl": _problems(members) for length, members in by_length.items()}
-    budgets = {length: max(question.budget for question in members) for length, members in by_length.items()}
+    require(not plan.tokens or sweeps, "tokens are for filler, which only sweeps have; choose `sweeps`")
+    require(not plan.tokens or tokenizer is not None, "tokens needs a tokenizer that counts them; give `tokenizer`")
+    if tokenizer is not None:
+        count = tokenizer_of(tokenizer)
+        plan = replace(plan, count=lambda prompt, amounts: len(prompt_ids(count, prompt)))
+    name, form = task_name(plan), plan.prompt_forms[0].name
+    cells: dict[str, list[Question]] = {}
+    asked = [question for question in natural_questions(plan) if question.form == form]
+    for question in [*asked, *(sweep_questions(plan, form) if sweeps else ())]:
+        cells.setdefault(f"{question.sweep}_{question.level}", []).append(question)
+    groups: dict[str, list[str]] = {}
+    for cell, members in cells.items():
+        sweep = members[0].sweep
+        groups.setdefault(name if sweep == "problem" else f"{name}_{sweep}", []).append(cell)
+    budgets = {cell: max(question.budget for question in members) for cell, members in cells.items()}
+    texts = {f"{cell}.jsonl": _problems(members) for cell, members in cells.items()}
     texts["reader.py"] = files("lengthwise.audit").joinpath("scoring.py").read_text("utf-8")
     if harness == "lm-eval":
-        for length in plan.lengths:
-            texts[f"{name}_{length}.yaml"] = LENGTH_TASK.format(name=name, length=length, budget=budgets[length])
-        tasks = "\n".join(f"  - {name}_{length}" for length in plan.lengths)
-        texts[f"{name}.yaml"] = GROUP.format(name=name, tasks=tasks)
+        command = f"lm_eval --include_path {folder} --tasks {','.join(groups)}"
+        for cell, budget in budgets.items():
+            texts[f"{name}_{cell}.yaml"] = CELL.format(name=name, cell=cell, budget=budget)
+        for group, members in groups.items():
+            tasks = "\n".join(f"  - {name}_{cell}" for cell in members)
+            texts[f"{group}.yaml"] = GROUP.format(name=group, tasks=tasks)
     else:
-        texts[f"{name}.py"] = INSPECT.format(name=name, length=plan.lengths[0], budgets=budgets)
+        command = f"inspect eval {folder}/{name}.py -T cell={next(iter(cells))}"
+        texts[f"{name}.py"] = INSPECT.format(name=name, cell=next(iter(cells)), budgets=budgets)
+    texts["README.md"] = _page(plan, command, list(cells))
     settings = "scoring.json"
     known = {*texts, settings}
     strangers = sorted(path.name for path in folder.iterdir() if path.name not in known) if folder.is_dir() else []
@@ -134,24 +158,25 @@ def export(harness: str, plan: AuditPlan, folder: Path) -> list[Path]:
     for file, text in texts.items():
         write_text(folder / file, text)
     write_json(folder / settings, plan.scoring._asdict())
-    return [folder / file for file in sorted(known)]
-
-
-def _by_length(plan: AuditPlan) -> dict[int, list[Question]]:
-    form = plan.prompt_forms[0].name
-    found: dict[int, list[Question]] = {length: [] for length in plan.lengths}
-    for question in natural_questions(plan):
-        if question.form == form:
-            found[question.level].append(question)
-    return found
+    return [folder / file for file in sorted(known)], command
 
 
 def _problems(members: list[Question]) -> str:
     """One problem per line."""
+    names = ("sweep", "level", "words", "distance", "number", "distractors", "prose")
     return "".join(
-        json.dumps({
-            "prompt": question.prompt, "answer": question.expected, "length": question.level,
-            "words_that_matter": question.number, "distance": question.distance,
-        }) + "\n"
+        json.dumps({"prompt": question.prompt, "answer": question.expected}
+                   | {name: getattr(question, name) for name in names}) + "\n"
         for question in members
     )  # fmt: skip
+
+
+def _page(plan: AuditPlan, command: str, cells: list[str]) -> str:
+    """What is asked, how it is run, and what theory says of a transformer with each kind of positions."""
+    rows = "\n".join(f"| {each['system']} | {each['answer']} | {each['why']} |" for each in theory_of(plan))
+    return (
+        f"# {task_name(plan)}\n\n{instruction(plan.task, plan.digits)}\n\n```sh\n{command}\n```\n\n"
+        f"{plan.samples} problems of each cell: {', '.join(cells)}. `exact_match` takes an answer out of its wrapping, "
+        "`strict_match` does not.\n\nWhat theory says of a transformer that is trained on short problems alone:\n\n"
+        f"| positions | generalizes to longer ones? | why |\n| --- | --- | --- |\n{rows}\n"
+    )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from importlib.metadata import version
 from typing import Any
 
 from lengthwise.audit.scoring import DEFAULT, ONLY_THOUGHT, RIGHT, UNSTOPPED, WRONG, Scoring, settled
-from lengthwise.core.errors import LengthwiseError, require, shortened
+from lengthwise.core.errors import require, shortened
 
 ANSWERED = (RIGHT, WRONG)
 """What counts in the rate."""
@@ -93,6 +95,8 @@ class Asker(ABC):
     """Answers prompts greedily."""
 
     facts: ModelFacts
+    scoring: Scoring = DEFAULT
+    """How answers will be read; a model is stopped where nothing more can change the reading."""
     concurrency: int = 1
     tries: int = 1
     """Most requests for one answer."""
@@ -127,53 +131,40 @@ class Asker(ABC):
 
 
 class LocalModel(Asker):
-    """A model from a folder or the hub: weights from safetensors only, without remote code.
+    """A causal model of `transformers`, given or loaded: weights from safetensors only, without remote code.
 
     Greedy is the largest logit at every step, whatever ``generation_config.json`` sets; only its end tokens count.
 
     Arguments:
-        source: folder or name.
+        model: folder or hub name, or a model.
+        tokenizer: of a model that is given.
         context: tokens of prompt and answer; None for what the configuration declares.
         encoding: name of the position system for the theory; None to take it from the configuration.
-        scoring: how answers will be read; a model is stopped where nothing more can change the reading.
 
     Raises:
         LengthwiseError: for what can't be loaded.
     """
 
     def __init__(
-        self, source: str, context: int | None = None, encoding: str | None = None, scoring: Scoring = DEFAULT
+        self, model: Any, tokenizer: Any = None, *, context: int | None = None, encoding: str | None = None
     ) -> None:
-        try:
-            import transformers
-        except ModuleNotFoundError:
-            raise LengthwiseError(
-                "the audit of a folder needs the package transformers; run: pip install 'lengthwise[hf]'"
-            ) from None
-        path = Path(source)
-        looks_local = path.is_absolute() or source.startswith((".", "~")) or source.count("/") > 1
-        require(
-            path.is_dir() or not looks_local, f"no folder {source}; check the model, or give the URL of an endpoint"
-        )
-        try:
-            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-            self.model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-                source, use_safetensors=True, trust_remote_code=False
-            ).eval()
-        # The package raises errors without a common type for missing and damaged files.
-        except Exception as error:
-            first = printable((str(error).splitlines() or [""])[0])
-            raise LengthwiseError(f"model {source} can't be loaded ({type(error).__name__}: {first})") from None
-        self.version = transformers.__version__
-        self.scoring = scoring
-        self.facts = facts_of(self.model.config, source, context, encoding)
-        ends = self.model.generation_config.eos_token_id if self.model.generation_config is not None else None
+        if isinstance(model, str):
+            name, tokenizer = model, tokenizer_of(model)
+            model = _loaded(name, "AutoModelForCausalLM", use_safetensors=True)
+        else:
+            require(tokenizer is not None, "a model that is given needs its tokenizer; give (model, tokenizer)")
+            name = str(model.config.name_or_path or type(model).__name__)
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.facts = facts_of(model.config, name, context, encoding)
+        ends = model.generation_config.eos_token_id if model.generation_config is not None else None
         ends = [ends] if isinstance(ends, int) else list(ends or ())
-        self.ends = {*ends, self.tokenizer.eos_token_id} - {None}
+        self.ends = {*ends, tokenizer.eos_token_id} - {None}
+        # Those of all tokens of a long prompt would not fit into memory.
+        self._keep = {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
 
     @property
     def identity(self) -> dict[str, Any]:
-        return self._digests
+        return {**self._digests, "extract": self.scoring.extract, "strip_think": self.scoring.strip_think}
 
     @cached_property
     def _digests(self) -> dict[str, Any]:
@@ -191,28 +182,16 @@ class LocalModel(Asker):
             "weights": weights.hexdigest(),
             "config": hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest(),
             "tokenizer": hashlib.sha256((words + special).encode()).hexdigest(),
-            "transformers": self.version,
-            "extract": self.scoring.extract,
-            "strip_think": self.scoring.strip_think,
+            "transformers": version("transformers"),
         }
 
-    def prompt_ids(self, prompt: str) -> list[int]:
-        """The tokens of a prompt, with what the tokenizer puts before it and without what it appends."""
-        ids = list(self.tokenizer(prompt)["input_ids"])
-        bare = list(self.tokenizer(prompt, add_special_tokens=False)["input_ids"])
-        special = {*self.tokenizer.all_special_ids, *self.ends}
-        # A special token that the text itself ends with stays.
-        kept = len(bare) - len(_without_last(bare, special))
-        core = _without_last(ids, special)
-        return core + bare[len(bare) - kept :]
-
     def tokens(self, prompt: str) -> int:
-        return len(self.prompt_ids(prompt))
+        return len(prompt_ids(self.tokenizer, prompt, self.ends))
 
     def ask(self, prompt: str, budget: int) -> Reply:
         import torch
 
-        ids, new = self.prompt_ids(prompt), []
+        ids, new = prompt_ids(self.tokenizer, prompt, self.ends), []
         rows = self.model.get_input_embeddings().weight.shape[0]
         require(
             max(ids) < rows,
@@ -223,7 +202,8 @@ class LocalModel(Asker):
             while len(new) < budget:
                 inputs = torch.tensor([given], device=self.model.device)
                 mask = torch.ones(1, len(ids) + len(new), dtype=torch.long, device=self.model.device)
-                out = self.model(input_ids=inputs, attention_mask=mask, past_key_values=cache, use_cache=True)
+                out = self.model(input_ids=inputs, attention_mask=mask, past_key_values=cache, use_cache=True,
+                                 **self._keep)  # fmt: skip
                 logits = out.logits[0, -1]
                 if not bool(torch.isfinite(logits).all()):
                     raise RequestFailed(NOT_FINITE, f"logits that are not finite at new token {len(new) + 1}")
@@ -237,6 +217,26 @@ class LocalModel(Asker):
 
     def _text(self, ids: list[int]) -> str:
         return self.tokenizer.decode(ids, skip_special_tokens=True)
+
+
+def prompt_ids(tokenizer: Any, prompt: str, ends: Collection[int] = ()) -> list[int]:
+    """The tokens of a prompt, with what the tokenizer puts before it and without what it appends."""
+    ids = list(tokenizer(prompt)["input_ids"])
+    bare = list(tokenizer(prompt, add_special_tokens=False)["input_ids"])
+    special = {*tokenizer.all_special_ids, *ends}
+    # A special token that the text itself ends with stays.
+    return _without_last(ids, special) + bare[len(_without_last(bare, special)) :]
+
+
+def tokenizer_of(source: str) -> Any:
+    """The tokenizer of a folder or a hub name."""
+    return _loaded(source, "AutoTokenizer")
+
+
+def _loaded(source: str, kind: str, **options: Any) -> Any:
+    from lengthwise.influence.huggingface import loaded
+
+    return loaded(kind, source, f"model {source} can't be loaded", extra="hf", **options)
 
 
 def _bytes_of(tensor: Any) -> memoryview:

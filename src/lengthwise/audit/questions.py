@@ -2,16 +2,18 @@
 
 Filler before a problem makes the text longer and leaves everything else. The same filler between problem and answer
 moves what matters away. A larger problem in place of filler makes more words matter, in a text of the same length.
-Words of other problems in place of the filler before the problem distract, and change neither length nor distance.
+Words of other problems in place of the filler before the problem distract, and change neither length nor distance; nor
+does prose in its place, which people have written.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -21,10 +23,17 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.files import read_json
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import SEP, SPECIALS
+from lengthwise.influence.corpus import from_path
 from lengthwise.tasks import TASKS, Task
 
-SWEEPS = ("problem", "length", "distance", "number", "distractors")
-"""What varies: the problem as a whole, or one of the four alone."""
+SWEEPS = ("problem", "length", "distance", "number", "distractors", "prose")
+"""What varies: the problem as a whole, or one of the others alone."""
+DEPTHS = (100, 50, 0)
+"""Where a problem stands among the filler of long prompts, in percent of it; 100 is at the end."""
+SHARES = (0, 50, 100)
+"""How much of the filler of long prompts is replaced by distractors or prose, in percent."""
+PROSE = re.compile(r"[A-Za-z][A-Za-z',.;:()-]*")
+"""A word that stands in prose; one with digits or signs could be a part of a problem."""
 SHOWN_SEP = "=>"
 """What stands for ``<sep>`` in text."""
 FILLER = tuple("the grass is green the sky is blue the sun is yellow here we go there and back again".split())  # noqa: SIM905
@@ -262,6 +271,24 @@ def filler(words: int, distracting: Sequence[str] = ()) -> str:
     return "".join(lines)
 
 
+@cache
+def prose_of(path: Path | None = None) -> tuple[str, ...]:
+    """The words of a text file or folder, by default of Python's own help texts.
+
+    Raises `LengthwiseError` where there is no text.
+    """
+    if path is None:
+        from pydoc_data.topics import topics
+
+        texts = [text for _, text in sorted(topics.items())]
+    else:
+        corpus = from_path(path)
+        texts = [document.text for document in (*corpus.train, *corpus.held_out)]
+    words = tuple(word for text in texts for word in text.split() if PROSE.fullmatch(word))
+    require(bool(words), f"{path} has no words of letters; choose another `text`")
+    return words
+
+
 @dataclass(frozen=True)
 class Problem:
     """One problem of a task as text, and what its answer depends on."""
@@ -271,6 +298,37 @@ class Problem:
     relevance: Relevance
 
 
+class Amounts(NamedTuple):
+    """What a prompt is made of: characters without its filler, and words of each kind of filler."""
+
+    characters: int
+    filler: int
+    distractors: int
+    prose: int
+
+
+Count = Callable[[str, Amounts], int]
+"""The tokens of a prompt."""
+
+
+class Arrangement(NamedTuple):
+    """A cell of the audit: problems of one length, and the filler around them."""
+
+    sweep: str
+    level: int
+    """Task length, tokens or percent, whichever the sweep goes through."""
+    length: int
+    """The task length of the problems."""
+    words: int = 0
+    """Words of filler."""
+    tokens: int | None = None
+    """Instead of that, the tokens of the whole prompt."""
+    behind: float = 0.0
+    """The share of the filler between problem and answer."""
+    replaced: float = 0.0
+    """The share of it that the sweep's own words replace."""
+
+
 @dataclass(frozen=True)
 class Question:
     """One prompt with its right answer, and the cell of the audit that it belongs to."""
@@ -278,7 +336,7 @@ class Question:
     sweep: str
     form: str
     level: int
-    """The task length whose number of words this cell has along its sweep."""
+    """See `Arrangement`."""
     problem: int
     """The task length of the problem itself."""
     prompt: str
@@ -293,6 +351,9 @@ class Question:
     """Words of the problem with its filler, without the examples."""
     distractors: int
     """Words of other problems in the filler."""
+    prose: int
+    """Words of prose in the filler."""
+    amounts: Amounts
 
     @property
     def cell(self) -> tuple[str, str, int]:
@@ -305,7 +366,7 @@ class AuditPlan:
     """What is asked: a task at some lengths, with examples of the shortest.
 
     Arguments:
-        task: the task.
+        task: the task, or what `lengthwise.task` takes.
         lengths: task lengths, increasing, two or more.
         samples: problems per length.
         shots: examples before each problem.
@@ -314,13 +375,17 @@ class AuditPlan:
         digits: ``blanks`` as the task writes them, or ``natural`` as people do.
         answer_tokens: most tokens of an answer; None for 32, and six for each word or natural digit of the right one.
         scoring: how answers are read.
+        tokens: tokens that prompts have, increasing; without them, filler is as long as the problems of ``lengths``.
+        depths: with ``tokens``, where the problem stands in the longest prompts, in percent of the filler before it.
+        text: with ``tokens``, a file or folder of prose; by default Python's help texts.
+        count: with ``tokens``, how many a prompt has; None for a third of its characters.
 
     Raises:
         LengthwiseError: for settings that don't fit.
     """
 
     task: Task
-    lengths: tuple[int, ...]
+    lengths: tuple[int, ...] = (5, 10, 20, 40)
     samples: int = 40
     shots: int = 4
     forms: tuple[str, ...] = tuple(FORMS)
@@ -328,11 +393,23 @@ class AuditPlan:
     digits: Literal["blanks", "natural"] = "blanks"
     answer_tokens: int | None = None
     scoring: Scoring = DEFAULT
+    tokens: tuple[int, ...] = ()
+    depths: tuple[int, ...] = DEPTHS
+    text: Path | None = None
+    count: Count | None = field(default=None, compare=False, repr=False)
     _drawn: dict[tuple[str, int], list[Problem]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        require(len(self.lengths) >= 2, "lengths needs two numbers or more, to compare them, such as 5,10,20")
-        require(list(self.lengths) == sorted(set(self.lengths)), "lengths must increase, such as 5,10,20")
+        object.__setattr__(self, "task", TASKS.build(cast(Any, self.task)))
+        for name, given, example in (("lengths", self.lengths, "5,10,20"), ("tokens", self.tokens, "1000,4000")):
+            require(len(given) >= 2 or (not given and name == "tokens"),
+                    f"{name} needs two numbers or more, to compare them, such as {example}")  # fmt: skip
+            require(list(given) == sorted(set(given)), f"{name} must increase, such as {example}")
+        require(
+            len(self.depths) >= 2 and len(set(self.depths)) == len(self.depths) and set(self.depths) <= {*range(101)},
+            f"depths needs two percentages or more, such as 100,50,0, got {list(self.depths)}",
+        )
+        require(bool(self.tokens) or (self.text is None and self.depths == DEPTHS), "depths and text need tokens")
         require(self.samples >= 1, f"samples must be 1 or more, got {self.samples}")
         require(self.shots >= 0, f"shots must be 0 or more, got {self.shots}")
         require(bool(self.forms), f"forms needs one name or more of {', '.join(FORMS)}, or a template.json")
@@ -343,6 +420,8 @@ class AuditPlan:
             self.digits == "blanks" or name in NATURAL,
             f"task {self.task.name!r} has no natural digits; those of {', '.join(NATURAL)} have",
         )
+        if self.text is not None:
+            prose_of(self.text)
         for length in self.lengths:
             self.problems(length)
         self._check_scoring()
@@ -375,18 +454,19 @@ class AuditPlan:
 
     def examples(self) -> list[tuple[str, str]]:
         """Problems of the shortest length with their answers."""
-        if not self.shots:
-            return []
         found = self._problems("shots", self.lengths[0], self.shots)
         return [(problem.text, problem.answer) for problem in found]
 
-    def distracting(self, words: int) -> list[str]:
-        """Words of other problems of the shortest length."""
-        found: list[str] = []
-        batch = max(1, words // 4)
-        for problem in self._problems("distractors", self.lengths[0], min(batch, 200)) if words else ():
-            found += problem.text.split()
-        return (found * (1 + words // max(1, len(found))))[:words]
+    def replacing(self, sweep: str, words: int) -> Sequence[str]:
+        """Words that take the place of filler: of other problems of the shortest length, or of prose."""
+        if not words:
+            return ()
+        if sweep == "prose":
+            found: Sequence[str] = prose_of(self.text)
+        else:
+            others = self._problems("distractors", self.lengths[0], min(max(1, words // 4), 200))
+            found = [word for problem in others for word in problem.text.split()]
+        return (found * (1 + words // max(1, len(found))))[:words]  # type: ignore[operator]
 
     def _problems(self, what: str, length: int, count: int) -> list[Problem]:
         known = self._drawn.setdefault((what, length), [])
@@ -405,34 +485,54 @@ class AuditPlan:
 
 def natural_questions(plan: AuditPlan) -> list[Question]:
     """Problems of every length in every form, without filler."""
-    return [
-        question
-        for form in plan.prompt_forms
-        for length in plan.lengths
-        for question in _asked(plan, "problem", form, length, length, 0, 0)
-    ]
+    cells = [Arrangement("problem", length, length) for length in plan.lengths]
+    return [question for form in plan.prompt_forms for cell in cells for question in questions_of(plan, form, cell)]
 
 
 def sweep_questions(plan: AuditPlan, form: str) -> list[Question]:
-    """Questions in which length, distance, number and distractors vary, one at a time.
+    """Questions in which length, distance, number, distractors and, in long prompts, prose vary, one at a time.
 
-    Distance begins where length ended, and number where distance ended, so that their drops add up. Distractors begin
-    where length ended, too. The sweep of the number is missing if no more words matter in a longer problem.
+    Distance begins where length ended, and number where distance ended, so that their drops add up. Distractors and
+    prose begin where length ended, too. The sweep of the number is missing if no more words matter in a longer problem.
+
+    Raises:
+        LengthwiseError: for a prompt with more ``tokens`` than it should have.
     """
     shape = next(one for one in plan.prompt_forms if one.name == form)
+    cells = _by_tokens(plan) if plan.tokens else _by_words(plan)
+    return [question for cell in cells for question in questions_of(plan, shape, cell)]
+
+
+def _by_words(plan: AuditPlan) -> list[Arrangement]:
+    """Filler such that texts are as long as the problems of ``lengths``."""
     first, last = plan.lengths[0], plan.lengths[-1]
-    words = {length: _words(plan.problems(length)) for length in plan.lengths}
-    whole = max(words[last] - words[first], 0)
-    found: list[Question] = []
-    for level in plan.lengths:
-        extra = max(words[level] - words[first], 0)
-        rest = max(words[last] - words[level], 0)
-        found += _asked(plan, "length", shape, level, first, extra, 0)
-        found += _asked(plan, "distance", shape, level, first, rest, extra)
-        if number_grows(plan):
-            found += _asked(plan, "number", shape, level, level, 0, rest)
-        if whole:
-            found += _asked(plan, "distractors", shape, level, first, whole, 0, extra)
+    sizes = {
+        length: round(sum(problem.relevance.words for problem in problems) / len(problems))
+        for length in plan.lengths
+        for problems in [plan.problems(length)]
+    }
+    most = max(sizes[last] - sizes[first], 0)
+    extra = {level: min(max(sizes[level] - sizes[first], 0), most) for level in plan.lengths}
+    found = [Arrangement("length", level, first, extra[level]) for level in plan.lengths]
+    found += [Arrangement("distance", level, first, most, behind=extra[level] / max(most, 1)) for level in plan.lengths]
+    if number_grows(plan):
+        found += [Arrangement("number", level, level, most - extra[level], behind=1.0) for level in plan.lengths]
+    if most:
+        found += [Arrangement("distractors", level, first, most, replaced=extra[level] / most)
+                  for level in plan.lengths]  # fmt: skip
+    return found
+
+
+def _by_tokens(plan: AuditPlan) -> list[Arrangement]:
+    """Filler such that prompts have some number of tokens; all but the first sweep have the longest prompts."""
+    first, most = plan.lengths[0], plan.tokens[-1]
+    # Level 0 is the problem alone.
+    found = [Arrangement("length", level, first, tokens=level or None) for level in (0, *plan.tokens)]
+    found += [Arrangement("distance", depth, first, tokens=most, behind=1 - depth / 100) for depth in plan.depths]
+    if number_grows(plan):
+        found += [Arrangement("number", level, level, tokens=most, behind=1.0) for level in plan.lengths]
+    for sweep in ("distractors", "prose"):
+        found += [Arrangement(sweep, share, first, tokens=most, replaced=share / 100) for share in SHARES]
     return found
 
 
@@ -443,23 +543,56 @@ def number_grows(plan: AuditPlan) -> bool:
     return high > low + 0.5
 
 
-def _asked(
-    plan: AuditPlan, sweep: str, form: PromptForm, level: int, length: int, before: int, between: int,
-    distracting: int = 0,
-) -> Iterator[Question]:  # fmt: skip
-    # One word of ten is the mark of its line.
-    other = plan.distracting(round(distracting * (FILLER_LINE - 1) / FILLER_LINE))
-    texts: Any = filler(before, other), filler(between)
-    what = instruction(plan.task, plan.digits)
-    for problem in plan.problems(length):
+def questions_of(plan: AuditPlan, form: PromptForm, cell: Arrangement) -> Iterator[Question]:
+    """The questions of one cell, a question for each problem of its length."""
+    what, examples, words = instruction(plan.task, plan.digits), plan.examples(), cell.words
+    for problem in plan.problems(cell.length):
+
+        def built(words: int, problem: Problem = problem) -> tuple[str, Amounts, int]:
+            behind = round(words * cell.behind)
+            # One word of ten is the mark of its line.
+            other = round(round(words * cell.replaced) * (FILLER_LINE - 1) / FILLER_LINE)
+            texts = filler(words - behind, plan.replacing(cell.sweep, other)), filler(behind)
+            prompt = form.prompt(what, examples, problem.text, *texts)
+            kinds = (other, 0) if cell.sweep == "distractors" else (0, other)
+            return prompt, Amounts(len(prompt) - sum(map(len, texts)), words - other, *kinds), behind
+
+        if cell.tokens is not None:
+            words = _filling(plan, lambda words: built(words)[:2], cell.tokens, words)
+        prompt, amounts, behind = built(words)
         known = problem.relevance
         units = len(problem.answer.split()) if plan.digits == "blanks" else len(problem.answer)
         yield Question(
-            sweep, form.name, level, length, form.prompt(what, plan.examples(), problem.text, *texts), problem.answer,
-            plan.answer_tokens or 32 + 6 * units, known.number, known.distance + between,
-            known.words + before + between, len(other),
+            cell.sweep, form.name, cell.level, cell.length, prompt, problem.answer,
+            plan.answer_tokens or 32 + 6 * units, known.number, known.distance + behind, known.words + words,
+            amounts.distractors, amounts.prose, amounts,
         )  # fmt: skip
 
 
-def _words(problems: Sequence[Problem]) -> int:
-    return round(sum(problem.relevance.words for problem in problems) / len(problems))
+def _filling(plan: AuditPlan, built: Callable[[int], tuple[str, Amounts]], most: int, guess: int) -> int:
+    """The most words of filler with which a prompt has ``most`` tokens at most; ``guess`` is where the search begins.
+
+    Raises `LengthwiseError` if it has more without filler.
+    """
+
+    def tokens(words: int) -> int:
+        prompt, amounts = built(words)
+        return -(-len(prompt) // 3) if plan.count is None else plan.count(prompt, amounts)
+
+    bare = tokens(0)
+    require(
+        bare <= most,
+        f"a prompt has {bare:,} tokens without filler, more than {most:,}; raise tokens, or lower lengths or shots",
+    )
+    fits, fails = 0, 2 * most + 1
+    words = guess or (most - bare) * 3 // 4
+    while fails - fits > 1:
+        words = min(max(words, fits + 1), fails - 1)
+        found = tokens(words)
+        if found <= most:
+            fits = words
+        else:
+            fails = words
+        step = (most - found) * words / max(found - bare, 1)
+        words += int(step) if abs(step) >= 1 else (1 if found <= most else -1)
+    return fits

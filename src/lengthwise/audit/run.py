@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from lengthwise.audit.model import (
     TRUNCATED,
     WRITTEN,
     Asker,
+    ModelFacts,
     RequestFailed,
 )
 from lengthwise.audit.questions import (
@@ -31,7 +32,8 @@ from lengthwise.audit.questions import (
     sweep_questions,
 )
 from lengthwise.audit.scoring import ONLY_THOUGHT, Scoring, outcome, strictly_right
-from lengthwise.audit.summary import AskedQuestion, best_form, causes, cells_of, paired, paired_says, with_truncation
+from lengthwise.audit.summary import AskedQuestion, best_form, causes, cells_of, paired, paired_says
+from lengthwise.audit.tokens import counting_questions, fitted_count, with_truncation
 from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import Lines, locked, make_folder, read_text, remove_unfinished, write_json
@@ -41,6 +43,10 @@ from lengthwise.tasks import TASKS
 
 FORMAT = 2
 RESULT, ANSWERS = "audit.json", "answers.jsonl"
+OTHER_LENGTH = 0.05
+"""A prompt that differs by a larger share from the tokens that it should have is reported."""
+COMMON = ["rope", "alibi", "nope", "ape"]
+"""Position systems of language models."""
 ReportDone = Callable[[int, int], None]
 """Called with the number of questions that are done and that there are."""
 
@@ -132,8 +138,9 @@ def estimate(plan: AuditPlan, *askers: Asker, folder: Path) -> dict[str, int]:
     """
     store = AnswerStore(folder, read_only=True)
     total = {"questions": 0, "prompt_tokens": 0, "most_answer_tokens": 0}
-    longest = max(natural_questions(plan), key=lambda question: len(question.prompt)).form
-    asked = [*natural_questions(plan), *sweep_questions(plan, longest)]
+    asked = natural_questions(plan)
+    longest = max(asked, key=lambda question: len(question.prompt)).form
+    asked += [*sweep_questions(plan, longest), *(counting_questions(plan, longest) if plan.tokens else ())]
     for model in askers:
         for question in {_key(model, each): each for each in asked}.values():
             record = store.get(_key(model, question))
@@ -174,37 +181,50 @@ def run_audit(
         raise LengthwiseError(f"cannot create {folder}: {error.strerror}; choose another folder") from None
     spending = spending or Spending()
     models = [asker] if against is None else [asker, against]
-    names = [form.name for form in plan.prompt_forms]
+    for model in models:
+        model.scoring = plan.scoring
     with locked(folder):
         remove_unfinished(folder)
         store = AnswerStore(folder)
+
+        def ask(model: Asker, questions: Sequence[Question]) -> list[AskedQuestion]:
+            return _ask_all(model, questions, store, progress, plan.scoring, spending)
+
         try:
-            questions = natural_questions(plan)
-            natural = [_ask_all(model, questions, store, progress, plan.scoring, spending) for model in models]
-            no_response = "; ".join(
-                filter(None, (_no_response(m, a, store) for m, a in zip(models, natural, strict=True)))
-            )
+            natural = [ask(model, natural_questions(plan)) for model in models]
+            pairs = list(zip(models, natural, strict=True))
+            no_response = "; ".join(filter(None, (_no_response(*pair, store) for pair in pairs)))
             form = best_form(
-                [cell for pair in zip(models, natural, strict=True) for cell in cells_of(_seen(*pair))], names
+                [cell for pair in pairs for cell in cells_of(_seen(*pair))], [form.name for form in plan.prompt_forms]
             )
-            more = [] if no_response else sweep_questions(plan, form)
-            varied = [_ask_all(model, more, store, progress, plan.scoring, spending) for model in models]
+            more = [] if no_response else sweep_questions(_with_count(plan, asker, form, natural[0], ask), form)
+            both = [_seen(model, [*first, *ask(model, more)]) for model, first in pairs]
         finally:
             store.close()
-        both = [_seen(model, [*first, *rest]) for model, first, rest in zip(models, natural, varied, strict=True)]
         result = {
-            **_plan_values(plan, form),
-            **_result(asker, both[0], store),
-            "theory": _theory(asker, plan),
+            **_plan_values(plan, form), **_result(asker, both[0], store, plan), "theory": theory_of(plan, asker.facts),
             "against": None,
-        }
+        }  # fmt: skip
         if against is not None:
             rows = paired(both[0], both[1])
             says = paired_says(rows, form, f"{against.facts.name} against {asker.facts.name}")
-            result["against"] = {**_result(against, both[1], store), "pairs": rows, "says": says}
+            result["against"] = {**_result(against, both[1], store, plan), "pairs": rows, "says": says}
         result["no_response"] = no_response
         write_json(folder / RESULT, result)
     return result
+
+
+def _with_count(
+    plan: AuditPlan, asker: Asker, form: str, natural: Sequence[AskedQuestion],
+    ask: Callable[[Asker, Sequence[Question]], list[AskedQuestion]],
+) -> AuditPlan:  # fmt: skip
+    """The plan with a count of tokens, where it needs one: the model's own, or one fitted to a server's counts."""
+    if not plan.tokens or plan.count is not None:
+        return plan
+    if asker.tokens("a") is not None:
+        return replace(plan, count=lambda prompt, amounts: asker.tokens(prompt) or 0)
+    counted = ask(asker, counting_questions(plan, form))
+    return replace(plan, count=fitted_count([each for each in natural if each.question.form == form], counted))
 
 
 def _ask_all(
@@ -232,7 +252,7 @@ def _ask_all(
     finally:
         # After an error or Ctrl-C, what has not begun is left for the next call.
         executor.shutdown(cancel_futures=True)
-    return [_asked(question, store.get(key), scoring) for key, question in zip(keys, questions, strict=True)]
+    return [asked_question(question, store.get(key), scoring) for key, question in zip(keys, questions, strict=True)]
 
 
 def _seen(asker: Asker, answers: Sequence[AskedQuestion]) -> list[AskedQuestion]:
@@ -283,7 +303,8 @@ def _key(asker: Asker, question: Question) -> str:
     })  # fmt: skip
 
 
-def _asked(question: Question, record: dict[str, Any] | None, scoring: Scoring) -> AskedQuestion:
+def asked_question(question: Question, record: dict[str, Any] | None, scoring: Scoring) -> AskedQuestion:
+    """What became of a question by its record."""
     if record is None or record.get("failed"):
         return AskedQuestion(question, record["failed"] if record else NOT_ASKED)
     text, finished = record["text"], record["finish"] != "length"
@@ -300,18 +321,18 @@ def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
         "format": FORMAT, "task": TASKS.describe(plan.task), "summary": plan.task.summary,
         "instruction": instruction(plan.task, plan.digits), "lengths": list(plan.lengths), "samples": plan.samples,
         "shots": plan.shots, "seed": plan.seed, "digits": plan.digits, "scoring": plan.scoring._asdict(),
-        "best_form": form, "number_grows": number_grows(plan),
+        "tokens": list(plan.tokens), "best_form": form, "number_grows": number_grows(plan),
     }  # fmt: skip
 
 
-def _result(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore) -> dict[str, Any]:
+def _result(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore, plan: AuditPlan) -> dict[str, Any]:
     once = {_key(asker, each.question): each for each in answers}
     everything = list(once.values())
     cells = cells_of(answers)
     return {
         "model": asdict(asker.facts),
         "identity": asker.identity,
-        "warnings": [*asker.facts.warnings(), *_warnings(asker, once, store)],
+        "warnings": [*asker.facts.warnings(), *_warnings(asker, once, store), *_other_lengths(cells, plan)],
         "cells": cells,
         "causes": causes(cells),
         "requests": sum(each.outcome != NOT_ASKED for each in everything),
@@ -344,10 +365,19 @@ def _warnings(asker: Asker, once: dict[str, AskedQuestion], store: AnswerStore) 
     return found
 
 
-def _theory(asker: Asker, plan: AuditPlan) -> dict[str, str] | None:
-    """The verdict on the model's position encoding, or None where the encoding is not known."""
-    name = asker.facts.encoding
-    if name is None:
-        return None
-    verdict = predict_task(plan.task, position_systems([name])).verdicts[0]
-    return {"system": verdict.system, "answer": verdict.answer, "why": verdict.why}
+def _other_lengths(cells: Sequence[Mapping[str, Any]], plan: AuditPlan) -> list[str]:
+    """A sentence where prompts don't have the tokens that they should have."""
+    apart = [
+        f"{cell['tokens']:,} instead of {cell['level']:,}"
+        for cell in cells
+        if plan.tokens and cell["sweep"] == "length" and cell["tokens"] and cell["level"]
+        and abs(cell["tokens"] - cell["level"]) > OTHER_LENGTH * cell["level"]
+    ]  # fmt: skip
+    return [f"Prompts have other tokens than they should by the model's count: {', '.join(apart)}."] if apart else []
+
+
+def theory_of(plan: AuditPlan, facts: ModelFacts | None = None) -> list[dict[str, str]]:
+    """What theory says of the model's position system on this task; of each common one where it is not known."""
+    names = [facts.encoding] if facts is not None and facts.encoding is not None else COMMON
+    found = predict_task(plan.task, position_systems(names)).verdicts
+    return [{"system": each.system, "answer": each.answer, "why": each.why} for each in found]

@@ -155,17 +155,17 @@ def _unwrapped(line: str) -> str:
 # The reader of an exported folder.
 
 
-def rows(length: int) -> list[dict[str, Any]]:
-    """The problems of one length: ``prompt``, ``answer``, and how many words matter, how far away."""
-    text = (Path(__file__).parent / f"length_{length}.jsonl").read_text(encoding="utf-8")
+def rows(cell: str) -> list[dict[str, Any]]:
+    """The problems of one cell: ``prompt``, ``answer``, and how many words matter, how far away."""
+    text = (Path(__file__).parent / f"{cell}.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
-def read(length: int, **_: Any) -> dict[str, Any]:
-    """The problems of one length as a split of a data set, for lm-evaluation-harness."""
+def read(cell: str, **_: Any) -> dict[str, Any]:
+    """The problems of one cell as a split of a data set, for lm-evaluation-harness."""
     import datasets
 
-    return {"test": datasets.Dataset.from_list(rows(length))}
+    return {"test": datasets.Dataset.from_list(rows(cell))}
 
 
 def scores(text: str, answer: str) -> dict[str, float]:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from lengthwise.audit.model import ANSWERED, APART, TRUNCATED
+from lengthwise.audit.model import ANSWERED, APART
 from lengthwise.audit.questions import Question
 from lengthwise.audit.scoring import ONLY_THOUGHT, RIGHT, UNSTOPPED
 from lengthwise.core.statistics import Z95, wilson
@@ -20,14 +16,15 @@ NOTICEABLE = 0.1
 """A drop of the rate whose interval lies above this breaks the model; below twice this, the sweep is excluded."""
 SOUND_BASE = 0.5
 """Rate at the start of a sweep below which nothing can be read from what follows."""
-SHORTENED = 0.8
-"""A prompt whose tokens are fewer than this share of what its text needs was truncated."""
 NAMES = {
     "length": "length of the text",
     "distance": "distance of what matters",
     "number": "number of words that matter",
     "distractors": "distractors in the text",
+    "prose": "prose in the text",
 }
+VARIED = {"length": "words", **{name: name for name in NAMES if name != "length"}}
+"""What grows along each sweep."""
 
 
 @dataclass(frozen=True)
@@ -61,69 +58,15 @@ def _cell(key: tuple[str, str, int], members: Sequence[AskedQuestion]) -> dict[s
     low, high = wilson(counts[RIGHT], answered) if answered else (None, None)
     about = {
         name: round(sum(getattr(each.question, name) for each in members) / len(members), 2)
-        for name in ("words", "distance", "number", "distractors", "problem")
+        for name in (*VARIED.values(), "problem")
     }
+    counted = [each.prompt_tokens for each in members if each.prompt_tokens]
     return {
-        "sweep": key[0], "form": key[1], "level": key[2], **about, "asked": len(members), "answered": answered,
+        "sweep": key[0], "form": key[1], "level": key[2], **about,
+        "tokens": round(sum(counted) / len(counted)) if counted else None, "asked": len(members), "answered": answered,
         "rate": counts[RIGHT] / answered if answered else None, "low": low, "high": high,
         "strict": strict, "texts": texts, "strict_rate": strict / texts if texts else None, "counts": counts,
     }  # fmt: skip
-
-
-def with_truncation(answers: Sequence[AskedQuestion]) -> list[AskedQuestion]:
-    """The same, with answers to prompts that a server cut short counted apart.
-
-    The tokens of a prompt are a constant and a part for each word of prose, each other word and each further character
-    of one, fitted to the shorter prompts of the same form. A word has one token or more, so the fit can't go below
-    that. A prompt with less than `SHORTENED` of its fit was truncated; a smaller cut can't be seen from outside.
-    """
-    truncated: set[tuple[str, str]] = set()
-    for form in dict.fromkeys(each.question.form for each in answers):
-        asked = [each for each in answers if each.question.form == form and each.prompt_tokens]
-        tokens = {each.question.prompt: each.prompt_tokens or 0 for each in asked}
-        rows: list[tuple[int, int, int]] = []
-        counted: list[int] = []
-        for text in sorted(tokens, key=lambda text: (sum(_kinds(text)[:2]), len(text))):
-            kinds = _kinds(text)
-            if rows and tokens[text] < SHORTENED * _fitted(rows, counted, kinds):
-                truncated.add((form, text))
-            else:
-                rows.append(kinds)
-                counted.append(tokens[text])
-    return [
-        replace(each, outcome=TRUNCATED)
-        if each.outcome in ANSWERED and (each.question.form, each.question.prompt) in truncated
-        else each
-        for each in answers
-    ]
-
-
-def _kinds(text: str) -> tuple[int, int, int]:
-    """Words of letters, other words, and characters of other words beyond their first."""
-    words = text.split()
-    prose = sum(re.fullmatch(r"[A-Za-z.,:]{2,}", word) is not None for word in words)
-    return prose, len(words) - prose, sum(len(w) - 1 for w in words if not re.fullmatch(r"[A-Za-z.,:]{2,}", w))
-
-
-def _fitted(rows: Sequence[tuple[int, int, int]], tokens: Sequence[int], kinds: tuple[int, int, int]) -> float:
-    """Tokens of a text by least squares over ``rows``, with slopes no lower than 1, 1 and 0."""
-    lowest = np.array([1.0, 1.0, 0.0])
-    table, counts = np.array(rows, dtype=float), np.array(tokens, dtype=float)
-    rest = counts - table @ lowest
-    # Deviations from the means, so that the constant is free.
-    centred, target = table - table.mean(0), rest - rest.mean()
-    best, error = np.zeros(3), float(target @ target)
-    for chosen in product((False, True), repeat=3):
-        columns = np.flatnonzero(chosen)
-        if not len(columns):
-            continue
-        part, *_ = np.linalg.lstsq(centred[:, columns], target, rcond=None)
-        left = target - centred[:, columns] @ part
-        if (part >= 0).all() and float(left @ left) < error - 1e-9:
-            best, error = np.zeros(3), float(left @ left)
-            best[columns] = part
-    slopes = lowest + best
-    return float(counts.mean() + slopes @ (np.array(kinds, dtype=float) - table.mean(0)))
 
 
 def best_form(cells: Sequence[Mapping[str, Any]], forms: Sequence[str]) -> str:
@@ -146,7 +89,8 @@ def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     breaks, excluded, wide, empty, failing = [], [], [], [], []
     asked = [name for name in NAMES if any(cell["sweep"] == name for cell in cells)]
     for sweep in asked:
-        rows = sorted((cell for cell in cells if cell["sweep"] == sweep), key=lambda cell: cell["level"])
+        rows = [cell for cell in cells if cell["sweep"] == sweep]
+        rows.sort(key=lambda cell: cell.get(VARIED[sweep], cell["level"]))
         first, last = rows[0], rows[-1]
         if len(rows) < 2 or not first["answered"] or not last["answered"]:
             empty.append(sweep)
@@ -253,5 +197,5 @@ def _change(row: Mapping[str, Any]) -> str:
     points = round(100 * row["difference"])
     verb = f"gains {points} points" if points > 0 else f"costs {-points} points" if points < 0 else "changes nothing"
     interval = f"[{100 * row['low']:+.0f}, {100 * row['high']:+.0f}] of {row['pairs']} pairs"
-    unsure = "" if row["low"] > 0 or row["high"] < 0 else ", no difference not excluded"
+    unsure = "" if row["low"] > 0 or row["high"] < 0 or not points else ", which may be chance"
     return f"{verb} {where} {interval}{unsure}"

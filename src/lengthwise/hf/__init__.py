@@ -59,16 +59,14 @@ def __getattr__(name: str) -> Any:
         )
     try:
         value = getattr(importlib.import_module(f"lengthwise.hf.{_MODULE_OF[name]}"), name)
-    except ModuleNotFoundError as error:
-        if error.name not in _EXTRA:
-            raise
-        raise LengthwiseError(
-            f"lengthwise.hf.{name} needs the package {error.name}; run: pip install 'lengthwise[hf]'"
-        ) from None
     except ImportError as error:
         package = (error.name or "").partition(".")[0]
         if package not in _EXTRA:
             raise
+        if error.name == package and isinstance(error, ModuleNotFoundError):
+            raise LengthwiseError(
+                f"lengthwise.hf.{name} needs the package {package}; run: pip install 'lengthwise[hf]'"
+            ) from None
         raise LengthwiseError(
             f"lengthwise.hf.{name} needs a newer version of the package {package} ({str(error).splitlines()[0]}); "
             "run: pip install -U 'lengthwise[hf]'"

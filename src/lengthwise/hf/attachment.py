@@ -193,6 +193,10 @@ def attach(model: HFModel, rule: IdRule | IdFunction, *, module: str | None = No
     """
     inner = stock(model)
     _refuse_attention(inner)
+    require(
+        inner.config._attn_implementation != "self_extend",
+        "Self-Extend counts the tokens of a row itself, so a rule has no effect on it; attach the stock model",
+    )
     hooks = (hook for part in inner.modules() for hook in part._forward_pre_hooks.values())
     require(
         not any(isinstance(getattr(hook, "__self__", None), Attachment) for hook in hooks),

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -28,7 +27,7 @@ from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir
 from lengthwise.experiments.trained import load_trained
 from lengthwise.hf.attachment import padding_mask, refuse_generation, rule_ids
-from lengthwise.hf.rules import CoupledPlaces, IdRule, assigned, is_fixed, training_rng
+from lengthwise.hf.rules import CoupledPlaces, IdRule, SchemeIds, is_fixed
 from lengthwise.models.attention_state import Cache, causal_mask, visible_keys_seen
 from lengthwise.models.build import build_model
 from lengthwise.models.position_head import IdPrediction, PositionHead
@@ -135,7 +134,7 @@ DEFAULT_NEW = 20
 """New tokens where neither ``max_new_tokens`` nor ``max_length`` is set, as in `transformers`."""
 
 
-class RowIds(IdRule):
+class RowIds(SchemeIds):
     """Ids of ``scheme`` for rows of which each has ``more`` tokens still to come, drawn anew for each row in training.
 
     At test, ids that depend on the number of tokens (``randomized``, ``randomized-float``) are those of a row of that
@@ -147,22 +146,9 @@ class RowIds(IdRule):
         """``fixed`` says that ids at test depend on neither chance nor the number of tokens (`is_fixed`)."""
         self.scheme, self.more, self.fixed, self.seed = scheme, more, fixed, seed
 
-    def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:
-        rng = training_rng() if training else None
-        counts = lengths.cpu().numpy()
-        ids = np.zeros(tuple(tokens.shape), dtype=np.int64)
-        for length in map(int, np.unique(counts[counts > 0])):
-            chosen = np.flatnonzero(counts == length)
-            ids[chosen, :length] = (
-                self._at_test(length) if rng is None else assigned(self.scheme, len(chosen), length, rng)
-            )
-        return torch.from_numpy(ids).to(tokens.device)
-
-    def _at_test(self, length: int) -> Int[np.ndarray, "1 T"]:
-        scheme, count = self.scheme.for_evaluation(), length
-        if self.more and not self.fixed:
-            count = max(length, min(length + self.more, scheme.max_position + 1))
-        return assigned(scheme, 1, count, stream(self.seed, "hf", "evaluation"))[:, :length]
+    def in_all(self, length: int) -> int:
+        most = min(length + self.more, self.scheme.for_evaluation().max_position + 1)
+        return max(length, most) if self.more and not self.fixed else length
 
 
 def most_tokens(config: Any, default: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

@@ -63,8 +63,8 @@ def position_modules(model: Any, name: str | None = None) -> Places:
     """
     modules = dict(model.named_modules())
     require(name is None or name in modules, f"the model has no module {name!r}; look at model.named_modules()")
-    with _quiet(model):
-        found = _Probe(model).candidates()
+    with quiet(model):
+        found = Probe(model).candidates()
         names = {module: label for label, module in modules.items()}
         known = ", ".join(dict.fromkeys(repr(names[places.modules[0]]) for places in found))
         if name is not None:
@@ -79,7 +79,7 @@ def position_modules(model: Any, name: str | None = None) -> Places:
             _refuse_lengths(places)
         failed = ""
         for places in found:
-            failed, passed = _Probe(model).tried(places)
+            failed, passed = Probe(model).tried(places)
             if passed is not None:
                 return passed
     raise LengthwiseError(
@@ -99,7 +99,7 @@ def _refuse_lengths(places: Places) -> None:
             )
 
 
-class _Probe:
+class Probe:
     """Two rows of tokens of a model, and what it gives under plain ids and others."""
 
     def __init__(self, model: Any) -> None:
@@ -268,7 +268,7 @@ def _first(error: Exception) -> str:
 
 
 @contextmanager
-def _quiet(model: Any) -> Iterator[None]:
+def quiet(model: Any) -> Iterator[None]:
     """Evaluation mode without gradients; every module's mode is what it was afterwards."""
     training: Sequence[nn.Module] = [module for module in model.modules() if module.training]
     model.eval()

@@ -327,24 +327,25 @@ class SchemeIds(IdRule):
         )
 
     def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:
-        rows, width = tokens.shape
-        if training:
-            return torch.from_numpy(self._drawn(rows, width, lengths.cpu().numpy())).to(tokens.device)
-        count = width
-        if self._counted:
-            assert self.tokens is not None
-            require(width <= self.tokens, f"{width} tokens are more than the rule's tokens = {self.tokens}; raise it")
-            count = self.tokens
-        table = assigned(self.scheme.for_evaluation(), 1, count, stream(self.seed, "hf", "evaluation"))
-        return torch.from_numpy(table[:, :width]).to(tokens.device).expand(rows, width)
+        rng = training_rng() if training else None
+        counts, ids = lengths.cpu().numpy(), np.zeros(tuple(tokens.shape), dtype=np.int64)
+        for length in map(int, np.unique(counts[counts > 0])):
+            chosen = np.flatnonzero(counts == length)
+            if rng is not None:
+                ids[chosen, :length] = assigned(self.scheme, len(chosen), length, rng)
+                continue
+            table = assigned(
+                self.scheme.for_evaluation(), 1, self.in_all(length), stream(self.seed, "hf", "evaluation")
+            )
+            ids[chosen, :length] = table[:, :length]
+        return torch.from_numpy(ids).to(tokens.device)
 
-    def _drawn(self, rows: int, width: int, lengths: np.ndarray) -> np.ndarray:
-        rng = training_rng()
-        ids = np.zeros((rows, width), dtype=np.int64)
-        for length in np.unique(lengths[lengths > 0]):
-            chosen = np.flatnonzero(lengths == length)
-            ids[chosen, :length] = assigned(self.scheme, len(chosen), int(length), rng)
-        return ids
+    def in_all(self, length: int) -> int:
+        """How many tokens a row of ``length`` tokens has at its end, on which ids at test may depend."""
+        if not self._counted or self.tokens is None:
+            return length
+        require(length <= self.tokens, f"{length} tokens are more than the rule's tokens = {self.tokens}; raise it")
+        return self.tokens
 
 
 def assigned(scheme: PositionScheme, rows: int, tokens: int, rng: Rng) -> np.ndarray:

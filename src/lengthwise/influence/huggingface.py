@@ -125,7 +125,7 @@ class HuggingFaceModel(LanguageModel):
         source = str(source)
         _check_folder(source)
         what = f"model {source} can't be loaded"
-        inner = _loaded("AutoModelForCausalLM", source, what, use_safetensors=True).to(chosen_device())
+        inner = loaded("AutoModelForCausalLM", source, what, use_safetensors=True).to(chosen_device())
         name = Path(source).name if Path(source).is_dir() else source
         try:
             bos = _tokenizer(name, source).bos
@@ -287,14 +287,21 @@ class HuggingFaceModel(LanguageModel):
         )
 
 
-def _loaded(auto: str, source: str | None, what: str, **options: Any) -> Any:
-    """What a class of `transformers` loads; raises `LengthwiseError`, with ``what`` if that fails."""
+def loaded(auto: str, source: str | None, what: str, *, extra: str = "lm", **options: Any) -> Any:
+    """What a class of `transformers` loads from a folder or the hub, without remote code.
+
+    Raises `LengthwiseError`, with ``what`` if that fails, and with the ``extra`` that brings the package.
+    """
     try:
         import transformers
     except ImportError:
         raise LengthwiseError(
-            "models of Hugging Face need the package transformers; run: pip install 'lengthwise[lm]'"
+            f"models of Hugging Face need the package transformers; run: pip install 'lengthwise[{extra}]'"
         ) from None
+    if source is not None:
+        path = Path(source)
+        looks_local = path.is_absolute() or source.startswith((".", "~")) or source.count("/") > 1
+        require(path.is_dir() or not looks_local, f"no folder {source}; check `model`")
     logging = transformers.utils.logging
     logging.disable_progress_bar()
     try:
@@ -307,10 +314,8 @@ def _loaded(auto: str, source: str | None, what: str, **options: Any) -> Any:
 
 
 def _check_folder(source: str) -> None:
-    """Raises `LengthwiseError` for a folder that does not exist, holds no model, or holds the model of a task."""
+    """Raises `LengthwiseError` for a folder that holds no model, or the model of a task."""
     path = Path(source)
-    looks_local = path.is_absolute() or source.startswith((".", "~")) or source.count("/") > 1
-    require(path.is_dir() or not looks_local, f"no folder {source}; check `model`")
     if not path.is_dir():
         return
     require((path / "config.json").is_file(), f"folder {source} holds no model (config.json is missing); check `model`")
@@ -326,7 +331,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _tokenizer(name: str, source: str | None) -> HuggingFaceTokenizer:
-    return HuggingFaceTokenizer(_loaded("AutoTokenizer", source, _no_tokenizer(name)))
+    return HuggingFaceTokenizer(loaded("AutoTokenizer", source, _no_tokenizer(name)))
 
 
 def _no_tokenizer(name: str) -> str:

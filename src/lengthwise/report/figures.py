@@ -559,13 +559,14 @@ def _stroke(picked: bool) -> dict[str, Any]:
     return {"ec": ACCENT, "lw": 1.6, "zorder": 3} if picked else {"ec": FAINT, "lw": 0.7, "zorder": 1}
 
 
-AXES = {"problem": "words", "length": "words", "distance": "distance", "number": "number", "distractors": "distractors"}
+AXES = {"problem": "words", "length": "words"} | {name: name for name in ("distance", "number", "distractors", "prose")}
 """What is on the horizontal axis of each sweep."""
 LABELS = {
     "words": "words",
     "distance": "words to the farthest that matters",
     "number": "words that matter",
     "distractors": "words of other problems",
+    "prose": "words of prose",
 }
 
 

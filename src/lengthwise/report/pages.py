@@ -19,6 +19,7 @@ SWEEPS = {
     "distance": "distance of what matters alone",
     "number": "number of words that matter alone",
     "distractors": "distractors alone",
+    "prose": "prose alone",
 }
 """What varies in each sweep, in words."""
 

@@ -1,0 +1,175 @@
+"""Audits of any language model by text prompts, and the same questions as tasks of evaluation harnesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lengthwise.core import config as arguments
+from lengthwise.core.errors import require
+from lengthwise.core.files import slug, write_text
+from lengthwise.core.table import Table, Tabular
+
+if TYPE_CHECKING:
+    from lengthwise.audit.model import Asker
+    from lengthwise.audit.questions import AuditPlan
+
+PAGE = "audit.html"
+COUNTS = ("right", "wrong")
+"""Outcomes that are in the rate; others are counted apart."""
+
+
+class Audit(Tabular):
+    """What a model answered as one thing at a time varied; ``file`` is audit.json."""
+
+    def __init__(self, values: dict[str, Any], file: Path) -> None:
+        self.values, self.file = values, file
+
+    @property
+    def page(self) -> Path:
+        """The page with curves and counts."""
+        return self.file.with_name(PAGE)
+
+    @property
+    def says(self) -> str:
+        """What breaks the model, and with a second one what that costs and gains."""
+        both = self.values["against"]
+        return self.values["causes"]["says"] if both is None else f"{self.values['causes']['says']} {both['says']}"
+
+    def table(self) -> Table:
+        """One row per cell: right answers of those that count, their interval, and what was counted apart."""
+        return _cells(self.values)
+
+    def second(self) -> Table | None:
+        """The same of the second model, or None."""
+        return _cells(self.values["against"]) if self.values["against"] else None
+
+    def pairs(self) -> Table | None:
+        """How the second model differs on the same questions, with 95 % intervals and McNemar's exact test."""
+        if not self.values["against"]:
+            return None
+        rows = tuple(
+            (
+                row["sweep"], row["form"], row["level"], row["pairs"], row["lost"], row["won"],
+                f"{row['difference']:+.2f}", f"{row['low']:+.2f} to {row['high']:+.2f}", f"{row['p']:.3g}",
+            )
+            for row in self.values["against"]["pairs"]
+            if row["difference"] is not None
+        )  # fmt: skip
+        columns = ("varied", "form", "level", "pairs", "lost", "won", "difference", "95 % interval", "McNemar p")
+        return Table(columns, rows, caption=self.values["against"]["says"])
+
+    def to_json(self) -> dict[str, Any]:
+        """All values, and the file."""
+        return {"file": str(self.file), **self.values}
+
+
+def _cells(values: dict[str, Any]) -> Table:
+    rows = tuple(
+        (
+            cell["sweep"], cell["form"], cell["level"], cell["tokens"], f"{cell['words']:g}", f"{cell['distance']:g}",
+            f"{cell['number']:g}", *(f"{cell[name]:g}" if cell[name] else None for name in ("distractors", "prose")),
+            f"{cell['counts']['right']} of {cell['answered']}",
+            None if cell["low"] is None else f"{cell['low']:.2f}–{cell['high']:.2f}",
+            f"{cell['strict']} of {cell['texts']}",
+            ", ".join(f"{n} {name}" for name, n in cell["counts"].items() if n and name not in COUNTS),
+        )
+        for cell in values["cells"]
+    )  # fmt: skip
+    columns = ("varied", "form", "level", "tokens", "words", "distance", "number", "distractors", "prose", "right",
+               "interval", "strict", "not counted")  # fmt: skip
+    tokens = f"{values['prompt_tokens']:,} tokens asked, {values['completion_tokens']:,} answered"
+    notes = (*values["warnings"], f"{values['requests']} requests, {values['retries']} retries, {tokens}")
+    return Table(columns, rows, caption=f"{values['model']['name']}: {values['causes']['says']}", notes=notes)
+
+
+def audit_model(
+    model: Any,
+    plan: AuditPlan,
+    *,
+    against: Any = None,
+    out: str | Path | None = None,
+    most_tokens: int | None = None,
+    most_requests: int | None = None,
+    agree: Callable[[str], None] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Audit:
+    """Ask a language model a task in text, with one thing at a time varied, and find what breaks it.
+
+    Arguments:
+        model: a folder or hub name, ``(model, tokenizer)`` of `transformers`, or an `Endpoint`.
+        plan: what is asked, and how answers are read.
+        against: a second model, which gets the same questions.
+        out: the folder for results and answers, by default one in ``runs/audit``. The same call goes on there.
+        most_tokens: most tokens of this call, asked and answered; further questions are not asked.
+        most_requests: most requests of this call, with retries.
+        agree: is told what servers will be asked before they are; it raises to stop that.
+        progress: called with the questions that are done and that there are.
+
+    Returns: the result, with its page beside its file.
+
+    Raises: `LengthwiseError` for settings that don't fit, a model that can't be reached, and one without any answer.
+    """
+    from lengthwise.audit.run import RESULT, Spending, run_audit
+    from lengthwise.report.pages import audit_page
+
+    spending = Spending(most_tokens, most_requests)
+    asker = _asker(model)
+    other = None if against is None else _asker(against)
+    name = asker.facts.name
+    require(
+        other is None or other.identity != asker.identity,
+        f"{other.facts.name if other else ''} is the same model as {name}",
+    )
+    plain = "".join(letter if letter.isalnum() else "-" for letter in Path(name).name)
+    folder = Path("runs") / "audit" / f"{plain}-{slug(plan.task.name)}" if out is None else arguments.path("out", out)
+    _ask_first(plan, [one for one in (asker, other) if one is not None and not one.by_content], folder, agree)
+    values = run_audit(asker, plan, folder, progress, against=other, spending=spending)
+    found = Audit(values, folder / RESULT)
+    write_text(found.page, audit_page(values))
+    require(not values["no_response"], f"{values['no_response']} ({found.page} has the counts)")
+    return found
+
+
+def _asker(model: Any) -> Asker:
+    from lengthwise.audit.model import Asker, LocalModel
+
+    if isinstance(model, Asker):
+        return model
+    return LocalModel(*model) if isinstance(model, tuple) else LocalModel(str(model))
+
+
+def _ask_first(plan: AuditPlan, servers: list[Asker], folder: Path, agree: Callable[[str], None] | None) -> None:
+    from lengthwise.audit.run import estimate
+
+    if agree is None or not servers:
+        return
+    price = estimate(plan, *servers, folder=folder)
+    if price["questions"]:
+        agree(
+            f"{price['questions']:,} requests to {', '.join(dict.fromkeys(one.facts.where for one in servers))}, about "
+            f"{price['prompt_tokens']:,} tokens asked and at most {price['most_answer_tokens']:,} answered"
+        )
+
+
+def export_task(
+    harness: str, plan: AuditPlan, out: str | Path | None = None, *, sweeps: bool = False, tokenizer: str | None = None
+) -> tuple[list[Path], str]:
+    """Write a task as a folder for an evaluation harness: exact and strict match, a task for each cell.
+
+    Arguments:
+        harness: ``"lm-eval"`` or ``"inspect"``.
+        plan: what is asked, in the first of its forms, and how answers are read.
+        out: the folder, by default named by harness and task.
+        sweeps: whether length, distance, number, distractors and prose are there, too.
+        tokenizer: a folder or hub name whose tokens ``plan.tokens`` counts.
+
+    Returns: the files, and a command that runs the task.
+
+    Raises: `LengthwiseError` for an unknown harness, or a folder that holds other files.
+    """
+    from lengthwise.audit.export import export
+
+    folder = Path(f"{slug(harness)}-{slug(plan.task.name)}") if out is None else arguments.path("out", out)
+    return export(harness, plan, folder, sweeps=sweeps, tokenizer=tokenizer)
