@@ -39,6 +39,7 @@ ELSEWHERE = {
     "compare": "tests/cli/test_long_commands.py",
     "demo": "tests/api/test_demo.py",
     "explain": "tests/explanation/test_any_model.py",
+    "explore": "tests/api/test_explore.py",
     "influence": "tests/cli/test_influence_command.py",
     "lm": "tests/cli/test_lm_command.py",
     "verify": "tests/cli/test_stumbles.py",
@@ -184,7 +185,8 @@ def test_commands_in_the_text_exist(command: str) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")], ids=_name)
 def test_python_blocks(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The blocks of a page run one after the other, in one namespace and an empty folder."""
+    """The blocks of a page run one after the other, in one namespace and a folder with nothing but the studies."""
+    (tmp_path / "studies").symlink_to(ROOT / "studies")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "page"}
     for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):

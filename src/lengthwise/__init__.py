@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from lengthwise.api.experiment import recipe as recipe
     from lengthwise.api.experiment import run as run
     from lengthwise.api.explain import explain as explain
+    from lengthwise.api.explore import explore as explore
     from lengthwise.api.influence import measure_influence as measure_influence
     from lengthwise.api.influence import measure_longer_contexts as measure_longer_contexts
     from lengthwise.api.influence import train_language_model as train_language_model
@@ -109,6 +110,7 @@ _NAMES = {
     "api.components": ("available", "check", "encoding", "register", "scheme", "task"),
     "api.experiment": ("Experiment", "plan", "read_recipe", "recipe", "run"),
     "api.explain": ("explain",),
+    "api.explore": ("explore",),
     "api.influence": ("measure_influence", "measure_longer_contexts", "train_language_model"),
     "api.model": ("load",),
     "api.programs": ("compile_program", "learn_program", "read_program", "run_program"),
