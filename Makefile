@@ -17,7 +17,7 @@ install: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e '.[dev,lm,hf,audit,cluster,explain]'
+	$(INSTALL) -e '.[dev,lm,hf,audit,cluster]'
 	touch $(VENV)/.small $(VENV)/.installed
 
 # What the demonstration needs: no extras. Nothing to do where everything is installed.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import runpy
 from pathlib import Path
 
 import pytest
 
+import lengthwise as lw
 from lengthwise.crasp.syntax import load_program
 
 LONGEST, NOTEBOOKS = 50, {"huggingface_addition.py": 80}
@@ -20,6 +22,17 @@ def test_example_runs_and_is_short(path: Path, tmp_path: Path, monkeypatch: pyte
     assert len(path.read_text(encoding="utf-8").splitlines()) <= NOTEBOOKS.get(path.name, LONGEST)
     monkeypatch.chdir(tmp_path)
     assert runpy.run_path(str(path), run_name="__main__")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_imports_public_modules(path: Path) -> None:
+    """`lengthwise` itself, or what its packages make public: no name with an underscore, and three lines at most."""
+    tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    lines = [node for node in tree if isinstance(node, ast.ImportFrom) and str(node.module).startswith("lengthwise.")]
+    assert len(lines) <= 3
+    for node in lines:
+        assert str(node.module).split(".")[1] in lw.__all__, node.module
+        assert not [name.name for name in node.names if name.name.startswith("_")]
 
 
 def test_every_file_is_an_example_that_runs_or_a_program() -> None:

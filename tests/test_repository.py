@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import lengthwise as lw
 
 ROOT = Path(__file__).parents[1]
 MOST_BYTES = 1_000_000
@@ -21,6 +25,17 @@ def tracked() -> list[Path]:
 
 def test_no_tracked_file_is_over_one_megabyte():
     assert [(str(path), path.stat().st_size) for path in tracked() if path.stat().st_size > MOST_BYTES] == []
+
+
+def test_the_release_says_one_version_everywhere():
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    cited = dict(re.findall(r"^(\S+): (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), flags=re.M))
+    assert package["version"] == lw.__version__ == cited["version"]
+    assert f"\n## {lw.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert cited["cff-version"] == "1.2.0"
+    assert {"message", "title", "license", "date-released"} <= cited.keys()
+    assert "Typing :: Typed" in package["classifiers"]
+    assert (ROOT / "src" / "lengthwise" / "py.typed").is_file()
 
 
 def test_no_weights_are_tracked():

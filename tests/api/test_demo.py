@@ -25,6 +25,14 @@ def test_theory_is_in_words_and_names_the_distance() -> None:
     assert any(line.startswith("coupled positions: yes, sparse") for line in lines)
 
 
+def test_the_difference_of_the_models_is_said_where_they_differ() -> None:
+    made = [job.experiment for job in workflow.demo_recipe().jobs]
+    line = workflow.differences()
+    for job, one in zip(workflow.demo_recipe().jobs, made, strict=True):
+        assert f"{job.name}: {one.model.layers} layer" in line
+        assert f"{one.training.steps:,} steps, attention scaled" in line
+
+
 def test_every_system_has_the_ids_that_it_needs() -> None:
     for job in workflow.demo_recipe().jobs:
         for seed in job.seeds:

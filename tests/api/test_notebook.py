@@ -19,7 +19,7 @@ from lengthwise.core.table import Tabular
 def small_copy() -> lw.Experiment:
     task = lw.task("copy", letters=8)
     return lw.Experiment(
-        task, scheme="coupled", encoding="learned", max_length=4, steps=250, model={"width": 64}, test_lengths=[4, 8]
+        task, scheme="coupled", encoding="learned", max_length=4, steps=150, model={"width": 64}, test_lengths=[4, 8]
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,11 @@ from lengthwise.api import compare as module
 from lengthwise.api.compare import Verification, task_named, verify
 from lengthwise.core.config import seconds
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.experiments.blind import run
 from lengthwise.experiments.blind.ladder import Rung
+from lengthwise.experiments.blind.run import StepWatch
 from lengthwise.experiments.blind.study import write_study
+from lengthwise.experiments.events import Event
 from lengthwise.prediction.measured import reliability_line
 from lengthwise.tasks.language import Language
 
@@ -56,13 +60,12 @@ def test_a_language_that_every_model_gets_right(place: Path) -> None:
     assert again.rows == done.rows, "finished rungs are reused"
 
 
-def test_two_processes_find_the_same(place: Path) -> None:
-    ours, _ = all_words(place / "one", 1)
-    theirs, notes = all_words(place / "two", 2)
-    assert {"nope, rung 1 begins", "ape, rung 1 begins"} <= set(notes), "each rung in a process of its own"
-    for mine, other in zip(ours.rows, theirs.rows, strict=True):
-        assert mine["status"] == "decided"
-        assert {**mine, "seconds": 0} == {**other, "seconds": 0}
+def test_a_process_of_its_own_finds_the_same(place: Path) -> None:
+    ours, notes = all_words(place / "one", 1)[0], list[str]()
+    (theirs,) = verify("(a|b)*", ["nope"], out=place / "two", budget=300, jobs=2, progress=notes.append).rows
+    assert "nope, rung 1 begins" in notes, "each rung in a process of its own"
+    assert theirs["status"] == "decided"
+    assert {**ours.rows[0], "seconds": 0} == {**theirs, "seconds": 0}
 
 
 def test_a_budget_that_ends_says_how_much_is_missing(tmp_path: Path) -> None:
@@ -78,9 +81,33 @@ def test_a_budget_that_ends_says_how_much_is_missing(tmp_path: Path) -> None:
 def test_without_time_nothing_is_claimed(tmp_path: Path) -> None:
     done = verify("(aa)*", ["nope"], out=tmp_path / "out", budget=1e-9, jobs=1)
     (row,) = done.rows
-    assert (row["predicted"], row["status"], row["right"], row["score"]) == ("no", "not run", None, None)
+    assert (row["predicted"], row["status"], row["right"], row["score"]) == ("no", "not finished", None, None)
+    assert (row["step"], row["steps"], row["provisional"]) == (1, RUNG.steps, None)
     assert done.agrees is None
-    assert "not run" in done.page.read_text(encoding="utf-8")
+    assert "not finished" in done.page.read_text(encoding="utf-8")
+
+
+class EndsAtStep20(StepWatch):
+    def __call__(self, event: Event) -> None:
+        self.ends = math.inf if event.done < 20 else 0.0
+        super().__call__(event)
+
+
+def test_a_checkpoint_that_fits_when_the_budget_ends_is_tested_and_called_provisional(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = all_words(place / "one", 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(run, "StepWatch", EndsAtStep20)
+        done = verify("(a|b)*", ["nope"], out=tmp_path / "out", budget=300, jobs=1)
+    (row,) = done.rows
+    assert (row["status"], row["rung"], row["step"], row["fitted"]) == ("provisional", 1, 20, 5)
+    assert (row["right"], row["provisional"], row["score"]) == (None, True, 1.0)
+    assert done.agrees is None, "it decides nothing"
+    assert "provisionally right" in repr(done)
+    assert "provisionally right" in done.page.read_text(encoding="utf-8")
+    again = verify("(a|b)*", ["nope"], out=tmp_path / "out", budget=300, jobs=1)
+    assert {**again.rows[0], "seconds": 0} == {**whole.rows[0], "seconds": 0}, "it goes on in the same bits"
 
 
 def test_targets(tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ def test_a_mismatch_is_exit_code_1_and_writes_nothing(tmp_path, capsys, monkeypa
         (("crasp", "compile", "tomita"), "unknown program 'tomita'"),
         (("crasp", "compile", "D-2", "--context", "0"), "the context has to be at least 1"),
         (("crasp", "compile", "D-2", "--verify", "-1"), "--verify must be in 0..100000, got -1"),
-        (("run", "idealized-learner", "--set", "training.steps=1"), "is a study: it trains no system"),
-        (("run", "idealized-learner", "--only", "parity"), "unknown system of recipe 'idealized-learner' 'parity'"),
+        (("run", "influence", "--set", "training.steps=1"), "is a study: it trains no system"),
+        (("run", "influence", "--only", "parity"), "unknown system of recipe 'influence' 'parity'"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(arguments, message, capsys, tmp_path, monkeypatch):

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from terminal import Terminal
-from test_startup import modules_after
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "my_task.py"
 TARGETS = ["addition", "variable-assignment", "parity", "copy", "sort", "majority", "sparse-parity", "regex:(aa)*"]
@@ -153,12 +152,6 @@ def test_in_a_second_and_a_half_of_a_core(tmp_path: Path) -> None:
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime <= 3.0
 
 
-def test_pandas_is_not_loaded(tmp_path: Path) -> None:
-    heavy = {"torch", "matplotlib", "pandas", "sklearn", "jinja2"}
-    for words in (["(aa)*", "--encoding", "rope"], ["addition"], ["(ab)*"]):
-        assert modules_after("predict", *words, cwd=tmp_path).isdisjoint(heavy)
-
-
 def test_a_probe_needs_one_system_and_strings(terminal: Terminal, tmp_path: Path) -> None:
     (tmp_path / "p.crasp").write_text(terminal("crasp", "print", "majority").out)
     for words, says in (
@@ -170,8 +163,3 @@ def test_a_probe_needs_one_system_and_strings(terminal: Terminal, tmp_path: Path
         assert answer.code == 2
         assert says in answer.err
         assert answer.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("target", ["addition", "regex:(aa)*"])
-def test_no_torch(target: str, tmp_path: Path) -> None:
-    assert modules_after("predict", target, cwd=tmp_path).isdisjoint({"torch", "matplotlib", "jinja2", "automata"})

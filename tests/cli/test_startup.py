@@ -2,43 +2,74 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from test_threads_option import WITHOUT_TORCH
 
-CODE = """
-import sys
+ROOT = Path(__file__).parents[2]
+HEAVY = ("torch", "matplotlib", "jinja2", "automata", "scipy", "pandas", "sklearn")
+COMMANDS = (
+    "list",
+    "show addition",
+    "show variable-assignment --json",
+    "run addition --print-config",
+    "predict addition",
+    "predict (ab)*",
+    "predict regex:(aa)* --why",
+    "predict (aa)* --encoding rope",
+    "decide (ab)* --program",
+    "couple copy --lengths 5,8",
+    "crasp check D-2",
+    "crasp list",
+    "crasp print D-2",
+    "crasp run D-2 --word ab --trace",
+    "crasp learn bin_majority --max-size 2",
+)
+"""None of these writes a file."""
+WRITING = (
+    "decide a* --certificates certificates.json",
+    "check-certificates certificates.json",
+    "export lm-eval addition --out harness",
+    f"report {ROOT}/results/planted-theory -o page.html",
+)
+"""A later one reads what an earlier one wrote; the last draws with matplotlib and jinja2."""
+PROGRAM = """
+import contextlib, io, json, os, sys
 from lengthwise.cli.main import main
-code = main(sys.argv[1:])
-print(",".join(sorted({name.split(".")[0] for name in sys.modules})), file=sys.stderr)
-sys.exit(code)
+
+heavy = json.loads(sys.argv[2])
+for words in json.loads(sys.argv[1]):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = main(words.split())
+    loaded = [name for name in heavy if name in sys.modules]
+    row = {"words": words, "code": code, "loaded": loaded, "files": os.listdir(), "said": said.getvalue()[-300:]}
+    print(json.dumps(row))
 """
 
 
-def modules_after(*arguments: str, cwd: Path) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", CODE, *arguments], capture_output=True, text=True, cwd=cwd, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return set(done.stderr.strip().splitlines()[-1].split(","))
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """What each command did, one after the other in a process that starts from nothing."""
+    called = [sys.executable, "-c", PROGRAM, json.dumps([*COMMANDS, *WRITING]), json.dumps(HEAVY)]
+    folder = tmp_path_factory.mktemp("startup")
+    done = subprocess.run(called, capture_output=True, text=True, cwd=folder, check=True, timeout=240)
+    return {row["words"]: row for row in map(json.loads, done.stdout.splitlines())}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["list"],
-        ["show", "addition"],
-        ["show", "variable-assignment", "--json"],
-        ["run", "addition", "--print-config"],
-        ["decide", "(ab)*", "--program"],
-        ["crasp", "list"],
-        ["crasp", "run", "D-2", "--word", "ab", "--trace"],
-        ["crasp", "learn", "bin_majority"],
-    ],
-    ids=" ".join,
-)
-def test_no_torch(arguments: list[str], tmp_path: Path) -> None:
-    assert modules_after(*arguments, cwd=tmp_path).isdisjoint({"torch", "matplotlib", "jinja2", "automata", "scipy"})
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("command", [*COMMANDS, *WRITING])
+def test_nothing_heavy_is_loaded(rows: dict[str, dict[str, Any]], command: str) -> None:
+    row, draws = rows[command], command.startswith("report")
+    assert row["code"] == 0, row["said"]
+    assert set(row["loaded"]) <= ({"matplotlib", "jinja2"} if draws else set())
+    assert (row["files"] == []) is (command in COMMANDS)
+
+
+def test_every_command_without_torch_is_here() -> None:
+    called = (*COMMANDS, *WRITING)
+    assert {name for name in WITHOUT_TORCH if not any(words.startswith(name) for words in called)} == set()

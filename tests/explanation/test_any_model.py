@@ -18,7 +18,6 @@ from lengthwise.explanation.model import subject_of
 from lengthwise.languages.automaton import language
 from lengthwise.tasks import TASKS
 
-pytest.importorskip("aalpy")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "explain_gpt2.py"
 
 

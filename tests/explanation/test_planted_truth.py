@@ -22,8 +22,6 @@ from lengthwise.models.compile import compile_program
 from lengthwise.models.limit import LimitTransformer
 from lengthwise.tasks import TASKS
 
-pytest.importorskip("aalpy")
-
 LANGUAGES = {
     "D-2": "D-2", "D-3": "D-3", "Tomita-1": "Tomita 1", "Tomita-2": "Tomita-2", "Tomita-4": "Tomita-4",
     "Tomita-7": "Tomita-7", "(aa)*": "(aa)*", "(aaaa)*": "(aaaa)*", "(abab)*": "(abab)*",

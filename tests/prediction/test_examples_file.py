@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,38 @@ def test_a_program_from_examples_is_evidence_only(tmp_path: Path) -> None:
     assert (nope.answer, nope.basis) == ("yes", "evidence")
     assert "proves nothing about other strings" in nope.why
     assert all(v.answer != "no" for v in prediction.verdicts)
+
+
+@pytest.mark.parametrize(
+    ("accepts", "answers"),
+    [
+        (lambda word: word.count("a") % 2 == 0, {"nope": "no", "ape": "no"}),
+        (lambda word: len(word) % 2 == 0, {"nope": "no", "rope": "yes", "ape": "yes"}),
+        (lambda word: "b" in word, {"nope": "yes", "ape": "yes"}),
+    ],
+)
+def test_an_automaton_is_inferred_from_examples(
+    tmp_path: Path, accepts: Callable[[tuple[str, ...]], bool], answers: dict[str, str]
+) -> None:
+    """The decision on it, which names its evidence: right on the prompts that were held out."""
+    words = [word for n in range(7) for word in itertools.product("ab", repeat=n)]
+    rows = [{"prompt": " ".join(word), "answer": accepts(word)} for word in words]
+    prediction = predict(str(written(tmp_path, rows)))
+    found = {verdict.system: verdict for verdict in prediction.verdicts}
+    for system, answer in answers.items():
+        assert (found[system].answer, found[system].basis) == (answer, "evidence"), system
+        assert "inferred from 101 prompts, is right on all 26 others, which proves nothing" in found[system].why
+    assert prediction.searched == (
+        "searched: an automaton of 2 states, inferred from 101 prompts: right on all 26 others",
+    )
+
+
+def test_an_automaton_that_is_wrong_on_held_out_prompts_says_nothing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    words = [" ".join(word) for n in range(7) for word in itertools.product("ab", repeat=n)]
+    prediction = predict(str(written(tmp_path, [{"prompt": w, "answer": bool(rng.random() < 0.5)} for w in words])))
+    assert all(verdict.basis is None for verdict in prediction.verdicts)
+    assert re.search(r"right on \d+ of 2\d others, so it says nothing", prediction.searched[0])
 
 
 def test_few_examples_are_refused(tmp_path: Path) -> None:

@@ -17,13 +17,12 @@ from lengthwise.languages.automaton import language
 from lengthwise.prediction.suites import NAMES, OPEN, SYMBOLS, VALUES, evidence, language_evidence, program_evidence
 from lengthwise.prediction.verdict import Argument
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.copying import Copy, LookBack, Reverse, UniqueBigramCopy
+from lengthwise.tasks.copying import BucketSort, Copy, LookBack, Reverse, Sort, UniqueBigramCopy
 from lengthwise.tasks.counting import BinMajorityInterleave, Counting, Majority, Successor
 from lengthwise.tasks.language import Language
 from lengthwise.tasks.parity import Parity, SparseParity
 from lengthwise.tasks.planted import PlantedTask
 from lengthwise.tasks.recall import Induction, MultiQueryRecall, Needle, Retrieval
-from lengthwise.tasks.copying import BucketSort, Sort
 from lengthwise.tasks.variable_assignment import VariableAssignment
 
 

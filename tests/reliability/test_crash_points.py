@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import crash_points
+import pytest
 
 
 @pytest.mark.parametrize("kind", ["run", "audit", "stack"])

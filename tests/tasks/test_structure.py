@@ -124,7 +124,7 @@ def test_structure_is_the_largest_over_all_layouts_and_levels_of_positions() -> 
 def test_a_string_is_arranged_as_its_task_says(name: str, answer: str) -> None:
     """What is written and what is answered are one function here, so both are held against strings."""
     task = TASKS.build({"name": name, "symbols": "distinct", "letters": 5})
-    assert task.solve("<bos> a b c d e <sep>".split()) == [*answer.split(), "<eos>"]
+    assert task.solve(["<bos>", "a", "b", "c", "d", "e", "<sep>"]) == [*answer.split(), "<eos>"]
     batch = task.batch(5, 3, stream(0, name))
     for row in range(3):
         prompt, rest = batch.text(row)[: batch.prompt_length], batch.text(row)[batch.prompt_length :]

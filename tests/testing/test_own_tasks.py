@@ -46,6 +46,8 @@ WAYS: dict[str, Callable[[str, Path], object]] = {
     "structure": lambda task, out: lw.structure(task),
     "run": lambda task, out: lw.Experiment(task, steps=1, max_length=3).run(out=out, progress=False),
     "compare": lambda task, out: lw.compare(task, budget="20s", out=out),
+    "couple": lambda task, out: lw.couple(task),
+    "verify": lambda task, out: lw.verify(task, out=out),
 }
 
 
@@ -62,7 +64,7 @@ def test_a_forgotten_parent_is_named_before_anything_is_said(tmp_path: Path, way
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("command", ["predict", "couple", "run", "compare"])
+@pytest.mark.parametrize("command", ["predict", "couple", "run", "compare", "verify"])
 def test_the_command_line_refuses_it_too(tmp_path: Path, command: str) -> None:
     from typer.testing import CliRunner
 

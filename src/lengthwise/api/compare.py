@@ -22,7 +22,7 @@ from lengthwise.positions.system import PositionSystem, position_systems
 from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.target import task_named
 from lengthwise.prediction.verdict import SHOWN, Prediction, Verdict
-from lengthwise.report.pages import comparison_table
+from lengthwise.report.pages import comparison_table, outcome_of
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
@@ -82,7 +82,7 @@ def compare(
     task: str | Task | dict[str, Any],
     systems: Sequence[str] = (),
     *,
-    budget: float | str = 600.0,
+    budget: float | str = "10m",
     seeds: int = 3,
     jobs: int = 1,
     max_length: int = 6,
@@ -99,8 +99,8 @@ def compare(
         task: as of `lengthwise.task`.
         systems: names such as ``"coupled"``, ``"rope"`` or ``"pose+rope"``; by default about eight, ``["all"]`` takes
             every sensible one.
-        budget: for everything, in seconds or as ``"10m"``.
-        seeds: of every system.
+        budget: time for everything, such as ``"90s"``, ``"10m"`` or ``"1h"``.
+        seeds: seeds of every system.
         jobs: seeds at the same time, a process each.
         max_length: the longest training length, in the task's unit.
         out: the folder for results, by default one in ``runs/compare``.
@@ -215,7 +215,7 @@ class Verification(Tabular):
         rows = tuple(
             (
                 row["encoding"], row["predicted"], row["rung"], row["status"], row["fitted"],
-                {True: "right", False: "wrong", None: "undecided"}[row["right"]], row["reliability"],
+                outcome_of(row), row["reliability"],
             )
             for row in self.rows
         )  # fmt: skip
@@ -238,9 +238,10 @@ def verify(
 
     Arguments:
         target: a task, ``"FILE.py:Class"``, a published language or ``"regex:EXPRESSION"``.
-        encodings: ``"nope"`` and ``"ape"``, or other names of the ladder.
-        budget: for training, in seconds or as ``"30m"``; what it does not suffice for is reported as not run, and the
-            same call with a larger one goes on from there. Tests come on top.
+        encodings: ``"nope"`` or ``"ape"``, or other names of the ladder.
+        budget: time for training, such as ``"90s"``, ``"10m"`` or ``"1h"``; tests come on top. Where it ends within a
+            rung whose models fit already, they are tested, and the row is *provisional*: it decides nothing. The same
+            call goes on from there.
         jobs: rungs at the same time, by default as many as there are cores.
         out: the folder for results, by default one in ``runs/verify``.
         progress: called with a line now and then.
@@ -250,7 +251,7 @@ def verify(
     Raises: `LengthwiseError` for other targets, an unknown encoding, or a language without long words.
     """
     from lengthwise.experiments.blind.ladder import ENCODINGS
-    from lengthwise.experiments.blind.run import run_within
+    from lengthwise.experiments.blind.run import provisional_row, run_within
     from lengthwise.prediction.measured import measured_reliability, reliability_line
     from lengthwise.report.pages import verification_page
     from lengthwise.training.threads import cores
@@ -260,6 +261,7 @@ def verify(
         if name not in ENCODINGS:
             raise UnknownNameError("encoding of the frozen ladder", name, ENCODINGS)
     task = task_named(target, "verify")
+    refuse_broken(task)
     folder = Path("runs") / "verify" / digest(target) if out is None else arguments.path("out", out)
     # The study of one target, as a file that another process can read.
     study = write_study(folder, listed(frozen_study(), {target: task}, ENCODINGS))
@@ -279,6 +281,10 @@ def verify(
         run_within(study, work, encodings, budget=seconds, jobs=jobs or cores(), progress=note)
     (entry,) = study.entries()
     rows = [cell_row(study, "languages", entry, encoding) for encoding in encodings]
+    rows = [
+        row | provisional_row(study, work, entry, row["encoding"]) if row["status"] == "not run" else row
+        for row in rows
+    ]
     measured = measured_reliability()
     for row in rows:
         verdict = verdicts[row["encoding"]][1]
@@ -286,7 +292,9 @@ def verify(
         if isinstance(task, Language):
             # The study's own prediction is on membership; models predict next symbols.
             row["membership"], row["predicted"] = row["predicted"], verdict.answer
-            row["right"] = is_right(verdict.answer, row["score"], CUT)
+        outcome = is_right(row["predicted"], row["score"], CUT)
+        so_far = row["status"] == "provisional"
+        row["right"], row["provisional"] = (None, outcome) if so_far else (outcome, None)
         row["next_symbols"] = verdict.next_symbols
         row["reliability"] = line or "the blind study has no such verdict"
         progress(f"{row['encoding']}: {row['reliability']}")

@@ -262,22 +262,10 @@ class ComparisonProgress:
 @contextmanager
 def part_bar(console: Console) -> Iterator[Report]:
     """A bar with the time left; a line for each part where the console is not a terminal."""
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
     from rich.text import Text
 
-    progress = Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), TaskProgressColumn(),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, transient=True,
-        disable=not console.is_terminal,
-    )  # fmt: skip
-    shown = progress.add_task("", total=None)
+    progress = progress_bars(console)
+    shown = progress.add_task("", total=None, note="")
     present = said = ""
 
     def report(what: str, done: int, total: int, number: float = 0.0, /) -> None:

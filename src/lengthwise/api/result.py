@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
-from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.table import Table, Tabular
 from lengthwise.report.summary import INTERVAL, SeedResult, SystemSummary, axes_text, contents, kind_of, runs, summarize
@@ -196,11 +195,6 @@ class Result(Tabular):
 
         write_report(self.folders, Path(path))
         return Path(path)
-
-
-def _key(run: SeedResult) -> tuple[str, str, int, str]:
-    """What tells one run from another."""
-    return run.recipe, run.system, run.seed, canonical_json(run.experiment)
 
 
 def results(*folders: str | Path) -> Result:

@@ -62,13 +62,13 @@ def predict(
     Arguments:
         target: a task's name, a `Task`, ``"regex:(ab)*"``, ``"path/to/file.py:Class"``, a program file (``.crasp``), an
             automaton (``.json``) or a file of examples (``.jsonl``).
-        train: N, the longest length in training, in the task's unit.
-        test: M, the length in question.
-        encoding: a position system such as ``"nope"``, ``"ape"`` or ``"rope"``, or an encoding, or a list of them; by
-            default all systems, best first.
+        train: the longest length in training, N, in the task's unit.
+        test: the length in question, M.
+        encoding: position systems such as ``"nope"``, ``"ape"`` or ``"rope"``, or encodings; by default all systems,
+            best first.
         scheme: the scheme of position ids that goes with the encoding, such as ``"coupled"``.
-        probe: the time for a probe of one system, in seconds or as ``"2m"``: it trains on lengths up to N/2, tests up
-            to N, never beyond, and goes on where an earlier one stopped. Or the `Probe` that one returned.
+        probe: the time for a probe of one system, such as ``"2m"``: it trains on lengths up to N/2, tests up to N,
+            never beyond, and goes on where an earlier one stopped. In Python also the `Probe` that one returned.
         cut: the accuracy that counts as right, 0.7 or 0.95.
         out: the folder of the probe, by default one in ``runs/probe``.
         progress: called with a line before each part of a search, and at least every ten seconds of a probe.
@@ -513,9 +513,9 @@ def couple(
     Arguments:
         task: as of `lengthwise.task`, or the path of a file of examples (``.jsonl``).
         from_data: find it from examples, without any query of the task.
-        examples: with ``from_data``, the examples per length.
+        examples: examples per length, where it is found from them.
         lengths: to check at, in the task's own unit, by default 5, 10, 20 and 40; not for a file, which has its own.
-        budget: time for the search and its checks, in seconds or as ``"2m"``; then it ends with what it found.
+        budget: time for the search and its checks, such as ``"30s"`` or ``"10m"``; then it ends with what it found.
         seed: of the queries or examples.
         progress: called with a line before each part of the search.
 

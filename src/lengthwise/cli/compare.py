@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import AsJson, CpusPerJob, GpusPerJob, Jobs, Ray, Threads, number_of_jobs, options_of
+from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.options import Api, AsJson, CpusPerJob, GpusPerJob, Jobs, Ray, Threads, from_api, number_of_jobs
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
@@ -19,54 +17,40 @@ if TYPE_CHECKING:
     from lengthwise.api.compare import Comparison
 
 
-@dataclass(frozen=True)
-class CompareSettings:
-    """The options of ``lengthwise compare``."""
-
-    task: Annotated[str, typer.Argument(help="A task (`lengthwise list tasks`) or FILE.py:Class.")]
+@from_api("compare.compare")
+def compare(
+    rank: Api,
+    task: Annotated[str, typer.Argument(help="A task (`lengthwise list tasks`) or FILE.py:Class.")],
     systems: Annotated[
-        str | None,
-        typer.Option("--systems", metavar="all|NAME,…", help="e.g. rope,coupled,pose+rope; default: about eight."),
-    ] = None
-    budget: Annotated[str, typer.Option("--budget", help="Time for everything, e.g. 90s, 10m, 1h.")] = "10m"
-    seeds: Annotated[int, typer.Option("--seeds", help="Seeds of every system.")] = 3
-    max_length: Annotated[int, typer.Option("--max-length", help="The longest training length.")] = 6
-    threads: Threads = None
-    jobs: Jobs = "1"
-    ray: Ray = None
-    cpus_per_job: CpusPerJob = 1
-    gpus_per_job: GpusPerJob = 0.0
-    folder: Annotated[Path | None, typer.Option("--out", help="Default: runs/compare/TASK.")] = None
-    as_json: AsJson = False
-
-
-@options_of(CompareSettings)
-def compare(given: CompareSettings) -> None:
+        str, typer.Option("--systems", metavar="all|NAME,…", help="e.g. rope,coupled,pose+rope; default: about eight.")
+    ] = "",
+    threads: Threads = None,
+    jobs: Jobs = "1",
+    ray: Ray = None,
+    cpus_per_job: CpusPerJob = 1,
+    gpus_per_job: GpusPerJob = 0.0,
+    as_json: AsJson = False,
+) -> None:
     """Train every sensible position system on one task and rank them by how far they go.
 
     All systems get the same number of training steps, which the budget decides, and the same small grid of settings,
     of which the fit on training lengths chooses. The same command goes on where the budget ended.
     """
+    use_threads(threads)
     from lengthwise.api.cluster import Cluster
-    from lengthwise.api.compare import compare as rank
     from lengthwise.api.progress import ComparisonProgress
 
-    use_threads(given.threads)
     done = rank(
-        given.task,
-        [name.strip() for name in (given.systems or "").split(",") if name.strip()],
-        budget=given.budget,
-        seeds=given.seeds,
-        jobs=number_of_jobs(given.jobs),
-        max_length=given.max_length,
-        out=given.folder,
-        on=Cluster(given.ray, None, given.cpus_per_job, given.gpus_per_job),
+        task,
+        [name.strip() for name in systems.split(",") if name.strip()],
+        jobs=number_of_jobs(jobs),
+        on=Cluster(ray, None, cpus_per_job, gpus_per_job),
         progress=ComparisonProgress(err()),
     )
-    if given.as_json:
+    if as_json:
         emit_json(done.values)
-        return
-    draw(out(), done)
+    else:
+        draw(out(), done)
 
 
 def draw(console: Console, comparison: Comparison) -> None:
@@ -81,7 +65,7 @@ def draw(console: Console, comparison: Comparison) -> None:
     console.print()
     # k, span and settings of all systems are on the page.
     shown = [i for i, column in enumerate(table.columns) if column not in ("in distr.", "k", "span", "setting")]
-    _rows(console, tuple(table.columns[i] for i in shown), [tuple(row[i] for i in shown) for row in table.rows])
+    _rows(console, [table.columns[i] for i in shown], [[row[i] for i in shown] for row in table.rows])
     console.print()
     for note in notes_of(values):
         console.print(Text(note, style="dim"), soft_wrap=True)
@@ -91,60 +75,45 @@ def draw(console: Console, comparison: Comparison) -> None:
     console.print(Text(f"page: {comparison.page}; all numbers are beside it", style="dim"), soft_wrap=True)
 
 
-def _rows(console: Console, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for index, column in enumerate(columns):
-        shown.add_column(column, no_wrap=index > 0, overflow="fold")
+def _rows(console: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    table = plain_table(*columns, no_wrap=True)
+    table.columns[0].no_wrap, table.columns[0].style = False, "bold"
     for row in rows:
-        shown.add_row(*[Text("–" if cell is None else str(cell), style="bold" if not i else "") for i, cell in
-                        enumerate(row)])  # fmt: skip
-    console.print(shown)
+        table.add_row(*["–" if cell is None else str(cell) for cell in row])
+    console.print(table)
 
 
+@from_api("compare.verify")
 def verify(
+    hold: Api,
     target: Annotated[str, typer.Argument(help="A task, FILE.py:Class, a published language or regex:EXPRESSION.")],
-    encoding: Annotated[
-        list[str] | None, typer.Option("--encoding", help="nope or ape; may be given again. Default: both.")
-    ] = None,
-    budget: Annotated[
-        str, typer.Option("--budget", help="Time for training, e.g. 90s, 10m, 1h. Tests come on top.")
-    ] = "30m",
-    folder: Annotated[Path | None, typer.Option("--out", help="Where results go.")] = None,
     jobs: Annotated[
         str | None, typer.Option("--jobs", metavar="N|auto", help="1: one encoding after the other. Default: as cores.")
     ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Decide what theory says, train with the frozen ladder of the blind study, and compare the two."""
-    from lengthwise.api.compare import verify as hold
+    """Decide what theory says, train with the frozen ladder of the blind study, and compare the two.
+
+    Where the budget ends within a rung whose models fit already, they are tested as they are; that is provisional.
+    """
+    use_threads(threads)
     from lengthwise.report.pages import BINS
 
-    use_threads(threads)
     notes = err()
-    done = hold(
-        target,
-        encoding or ("nope", "ape"),
-        budget=budget,
-        jobs=None if jobs is None else number_of_jobs(jobs),
-        out=folder,
-        progress=lambda line: notes.print(line),
-    )
+    done = hold(target, jobs=None if jobs is None else number_of_jobs(jobs), progress=notes.print)
     if as_json:
         emit_json({"target": target, "agrees": done.agrees, "rows": list(done.rows), "report": str(done.page)})
         return
     heads = ("language", "ids", "predicted", "rung", "fitted", *BINS, "prediction")
-    _rows(out(), heads, tuple(_cell(row) for row in done.rows))
+    _rows(out(), heads, [_cell(row) for row in done.rows])
     out().print("a bin: lowest to highest of the seeds; each seed is in --json and in the report", markup=False)
     notes.print(f"report: {done.page}")
 
 
 def _cell(row: dict[str, Any]) -> tuple[Any, ...]:
     """A cell, with the lowest and the highest of its fitted seeds in each bin, or of all where it is not decided."""
-    from lengthwise.report.pages import BINS
+    from lengthwise.report.pages import BINS, outcome_of
 
     numbers = []
     for name in BINS:
@@ -153,5 +122,5 @@ def _cell(row: dict[str, Any]) -> tuple[Any, ...]:
         ends = dict.fromkeys(f"{rate:.2f}" for rate in (min(rates), max(rates))) if rates else ["–"]
         numbers.append("–".join(ends))
     fitted = f"{row['fitted']} of {len(row['seeds'])}" if row["seeds"] else "not run"
-    outcome = {True: "right", False: "wrong", None: "undecided"}[row["right"]]
-    return row["language"], row["encoding"], row["predicted"], row["rung"], fitted, *numbers, outcome
+    rung = f"{row['rung']} (step {row['step']:,} of {row['steps']:,})" if "step" in row else row["rung"]
+    return row["language"], row["encoding"], row["predicted"], rung, fitted, *numbers, outcome_of(row)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import AsJson, Threads
+from lengthwise.cli.options import Api, AsJson, Threads, from_api
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
@@ -98,23 +98,19 @@ def print_(name: Annotated[str, typer.Argument(help="The name of a library progr
 
 
 @crasp.command("learn")
+@from_api("programs.learn_program")
 def learn(
+    learn_program: Api,
     target: Annotated[
         str,
         typer.Argument(help='A task, regex:EXPRESSION, or examples {"prompt": "a a b", "answer": true} in FILE.jsonl.'),
     ],
-    answer: Annotated[str | None, typer.Option("--answer", help="Which answer of the task the program tells.")] = None,
-    max_size: Annotated[int, typer.Option("--max-size", help="Largest size searched.")] = 7,
     periods: Annotated[list[int] | None, typer.Option("--period", help="Also positions i ≡ r mod PERIOD.")] = None,
     distances: Annotated[list[int] | None, typer.Option("--distance", help="Also the symbol DISTANCE back.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the smallest program that agrees with a task or with labelled examples."""
-    from lengthwise.api.programs import learn_program
-
-    found = learn_program(
-        target, answer=answer, max_size=max_size, periods=periods or (), distances=distances or ()
-    ).values
+    found = learn_program(target, periods=periods or (), distances=distances or ()).values
     if as_json:
         emit_json(found)
         return
@@ -132,26 +128,17 @@ def learn(
 
 
 @crasp.command("compile")
+@from_api("programs.compile_program")
 def compile_(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A program file, or the name of a library program.")],
-    context: Annotated[
-        int | None, typer.Option("--context", help="Make the finite transformer of this many positions instead.")
-    ] = None,
+    compile_program: Api,
+    file: FILE,
     target: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the weights.")] = None,
-    verify: Annotated[
-        int, typer.Option("--verify", help="Random words to check at each long length, besides all short ones.")
-    ] = 100,
-    precision: Annotated[
-        int | None, typer.Option("--precision", help="Round logits and exponentials to that many fractional bits.")
-    ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Compile a program to a Limit Transformer and compare the two at every position; exit code 1 if they differ."""
     use_threads(threads)
-    from lengthwise.api.programs import compile_program
-
-    found = compile_program(file, context=context, precision=precision, verify=verify)
+    found = compile_program(file)
     if as_json:
         emit_json(found.to_json())
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, err, out, plain_table
-from lengthwise.cli.options import AsJson
+from lengthwise.cli.options import Api, AsJson, from_api
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, shortened
 
 if TYPE_CHECKING:
@@ -37,16 +37,15 @@ _ENDS = {
 _STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
 
 
+@from_api("theory.decide")
 def decide(
+    decide_language: Api,
     expressions: Annotated[
         list[str],
         typer.Argument(
             metavar="TARGET…", help="regex:EXPRESSION, a published language, a DFA in FILE.json, or - for stdin."
         ),
     ],
-    alphabet: Annotated[str | None, typer.Option("--alphabet", help="e.g. abc; default: the letters used.")] = None,
-    max_window: Annotated[int, typer.Option("--max-window", help="Largest window k searched.")] = 8,
-    max_period: Annotated[int, typer.Option("--max-period", help="Largest period m searched.")] = 12,
     end: Annotated[
         str,
         typer.Option(
@@ -65,7 +64,6 @@ def decide(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per expression and line.")] = False,
 ) -> None:
     """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
-    from lengthwise.api.theory import decide as decide_language
     from lengthwise.api.theory import save_certificates
     from lengthwise.crasp.decide import FORMATS, of_membership
 
@@ -77,7 +75,7 @@ def decide(
     done: list[Decision] = []
     for index, text in enumerate(_expressions(expressions)):
         try:
-            decision = decide_language(text, alphabet, end=end, max_window=max_window, max_period=max_period)
+            decision = decide_language(text, end=end)
             programs = decision.programs() if program else {}
             averaging = decision.smallest_margin() if margin else None
             if certificates is not None:

@@ -8,46 +8,36 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import AsJson, Threads, whole_numbers
+from lengthwise.cli.options import Api, AsJson, Threads, from_api
 from lengthwise.core.config import parse_value
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.training.threads import use_threads
 
 
+@from_api("explain.explain")
 def explain(
+    explain_model: Api,
     model: Annotated[
         Path, typer.Argument(help="A run directory, a folder of a Hugging Face model, or a compiled .safetensors file.")
     ],
     task: Annotated[
         str | None, typer.Option("--task", help="What it was trained on, or its fields as JSON; a run knows it.")
     ] = None,
-    train: Annotated[int | None, typer.Option("--train", help="The longest training length; a run knows it.")] = None,
-    vocab: Annotated[
-        Path | None, typer.Option("--vocab", help='JSON with the id of every token: {"a": 5, "<bos>": 0, …}.')
-    ] = None,
     offset: Annotated[str, typer.Option("--offset", metavar="N|random", help="The first token's position id.")] = "0",
-    lengths: Annotated[str | None, typer.Option("--lengths", help="Default: up to three times the longest.")] = None,
-    samples: Annotated[int, typer.Option("--samples", help="Strings of each length.")] = 128,
-    seconds: Annotated[float, typer.Option("--seconds", help="Half of it is for automaton and program.")] = 240,
     folder: Annotated[
         Path | None, typer.Option("--out", help="For the page, the JSON and finished parts. Default: explain-MODEL.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the strings.")] = 0,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a trained model computes, what each head does, and where it breaks; writes one page."""
     use_threads(threads)
-    from lengthwise.api.explain import explain as explain_model
-
     notes, target = err(), folder or Path(f"explain-{model.resolve().name}")
     if offset != "random" and not offset.isdigit():
         raise LengthwiseError(f"--offset must be a whole number or random, got {offset!r}")
     found = explain_model(
-        model, None if task is None else parse_value(task),
-        train=train, vocab=vocab, offset="random" if offset == "random" else int(offset),
-        lengths=whole_numbers("--lengths", lengths), samples=samples, seconds=seconds, out=target, seed=seed,
-        note=lambda line: notes.print(line, soft_wrap=True),
+        model, None if task is None else parse_value(task), out=target,
+        offset="random" if offset == "random" else int(offset), note=lambda line: notes.print(line, soft_wrap=True),
     )  # fmt: skip
     page = found.save(target)
     if as_json:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lengthwise.cli.console import emit_json, err, out, plain_table
-from lengthwise.cli.options import AsJson
+from lengthwise.cli.options import Api, AsJson, from_api
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,23 +19,12 @@ MEASURED = 2
 """Measured systems on the screen."""
 
 
+@from_api("theory.predict")
 def predict(
+    forecast: Api,
     target: Annotated[
         str, typer.Argument(help="A task, FILE.py:Class, regex:EXPRESSION, FILE.crasp, or examples in FILE.jsonl.")
     ],
-    encoding: Annotated[
-        list[str] | None, typer.Option("--encoding", help="Position systems to ask about, e.g. nope, ape, rope, ppc.")
-    ] = None,
-    scheme: Annotated[
-        str | None, typer.Option("--scheme", help="A scheme of position ids, e.g. coupled, with --encoding or without.")
-    ] = None,
-    train: Annotated[int, typer.Option("--train", help="The longest length in training.")] = 40,
-    test: Annotated[int, typer.Option("--test", help="The length in question.")] = 200,
-    probe: Annotated[
-        str | None,
-        typer.Option("--probe", metavar="TIME", help="Train one system within these lengths for this time, e.g. 2m."),
-    ] = None,
-    folder: Annotated[Path | None, typer.Option("--out", help="Folder of the probe. Default: in runs/probe.")] = None,
     why: Annotated[bool, typer.Option("--why", help="Print what theory says of each position system.")] = False,
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Print what theory says, with the certificates.")
@@ -49,15 +37,10 @@ def predict(
     --why, what theory guarantees under each position system. For a task about which nothing is known, a small program
     and a coupling are searched for a few seconds.
     """
-    from lengthwise.api.theory import predict as forecast
     from lengthwise.api.theory import training_command
 
     notes = err()
-
-    def note(line: str) -> None:
-        notes.print(line, soft_wrap=True)
-
-    found = forecast(target, train, test, encoding, scheme, probe, out=folder, progress=note)
+    found = forecast(target, progress=lambda line: notes.print(line, soft_wrap=True))
     if as_json:
         theory = found.theory
         emit_json({**theory.to_json(), "forecast": found.to_json(), "to_train": training_command(target, theory)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,20 +10,17 @@ import typer
 
 from lengthwise.cli.console import emit_json, err, out, plain_table
 from lengthwise.cli.options import (
+    Api,
     AsJson,
     CpusPerJob,
-    Edits,
     GpusPerJob,
     Jobs,
-    Only,
-    PresetName,
     Ray,
     Seeds,
     Slurm,
     Threads,
+    from_api,
     number_of_jobs,
-    options_of,
-    whole_numbers,
 )
 from lengthwise.core.errors import require
 from lengthwise.training.threads import use_all_cores, use_threads
@@ -45,102 +41,55 @@ OPENING = (
 )
 
 
-@dataclass(frozen=True)
-class RunSettings:
-    """The options of ``lengthwise run``."""
-
+@from_api("experiment.recipe", "experiment.run")
+def run(
+    make: Api,
+    train: Api,
     recipe: Annotated[
         str | None,
         typer.Argument(help="A recipe (`lengthwise list recipes`), a task, an expression, or FILE.py:Class."),
-    ] = None
+    ] = None,
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="Systems in JSON or TOML, as --print-config writes.")
-    ] = None
-    preset: PresetName = "quick"
-    seeds: Seeds = None
-    seed: Annotated[int | None, typer.Option("--seed", help="This seed alone.")] = None
-    edits: Edits = None
-    folder: Annotated[Path, typer.Option("--out", help="Where run directories go.")] = Path("runs")
-    resume: Annotated[bool, typer.Option("--resume", help="Insist that there is something to resume.")] = False
-    only: Only = None
-    encoding: Annotated[
-        list[str] | None,
-        typer.Option("--encoding", help="These positions: of a recipe, only they; of a task, train it under them."),
-    ] = None
-    scheme: Annotated[
-        str | None, typer.Option("--scheme", help="A scheme of position ids for a task, e.g. coupled or modulo.")
-    ] = None
-    max_length: Annotated[
-        int | None, typer.Option("--max-length", help="The longest training length of a task. Default: 10.")
-    ] = None
-    test_lengths: Annotated[
-        str | None,
-        typer.Option("--test-lengths", metavar="N,…", help="Where a task is measured. Default: 1, 2 and 4 times."),
-    ] = None
-    device: Annotated[str | None, typer.Option("--device", help="Where torch computes, e.g. cuda. Default: cpu.")] = (
-        None
-    )
-    log_to: Annotated[
-        str | None, typer.Option("--log-to", metavar="wandb|tensorboard", help="Also send progress there (extras).")
-    ] = None
-    print_config: Annotated[bool, typer.Option("--print-config", help="Print the resolved systems, run none.")] = False
-    threads: Threads = None
-    jobs: Jobs = "1"
-    ray: Ray = None
-    slurm: Slurm = None
-    shard: Annotated[
-        bool, typer.Option("--shard", help="Under torchrun: weights spread over the ranks, for one large model.")
-    ] = False
-    cpus_per_job: CpusPerJob = 1
-    gpus_per_job: GpusPerJob = 0.0
-    as_json: AsJson = False
-
-
-@options_of(RunSettings)
-def run(given: RunSettings) -> None:
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="This seed alone.")] = None,
+    seeds: Seeds = None,
+    print_config: Annotated[bool, typer.Option("--print-config", help="Print the resolved systems, run none.")] = False,
+    threads: Threads = None,
+    jobs: Jobs = "1",
+    ray: Ray = None,
+    slurm: Slurm = None,
+    cpus_per_job: CpusPerJob = 1,
+    gpus_per_job: GpusPerJob = 0.0,
+    as_json: AsJson = False,
+) -> None:
     """Train and measure every system and seed of a recipe, or compute its study.
 
     Finished seeds are reused and an interrupted one goes on from its last checkpoint, so the same command can always
     be given again.
     """
-    from lengthwise.api import experiment
+    require((recipe is None) != (config is None), "give a recipe, a task or --config FILE, and only one")
+    require(seed is None or seeds is None, "give --seed N for one seed or --seeds N for 0…N−1, not both")
+    require(seed is None or seed >= 0, f"--seed must be at least 0, got {seed}")
     from lengthwise.api.cluster import Cluster
+    from lengthwise.api.experiment import read_recipe
 
-    require((given.recipe is None) != (given.config is None), "give a recipe, a task or --config FILE, and only one")
-    require(given.seed is None or given.seeds is None, "give --seed N for one seed or --seeds N for 0…N−1, not both")
-    require(given.seed is None or given.seed >= 0, f"--seed must be at least 0, got {given.seed}")
-    wanted: dict[str, Any] = {
-        "source": given.recipe or "" if given.config is None else experiment.read_recipe(given.config),
-        "preset": given.preset,
-        "only": given.only or (),
-        "scheme": given.scheme,
-        "encodings": given.encoding or (),
-        "max_length": given.max_length,
-        "test_lengths": whole_numbers("--test-lengths", given.test_lengths),
-        "changes": given.edits or (),
-        "seeds": given.seeds if given.seed is None else [given.seed],
-    }
-    if given.print_config:
-        recipe = experiment.recipe(**wanted)
-        emit_json({"recipe": recipe.name, "systems": [job.to_json() for job in recipe.jobs]})
+    made = make(recipe or "" if config is None else read_recipe(config), seeds=seeds if seed is None else [seed])
+    if print_config:
+        emit_json({"recipe": made.name, "systems": [job.to_json() for job in made.jobs]})
         return
-    use_threads(given.threads)
-    jobs = number_of_jobs(given.jobs)
-    if jobs == 1 and given.ray is given.slurm is None:
+    use_threads(threads)
+    processes = number_of_jobs(jobs)
+    if processes == 1 and ray is slurm is None:
         use_all_cores()
-    done = experiment.run(
-        **wanted, out=given.folder, resume=given.resume, jobs=jobs,
-        on=Cluster(given.ray, given.slurm, given.cpus_per_job, given.gpus_per_job),
-        device=given.device, shard=given.shard, log_to=given.log_to,
-    )  # fmt: skip
-    if done.sweep.recipe.trains:
-        if given.as_json:
-            emit_json(done.to_json())
-        else:
-            draw_summary(out(), done.sweep)
+    done = train(made, jobs=processes, on=Cluster(ray, slurm, cpus_per_job, gpus_per_job))
+    if not made.trains:
+        show_studies(done.studies, done.out, as_json=as_json)
+    elif as_json:
+        emit_json(done.to_json())
     else:
-        show_studies(done.studies, given.folder, as_json=given.as_json)
-    if not given.as_json:
+        draw_summary(out(), done.sweep)
+    if not as_json:
         err().print(f"results in {done.folder}; `lengthwise report {done.folder}` makes a page of them", soft_wrap=True)
 
 
@@ -269,36 +218,25 @@ def _study_cell(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-@dataclass(frozen=True)
-class PlanSettings:
-    """The options of ``lengthwise plan``."""
-
-    recipe: Annotated[str, typer.Argument(help="A recipe (`lengthwise list recipes`), a task, or FILE.py:Class.")]
-    machines: Annotated[str, typer.Option("--machines", metavar="COUNTxCORES", help="e.g. 4x16.")] = "1x1"
-    preset: PresetName = "quick"
-    seeds: Seeds = None
-    edits: Edits = None
-    only: Only = None
-    cpus_per_job: Annotated[int, typer.Option("--cpus-per-job", min=1, help="Cores of each job.")] = 1
-    threads: Threads = None
-    as_json: AsJson = False
-
-
-@options_of(PlanSettings)
-def plan(given: PlanSettings) -> None:
+@from_api("experiment.plan")
+def plan(
+    estimate: Api,
+    recipe: Annotated[str, typer.Argument(help="A recipe (`lengthwise list recipes`), a task, or FILE.py:Class.")],
+    seeds: Seeds = None,
+    cpus_per_job: Annotated[int, typer.Option("--cpus-per-job", min=1, help="Cores of each job.")] = 1,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
     """Measure a few steps and test strings of every system, and print jobs, core-hours, hours and memory.
 
     The numbers are those of this machine under its present load.
     """
-    use_threads(given.cpus_per_job if given.threads is None else given.threads)
-    from lengthwise.api import experiment
-
+    use_threads(cpus_per_job if threads is None else threads)
     notes = err()
-    found = experiment.plan(
-        given.recipe, given.machines, preset=given.preset, only=given.only or (), changes=given.edits or (),
-        seeds=given.seeds, cpus_per_job=given.cpus_per_job, progress=lambda line: notes.print(line, style="dim"),
-    )  # fmt: skip
-    if given.as_json:
+    found = estimate(
+        recipe, seeds=seeds, cpus_per_job=cpus_per_job, progress=lambda line: notes.print(line, style="dim")
+    )
+    if as_json:
         emit_json(found.to_json())
         return
     numbers = ("jobs", "seeds", "ms a step", "tests, s a seed", "s a job")
@@ -312,17 +250,14 @@ def plan(given: PlanSettings) -> None:
     out().print(found.in_all())
 
 
+@from_api("result.write_report")
 def report(
+    write: Api,
     runs: Annotated[list[Path], typer.Argument(help="Folders that are searched for result.json files.")],
     target: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
-    figures: Annotated[
-        Path | None, typer.Option("--figures", metavar="DIR", help="A folder for the figures as SVG, PDF and PNG.")
-    ] = None,
 ) -> None:
     """Write one page: accuracy against length, the structure that explains it, errors, and every setting."""
-    from lengthwise.api.result import write_report
-
-    count = write_report(runs, target, figures=figures)
+    count = write(runs, target)
     err().print(f"wrote {target} from {count} result file{'s' if count != 1 else ''}")
 
 

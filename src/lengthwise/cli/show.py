@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lengthwise.cli.console import emit_json, err, out, plain_table
-from lengthwise.cli.options import AsJson, Threads, whole_numbers
+from lengthwise.cli.options import Api, AsJson, Threads, from_api, whole_numbers
 from lengthwise.core.errors import require
 from lengthwise.training.threads import use_threads
 
@@ -284,24 +284,19 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
         console.print(Text("–: more ids needed than the scheme's max_position.", style="dim"))
 
 
+@from_api("theory.couple")
 def couple(
+    find: Api,
     task: Annotated[str, typer.Argument(help="A task, FILE.py:Class (runs that file), or examples in FILE.jsonl.")],
-    from_data: Annotated[bool, typer.Option("--from-data", help="Find it from examples, without any query.")] = False,
-    examples: Annotated[int, typer.Option("--examples", help="With --from-data: examples per length.")] = 20_000,
+    edits: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the task.")] = None,
     lengths: Annotated[
         str | None, typer.Option("--lengths", metavar="N,N,…", help="Lengths to check at, by default 5,10,20,40.")
     ] = None,
-    edits: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the task.")] = None,
-    budget: Annotated[
-        str, typer.Option("--budget", help="Time for the search and its checks, e.g. 30s or 10m; then it ends.")
-    ] = "2m",
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the queries or examples.")] = 0,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Find places that keep every dependency within one step, at every length; give the reason where there are none."""
     use_threads(threads)
-    from lengthwise.api.theory import couple as find
     from lengthwise.prediction.example import configured
     from lengthwise.prediction.target import ExamplesFile, parse_target
     from lengthwise.tasks import Task
@@ -320,9 +315,7 @@ def couple(
             if not err().is_terminal and line.startswith("searching for"):
                 err().print(line)
 
-        found = find(
-            built, from_data=from_data, examples=examples, lengths=checked, budget=budget, seed=seed, progress=note
-        ).finding
+        found = find(built, lengths=checked, progress=note).finding
     if as_json:
         emit_json(found.to_json())
         return
@@ -373,19 +366,16 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
         console.print(Text("the task states no places that length alone decides: nothing to compare with", style="dim"))
 
 
+@from_api("components.check")
 def check(
+    hold: Api,
     target: Annotated[str, typer.Argument(help="A task, scheme or encoding: its name, or FILE.py:Class.")],
-    kind: Annotated[
-        str | None, typer.Option("--kind", help="task, scheme or encoding, where the name is not enough.")
-    ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Hold a component to every law; exit code 1 if one is broken."""
     use_threads(threads)
-    from lengthwise.api.components import check as hold
-
-    done = hold(target, kind)
+    done = hold(target)
     found = done.laws
     if as_json:
         emit_json([{"law": one.law, "says": one.says, "broken": one.broken} for one in found])

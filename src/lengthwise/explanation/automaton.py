@@ -200,13 +200,10 @@ def _learn_up_to(
     seconds: float, asked: set[Word],
 ) -> tuple[list[Dfa], bool]:  # fmt: skip
     """All hypotheses from words of at most ``most`` symbols, and whether the last one stands."""
-    try:
-        from aalpy.base import SUL, Oracle
-        from aalpy.learning_algs import run_KV
-    except ImportError:
-        raise LengthwiseError(
-            "automata are learned with AALpy; install it: pip install 'lengthwise[explain]'"
-        ) from None
+    # It takes a fifth of a second to load.
+    from aalpy.base import SUL, Oracle
+    from aalpy.learning_algs import run_KV
+
     ends, found, letters = time.monotonic() + seconds, list[Dfa](), list(range(len(oracle.alphabet)))
     fixed = _words(subject, oracle, None, most, stream(seed, "explain", "equivalence", most))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from lengthwise.core.vocab import Symbols
 from lengthwise.crasp.decide import Answer
 from lengthwise.crasp.program import Program
 from lengthwise.crasp.synthesis import labelled, read_examples, synthesize
-from lengthwise.languages.automaton import Dfa, language
+from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.positions.schemes import PositionScheme, scheme_with_ids
 from lengthwise.positions.structure import structure_at
 from lengthwise.positions.system import SYSTEMS, PositionSystem, contains, position_systems
@@ -92,15 +92,53 @@ def predict_examples(path: Path, systems: tuple[PositionSystem, ...]) -> Predict
         count >= FEWEST_EXAMPLES,
         f"{path} has {count} distinct prompts; give at least {FEWEST_EXAMPLES}, since many programs agree with fewer",
     )
-    verdicts = verdicts_of(_program(examples), systems, "")
+    found, searched = _automaton(labels) if (labels := labelled(examples)) else ([], "")
+    verdicts = verdicts_of(found or _program(labels or {}), systems, "")
     return Prediction(
-        path.name, "examples", f"{len(examples)} examples", verdicts, depends=tuple(_dependencies(examples))
-    )
+        path.name, "examples", f"{len(examples)} examples", verdicts, depends=tuple(_dependencies(examples)),
+        searched=(searched,) if searched else (),
+    )  # fmt: skip
 
 
-def _program(examples: list[tuple[Symbols, Symbols | bool]]) -> list[Evidence]:
+HELD_OUT, FEWEST_OF_AN_ANSWER = 5, 4
+"""Every so many-th prompt of an answer is kept from the inference of an automaton, which must be right on it."""
+
+
+def _automaton(labels: Mapping[Sequence[str], bool]) -> tuple[list[Evidence], str]:
+    """What the decision says of an automaton that is inferred from examples, and one line on the inference.
+
+    States are merged as long as all examples agree (RPNI). It counts only if it is right on every held-out prompt, with
+    both answers among them; then it agrees with all examples, which proves nothing about other strings.
+    """
+    from aalpy.learning_algs import run_RPNI
+
+    order = [list(labels)[index] for index in stream(0, "predict", "held out").permutation(len(labels))]
+    by_answer = [[word for word in order if labels[word] is answer] for answer in (True, False)]
+    if min(map(len, by_answer)) < FEWEST_OF_AN_ANSWER:
+        return [], f"no automaton was inferred: fewer than {FEWEST_OF_AN_ANSWER} prompts have one of the answers"
+    held = [word for words in by_answer for word in words[::HELD_OUT]]
+    shown = [word for words in by_answer for index, word in enumerate(words) if index % HELD_OUT]
+    data = [(tuple(word), labels[word]) for word in shown]
+    model = run_RPNI(data, "dfa", input_completeness="sink_state", print_info=False)
+    model.states.sort(key=lambda state: state is not model.initial_state)
+    number = {id(state): index for index, state in enumerate(model.states)}
+    alphabet = sorted({symbol for word in shown for symbol in word})
+    rows = tuple(tuple(number[id(state.transitions[symbol])] for symbol in alphabet) for state in model.states)
+    dfa = minimize(Dfa(tuple(alphabet), rows, tuple(bool(state.is_accepting) for state in model.states)))
+    right = sum(set(word) <= set(alphabet) and dfa.accepts(word) == labels[word] for word in held)
+    states = f"an automaton of {dfa.size} state{'s' if dfa.size != 1 else ''}, inferred from {len(shown)} prompts"
+    if right < len(held):
+        return [], f"searched: {states}: right on {right} of {len(held)} others, so it says nothing"
+    found = []
+    for item in language_evidence(dfa):
+        why = f"{states}, is right on all {len(held)} others, which proves nothing about other strings; "
+        why += item.argument.why.removeprefix("no guarantee: ")
+        found.append(Evidence(item.fragment, replace(item.argument, basis="evidence", why=why)))
+    return found, f"searched: {states}: right on all {len(held)} others"
+
+
+def _program(labels: Mapping[Sequence[str], bool]) -> list[Evidence]:
     """The smallest consistent program, if one is found and the answers are yes or no."""
-    labels = labelled(examples) or {}
     alphabet = sorted({symbol for word in labels for symbol in word})
     if len(alphabet) > MOST_SYMBOLS or len(set(labels.values())) < 2:
         return []

@@ -658,5 +658,5 @@ def _row(figure: Drawing, plot: Plot, row: Mapping[str, Any], line: int, name: s
             [min(rates)], [height], "o", ms=3.4, mec=colour, mfc=face, mew=0.8, clip_on=False,
             gid=figure.tip_id([tip]),
         )  # fmt: skip
-    if row["score"] is not None:
+    if row["score"] is not None and row["status"] == "decided":
         plot.plot([row["score"]] * 2, [line - 0.4, line + 0.4], color=INK, lw=1)

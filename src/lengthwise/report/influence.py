@@ -154,7 +154,6 @@ class InfluenceResult:
         try:
             if values["format"] not in (FORMAT, SEALED) or values["kind"] != KIND:
                 raise LengthwiseError(f"{where} is of another format than {FORMAT}; run again")
-            values = _renamed(values) if "selectors" in values["summary"] else values
             config, targets, summary = values["config"], values["targets"], _summary(values["summary"])
             named = {name: [t["chosen"][name] for t in targets] for name in targets[0]["chosen"]}
             for control in ("cross", "null"):
@@ -209,17 +208,6 @@ class InfluenceResult:
     def spans(self, name: str, k: int) -> ndarray:
         """Distances ``[N · k]`` in tokens from each target to its first k chosen tokens."""
         return (self.context - self.chosen[name].orders[:, :k]).ravel()
-
-
-def _renamed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """An older file with the present keys: it calls the rules selectors and their overlap agreement."""
-    summary = dict(values["summary"])
-    summary["rules"] = summary.pop("selectors")
-    if summary.get("needs_context"):
-        summary["needs_context"] = {"rules": summary["needs_context"]["selectors"], **summary["needs_context"]}
-    if summary.get("agreement"):
-        summary["overlap"] = {"pairs": [{"rules": p["selectors"], **p} for p in summary["agreement"]["pairs"]]}
-    return {**values, "summary": summary}
 
 
 def _losses(values: Any) -> ndarray:

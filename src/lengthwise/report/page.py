@@ -24,6 +24,7 @@ from lengthwise.report.summary import (
     SystemSummary,
     common_chance,
     contents,
+    contradiction,
     differing_settings,
     findings,
     fitted_text,
@@ -99,10 +100,6 @@ def _example(system: SystemSummary) -> TokenSequence | None:
     return None if system.task is None else system.task.example
 
 
-RIGHT, WRONG = 0.95, 0.5
-"""Accuracy at the longest test from which, and below which, a measurement is set against theory."""
-
-
 def against_theory(systems: Iterable[SystemSummary]) -> list[str]:
     """Where theory and measurement point in different directions, both in words; tasks of unknown files are left out.
 
@@ -122,18 +119,9 @@ def against_theory(systems: Iterable[SystemSummary]) -> list[str]:
             verdict = next(iter(predict_task(task, (position_system,)).verdicts), None)
         except LengthwiseError:
             continue
-        share = f"{measured.median:.1%} of the strings of length {last.length}"
-        if verdict is not None and verdict.answer == "yes" and measured.median < WRONG:
-            found.append(
-                f"{system.label}: theory has yes ({verdict.why}), yet the models are right on {share}. The yes is "
-                "about an idealized learner that picks the simplest solution; it names no training length, and "
-                "training need not find that solution."
-            )
-        elif verdict is not None and verdict.answer == "no" and measured.median >= RIGHT:
-            found.append(
-                f"{system.label}: theory has no guarantee ({verdict.why}), yet the models are right on {share}. The no "
-                "is about all lengths; a model may carry to the lengths that were tested."
-            )
+        if verdict is not None:
+            text = contradiction(system.label, verdict.answer, verdict.why, measured.median, last.length)
+            found += [text] if text else []
     return found
 
 
@@ -229,7 +217,7 @@ class ResultsPage:
             title=", ".join(titles) if len(titles) < 4 else f"{len(titles)} results",
             sections=self.sections,
             influences=self.influences,
-            studies=self.studies,
+            studies=list(self.studies),
             files=self.files,
             runs=sorted(self.results, key=lambda result: (result.recipe, result.system, result.seed)),
             interval=INTERVAL,

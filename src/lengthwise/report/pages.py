@@ -11,7 +11,7 @@ from lengthwise.core.table import Table
 from lengthwise.prediction.example import title_of
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
-from lengthwise.report.summary import SystemSummary
+from lengthwise.report.summary import SystemSummary, contradiction
 
 SWEEPS = {
     "problem": "the problem itself",
@@ -116,6 +116,12 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
     ]
     if unfitted:
         notes.append(f"× is not fitted, which counts as 0 and says nothing about length: {', '.join(unfitted)}")
+    longest = values["tests"][-1]
+    for row in rows:
+        rates = [seed["exact_match"][str(longest)] for seed in row["seeds"] if seed["fitted"]]
+        answer = "no" if row["verdict"] == "no guarantee" else str(row["verdict"])
+        against = contradiction(row["system"], answer, "", median(rates), longest) if rates else None
+        notes += [against.rstrip(".")] if against else []
     silent = [row["system"] for row in rows if row["verdict"] is None]
     if silent:
         notes.append(f"no theorem covers {', '.join(silent)}")
@@ -203,17 +209,24 @@ def cell(row: Mapping[str, Any]) -> list[Any]:
     for name in BINS:
         rates = [[found["rate"] for found in seed["sets"].get(name, {}).values()] for seed in row["seeds"]]
         numbers.append(" ".join(f"{min(found):.2f}" for found in rates if found) or "–")
-    verdict = {True: "right", False: "wrong", None: "undecided"}[row["right"]]
     fitted = f"{row['fitted']} of {len(row['seeds'])}" if row["seeds"] else "–"
     return [row["language"], row["expression"], row["encoding"], row["predicted"], row["status"],
-            row["rung"] or "–", fitted, *numbers, verdict]  # fmt: skip
+            row["rung"] or "–", fitted, *numbers, outcome_of(row)]  # fmt: skip
+
+
+def outcome_of(row: Mapping[str, Any]) -> str:
+    """Whether the prediction was right, in words; of a cell that the budget cut off, whether it is so far."""
+    so_far = row.get("provisional") is not None
+    outcome = row["provisional"] if so_far else row["right"]
+    return ("provisionally " if so_far else "") + {True: "right", False: "wrong", None: "undecided"}[outcome]
 
 
 RULE = (
     "Trained on 1–50 symbols, five seeds per rung of the ladder of the blind study; the first rung with four fitted "
     "seeds speaks. A cell is decided on 101–150 symbols, on the lower accuracy of uniform and adversarial words: "
     "predicted yes is right if the median of the fitted seeds is at least 0.70, predicted no if it is below. No means "
-    "no guarantee: no program exists. Cells that did not fit, or were not run, are neither right nor wrong."
+    "no guarantee: no program exists. Cells that did not fit, or were not run, are neither right nor wrong. A "
+    "provisional cell ran out of time when its models fitted: they were tested as they were, which decides nothing."
 )
 
 

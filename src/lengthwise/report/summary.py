@@ -414,6 +414,27 @@ def headline(systems: Sequence[SystemSummary]) -> str:
     return f"{text}; {worst[2].label} on {worst[0]:.0%} {there}."
 
 
+RIGHT, WRONG = 0.95, 0.5
+"""Accuracy at the longest test from which, and below which, a measurement is set against theory."""
+
+
+def contradiction(system: str, answer: str, why: str, right: float, length: int) -> str | None:
+    """Where theory and the accuracy at the longest test point in different directions, both in words; else None."""
+    share = f"yet the models are right on {right:.1%} of the strings of length {length}"
+    reason = f" ({why})" if why else ""
+    if answer == "yes" and right < WRONG:
+        return (
+            f"{system}: theory has yes{reason}, {share}. The yes is about an idealized learner that picks the simplest "
+            "solution; it names no training length, and training need not find that solution."
+        )
+    if answer == "no" and right >= RIGHT:
+        return (
+            f"{system}: theory has no guarantee{reason}, {share}. The no is about all lengths; a model may carry to "
+            "the lengths that were tested."
+        )
+    return None
+
+
 def _heading(text: str, by_system: dict[int, tuple[int, float]], systems: Sequence[SystemSummary]) -> str:
     lengths = {length for length, _ in by_system.values()}
     factors = {f"{length / systems[i].max_length:.3g}" for i, (length, _) in by_system.items() if systems[i].max_length}

@@ -18,7 +18,7 @@ from jaxtyping import Int
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.errors import OutOfTimeError
-from lengthwise.core.files import make_folder, remove_folder, slug
+from lengthwise.core.files import make_folder, read_json, remove_folder, slug, write_json
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import stream
 from lengthwise.experiments.blind.ladder import (
@@ -33,7 +33,16 @@ from lengthwise.experiments.blind.ladder import (
     training_config,
     uniform_batches,
 )
-from lengthwise.experiments.blind.study import BlindStudy, StudyEntry, cell_path, read_cell, read_study, write_cell
+from lengthwise.experiments.blind.study import (
+    BlindStudy,
+    StudyEntry,
+    cell_path,
+    cell_score,
+    read_cell,
+    read_study,
+    seed_row,
+    write_cell,
+)
 from lengthwise.experiments.events import Event, Progress, unwatched
 from lengthwise.experiments.execute import Processes, Unit
 from lengthwise.experiments.provenance import provenance
@@ -48,6 +57,7 @@ if TYPE_CHECKING:
     from lengthwise.models.transformer import Transformer
     from lengthwise.positions.schemes import PositionScheme
     from lengthwise.training.data import Setup
+    from lengthwise.training.trainer import Trainer
 
 FIT_WORDS, PROBE_WORDS = 2000, 200
 FIT = 0.995
@@ -96,7 +106,8 @@ def run_rung(
 ) -> dict[str, Any]:
     """Train all seeds of one rung (from 1) and measure them.
 
-    Long lengths are measured only where the rung counts for the cell, and at the last rung.
+    Long lengths are measured only where the rung counts for the cell, and at the last rung. Where the time ends first,
+    `provisional_row` tells how far the rung is.
     """
     rung, task = study.ladder[number - 1], entry.task
     scheme = position_scheme(task, encoding)
@@ -109,17 +120,14 @@ def run_rung(
     def on_step(step: int, loss: float) -> None:
         progress(Event(entry.name, study.seeds[0], "train", step, rung.steps, loss, together=study.seeds))
 
-    started = time.perf_counter()
-    trained = train_rung(
-        task, encoding, rung, study.seeds, work_folder(work, entry.name, encoding, number), probe=probe, on_step=on_step
-    )
+    started, folder = time.perf_counter(), work_folder(work, entry.name, encoding, number)
+    try:
+        trained = train_rung(task, encoding, rung, study.seeds, folder, probe=probe, on_step=on_step)
+    except RungStoppedError as stopped:
+        _write_provisional(entry, scheme, stopped, probe_words, rung.steps, folder / PROVISIONAL)
+        raise
     fit_words = list(uniform_batches(task, f"fit {entry.name}", *TRAINED, FIT_WORDS, every=True))
-    seeds: list[dict[str, Any]] = []
-    for seed in trained:
-        found = measure(seed.model, scheme, fit_words, seed.seed) if seed.model else None
-        fit = None if found is None else found["right"] / found["n"]
-        head = {"seed": seed.seed, "fit": fit, "fitted": fit is not None and fit >= FIT, "in_distribution": found}
-        seeds.append({**head, "fit_by_step": seed.fit_by_step, "sets": {}})
+    seeds = _fits(scheme, trained, fit_words)
     fitted = sum(seed["fitted"] for seed in seeds)
     counts = fitted >= NEEDED
     measured = counts or number == len(study.ladder)
@@ -146,6 +154,57 @@ def run_rung(
         "seconds": round(sum(seed.seconds for seed in trained), 1),
         "seconds_this_process": round(time.perf_counter() - started, 1),
         **provenance("cpu"),
+    }
+
+
+def _fits(scheme: Any, trained: Sequence[TrainedSeed], words: Sequence[Batch]) -> list[dict[str, Any]]:
+    """What the result says of every seed before long lengths are measured."""
+    seeds: list[dict[str, Any]] = []
+    for seed in trained:
+        found = measure(seed.model, scheme, words, seed.seed) if seed.model else None
+        fit = None if found is None else found["right"] / found["n"]
+        head = {"seed": seed.seed, "fit": fit, "fitted": fit is not None and fit >= FIT, "in_distribution": found}
+        seeds.append({**head, "fit_by_step": seed.fit_by_step, "sets": {}})
+    return seeds
+
+
+PROVISIONAL = "provisional.json"
+"""In the folder of a rung at work: what its models could when the time ended. It is no result of the study."""
+
+
+def _write_provisional(
+    entry: StudyEntry, scheme: Any, stopped: RungStoppedError, words: Sequence[Batch], steps: int, path: Path
+) -> None:
+    """Measure the models of a rung that the time cut off; long lengths only where enough of them fit already."""
+    seeds = _fits(scheme, stopped.trained, words)
+    fitted = sum(seed["fitted"] for seed in seeds)
+    if fitted >= NEEDED:
+        _measure_long(entry, scheme, stopped.trained, seeds)
+    write_json(path, {"step": stopped.step, "steps": steps, "fitted": fitted, "seeds": seeds})
+
+
+def provisional_row(study: BlindStudy, work: Path, entry: StudyEntry, encoding: str) -> dict[str, Any]:
+    """Where the budget cut a cell off: the fields of its row that tell how far it is; none if no rung has begun.
+
+    ``status`` is *provisional* if enough seeds of a rung fitted at that moment, which were then measured at long
+    lengths, too; otherwise *not finished*.
+    """
+    begun = []
+    for number in _missing(study, entry, encoding):
+        path = work_folder(work, entry.name, encoding, number) / PROVISIONAL
+        begun += [(number, read_json(path, what="provisional result"))] if path.exists() else []
+    if not begun:
+        return {}
+    number, found = next(((n, f) for n, f in begun if f["fitted"] >= NEEDED), begun[0])
+    seeds, enough = [seed_row(seed) for seed in found["seeds"]], found["fitted"] >= NEEDED
+    return {
+        "status": "provisional" if enough else "not finished",
+        "rung": number,
+        "step": found["step"],
+        "steps": found["steps"],
+        "fitted": found["fitted"],
+        "seeds": seeds,
+        "score": cell_score(seeds) if enough else None,
     }
 
 
@@ -203,6 +262,14 @@ class TrainedSeed:
     """What ``probe`` gave after so many steps."""
 
 
+class RungStoppedError(OutOfTimeError):
+    """The time ended within a rung: its seeds as they are after ``step`` steps, of which there is a checkpoint."""
+
+    def __init__(self, step: int, trained: Sequence[TrainedSeed]) -> None:
+        super().__init__()
+        self.step, self.trained = step, trained
+
+
 def train_rung(
     task: Task,
     encoding: str,
@@ -217,7 +284,8 @@ def train_rung(
 
     The training is a function of the rung, the task, the encoding and the seeds. ``probe`` measures a
     model in distribution, given its seed, every few hundred steps; it changes nothing. ``on_step`` gets the number of
-    steps done and the mean loss in nats per scored token.
+    steps done and the mean loss in nats per scored token; where it raises `OutOfTimeError`, a checkpoint is written and
+    `RungStoppedError` has the models.
     """
     # Torch is loaded only when something has to be trained.
     from lengthwise.training.data import TaskSetup
@@ -226,14 +294,34 @@ def train_rung(
     if folder is not None:
         make_folder(folder)
     spec, model = encoding_spec(rung, encoding), model_config(rung, encoding)
+
+    def observe(step: int, loss: float) -> None:
+        try:
+            (on_step or (lambda step, loss: None))(step, loss)
+        except OutOfTimeError:
+            # A step that ends with a probe is completed first, so that what goes on from here finds the same.
+            if step % trainer.config.probe_every:
+                trainer.suspend()
+                raise
+
     trainer = Trainer(
         EachWordOnce(TaskSetup(task, position_scheme(task, encoding), spec, model)),
         training_config(rung, encoding),
         list(seeds),
         probe=lambda model, step, seed: {"fitted": False, "in_distribution": probe(model, seed)},
         folder=folder,
-        on_step=on_step,
+        on_step=observe,
     )
+    try:
+        trainer.run()
+    except OutOfTimeError:
+        for number, index in enumerate(trainer.members):
+            trainer.states[index].model = trainer.stack.unstack(number).eval()
+        raise RungStoppedError(trainer.step_count, _seeds_of(trainer)) from None
+    return _seeds_of(trainer)
+
+
+def _seeds_of(trainer: Trainer) -> list[TrainedSeed]:
     return [
         TrainedSeed(
             state.run.seed,
@@ -241,7 +329,7 @@ def train_rung(
             state.progress.seconds,
             {str(record["step"]): record["in_distribution"] for record in state.progress.probes},
         )
-        for state in trainer.run()
+        for state in trainer.states
     ]
 
 

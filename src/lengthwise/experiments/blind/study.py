@@ -181,15 +181,7 @@ def cell_row(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) ->
     results = _results(study, table, entry, encoding)
     ended = bool(results) and (results[-1]["speaks"] or results[-1]["rung"] == len(study.ladder))
     last = results[-1] if ended else {"speaks": False, "seeds": [], "rung": None, "fitted": 0}
-    seeds = [
-        {
-            **{key: seed[key] for key in ("seed", "fit", "fitted")},
-            "sets": {
-                bounds: {kind: _rates(of) for kind, of in kinds.items()} for bounds, kinds in seed["sets"].items()
-            },
-        }
-        for seed in last["seeds"]
-    ]
+    seeds = [seed_row(seed) for seed in last["seeds"]]
     # Accuracy in distribution after half of the first rung's steps; 0 for a seed that had diverged.
     half = str(study.ladder[0].steps // 2)
     early = [seed["fit_by_step"].get(half, 0.0) for seed in results[0]["seeds"]] if results else None
@@ -244,6 +236,14 @@ def _results(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) ->
         if result["speaks"]:
             break
     return results
+
+
+def seed_row(seed: Mapping[str, Any]) -> dict[str, Any]:
+    """What the table shows of one seed: its fit, and rates by bin and set of words."""
+    return {
+        **{key: seed[key] for key in ("seed", "fit", "fitted")},
+        "sets": {name: {kind: _rates(found) for kind, found in kinds.items()} for name, kinds in seed["sets"].items()},
+    }
 
 
 def _rates(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,69 @@
+"""The page of a comparison: the answer and the curve first, then the table, and what a reader must know about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from made_up_pages import comparison_systems, comparison_values
+
+from lengthwise.report.pages import comparison_page, notes_of
+
+
+def notes(**changes: Any) -> str:
+    return " | ".join(notes_of({**comparison_values(), **changes}))
+
+
+def test_the_finding_and_the_curve_stand_before_the_table() -> None:
+    html = comparison_page(comparison_values(), comparison_systems())
+    order = ["goes farthest, to 48, the longest test in the median of 3 seeds", "<svg", ">beyond<", 'class="note"']
+    assert [html.index(text) for text in order] == sorted(html.index(text) for text in order)
+
+
+def test_the_line_says_in_what_the_models_differ() -> None:
+    assert "all systems: 400 steps of the same strings, width 64, learning rate 0.003" in notes()
+    assert "They differ in layers: 1 for coupled+learned, predictive-coupling+learned" in notes()
+    same = comparison_values()
+    for row in same["systems"]:
+        row["copy"] = row["copy"] and {**row["copy"], "model": {**row["copy"]["model"], "layers": 1}}
+    assert "They differ" not in notes(systems=same["systems"])
+
+
+def test_noise_is_judged_on_the_mean_beyond_training() -> None:
+    assert "differ in every seed by the mean beyond training" in notes()
+    assert "this ranking may be noise" in notes(top_and_bottom_differ_in_every_seed=False)
+    assert "noise" not in notes(top_and_bottom_differ_in_every_seed=None)
+
+
+def test_the_cut_is_named_where_it_decides() -> None:
+    assert "the first system is the same at cuts of 90%, 95%, 99%" in notes()
+    values = comparison_values(2, (6, 12))
+    for row, rate in zip(values["systems"], (0.96, 1.0), strict=True):
+        row |= {"fitted": 3, "mean_beyond": rate}
+        row["seeds"] = [{"seed": 0, "fitted": True, "in_distribution": 1.0, "exact_match": {"6": 1.0, "12": rate}}]
+    values["systems"][1]["mean_beyond"] = 0.5
+    said = " | ".join(notes_of(values))
+    assert "which system is first depends on the cut: coupled+learned at 90%, coupled+learned at 95%" in said
+
+
+@pytest.mark.parametrize(
+    ("verdict", "rate", "says"),
+    [
+        ("yes", 0.0, "coupled+learned: theory has yes, yet the models are right on 0.0% of the strings of length 12"),
+        ("no guarantee", 1.0, "theory has no guarantee, yet the models are right on 100.0% of the strings of length"),
+        ("yes", 1.0, ""),
+        ("no guarantee", 0.0, ""),
+        (None, 0.0, ""),
+    ],
+)
+def test_theory_and_measurement_are_set_against_each_other(verdict: str | None, rate: float, says: str) -> None:
+    values = comparison_values(2, (6, 12))
+    values["systems"] = values["systems"][:1]
+    values["systems"][0] |= {
+        "verdict": verdict, "fitted": 1, "mean_beyond": rate, "reach": 6,
+        "seeds": [{"seed": 0, "fitted": True, "in_distribution": 1.0, "exact_match": {"6": 1.0, "12": rate}}],
+        "copy": {"model": {"layers": 1, "width": 8}, "training": {"lr": 0.1}},
+    }  # fmt: skip
+    said = " | ".join(notes_of(values))
+    assert says in said
+    assert ("yet the models" in said) is bool(says)
