@@ -454,15 +454,19 @@ def run_probe(
     plain = system.name in VARIANTS_OF_LADDER
     ids = None if plain else roomy_scheme(task, system.system.scheme, train)
     if ids is not None and ids.wraps:
-        regular = language_in(task)
-        period = None if regular is None else features.verdict(*regular, "periodic").period
-        ids = replace(ids, m=period or 2)  # type: ignore[call-arg]
+        ids = replace(ids, m=period_of(task) or 2)  # type: ignore[call-arg]
     cell = ProbeCell(task, system.name if plain else ENCODINGS.build(system.encoding), train, ids)
     own = digest(
         {"task": TASKS.describe(task), "system": system.pair, "random": system.system.random_start, "train": train}
     )
     note(f"a probe at lengths up to {train}: training to {cell.half}, then tests; one thread, at most {budget}")
     return probe(cell, budget=budget, folder=folder or Path("runs") / "probe" / own, note=note)
+
+
+def period_of(task: Task) -> int | None:
+    """The smallest period with which a language's program works; None for other tasks."""
+    regular = language_in(task)
+    return None if regular is None else features.verdict(*regular, "periodic").period
 
 
 def probe_line(probe: Probe) -> str:

@@ -290,7 +290,7 @@ class TextTask(Task):
 
     def __init__(self, documents: Sequence[Document], tokenizer: Tokenizer) -> None:
         texts = [np.array(tokenizer.encode(document.text), dtype=np.int32) for document in documents]
-        self.tokens: Int[ndarray, " N"] = np.concatenate([*texts, np.zeros(0, dtype=np.int32)])
+        self.stream: Int[ndarray, " N"] = np.concatenate([*texts, np.zeros(0, dtype=np.int32)])
         self.sizes: Int[ndarray, " D"] = np.array([len(text) for text in texts], dtype=np.int64)
         self._starts = np.cumsum(self.sizes) - self.sizes
         self._vocab_size = tokenizer.vocab_size
@@ -319,7 +319,7 @@ class TextTask(Task):
         drawn = rng.integers(ends[-1], size=size)
         owner = np.searchsorted(ends, drawn, side="right")
         start = self._starts[owner] + drawn - (ends[owner] - room[owner])
-        return self.tokens[start[:, None] + np.arange(length + 1)].astype(np.int64)
+        return self.stream[start[:, None] + np.arange(length + 1)].astype(np.int64)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         """Raise `LengthwiseError`, since text has no single right continuation."""

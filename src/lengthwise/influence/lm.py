@@ -239,7 +239,7 @@ class HeldOut:
     ) -> HeldOut:  # fmt: skip
         """Draw ``count`` random windows of ``context`` predicted tokens."""
         windows = held_out.windows(context, count, rng)
-        counts = np.bincount(train.tokens, minlength=tokenizer.vocab_size) + 1.0
+        counts = np.bincount(train.stream, minlength=tokenizer.vocab_size) + 1.0
         frequencies = np.log(counts / counts.sum())
         return cls(windows, tokenizer.sizes, float(-frequencies[windows[:, 1:]].mean()))
 
@@ -384,7 +384,7 @@ def _train(
     return {
         "format": LM_FORMAT,
         "kind": "lm",
-        "tokens": {"train": len(train.tokens), "held_out": len(held_out.tokens), "vocabulary": tokenizer.vocab_size},
+        "tokens": {"train": len(train.stream), "held_out": len(held_out.stream), "vocabulary": tokenizer.vocab_size},
         "parameters": model.parameter_count,
         "steps": progress.step,
         "tokens_seen": progress.step * config.training().batch_size * config.context,

@@ -119,7 +119,7 @@ def _automaton(labels: Mapping[Sequence[str], bool]) -> tuple[list[Evidence], st
     held = [word for words in by_answer for word in words[::HELD_OUT]]
     shown = [word for words in by_answer for index, word in enumerate(words) if index % HELD_OUT]
     data = [(tuple(word), labels[word]) for word in shown]
-    model = run_RPNI(data, "dfa", input_completeness="sink_state", print_info=False)
+    model: Any = run_RPNI(data, "dfa", input_completeness="sink_state", print_info=False)
     model.states.sort(key=lambda state: state is not model.initial_state)
     number = {id(state): index for index, state in enumerate(model.states)}
     alphabet = sorted({symbol for word in shown for symbol in word})

@@ -508,7 +508,7 @@ class RunningSums(MultiOperandAddition):
                 [*given[j - 1][:n][i : i + 1], *([before[i]] if largest >= self.base**i else [])] for i in range(width)
             ]
             sums: list[int] = []
-            for i, own in enumerate(columns):
+            for i, own in enumerate(given):
                 if largest + self.base**n - 1 < self.base**i:
                     own = []
                 elif j > 1 and i > 0:
@@ -664,11 +664,11 @@ class LongMultiplication(Task):
             total = carried(total, self.base)
             # What is 0 in every string of the layout plays no part.
             shifted = [[]] * j + [[at] for at in partial[j]] + [[]] * (m - 1 - j)
-            columns = [[*before[: n + j][i : i + 1], *own] for i, own in enumerate(shifted)]
+            given = [[*before[: n + j][i : i + 1], *own] for i, own in enumerate(shifted)]
             sums: list[int] = []
-            for i, own in enumerate(columns):
+            for i, own in enumerate(given):
                 # The first digit of a partial product is at most base - 2, so that the sum shows its carry without it.
-                shown = columns[i - 1][int(j == 1 and i == n + 1 > 2) :]
+                shown = given[i - 1][int(j == 1 and i == n + 1 > 2) :]
                 parents = [*own, *shown, *sums[max(i - 1, j + 1) : i]] if 0 < j < i else own
                 parents = parents if i <= n + j else []
                 sums.append(seq.predicted(total[i] + zero, (0, j + 1, i + 2), parents, answer=j == m - 1))

@@ -131,16 +131,8 @@ def run_rung(
     fitted = sum(seed["fitted"] for seed in seeds)
     counts = fitted >= NEEDED
     measured = counts or number == len(study.ladder)
-    for low, high in BINS if measured else ():
-        words = {
-            "uniform": list(uniform_batches(task, entry.name, low, high, SIZE)),
-            "adversarial": list(adversarial_batches(task, entry.name, low, high, SIZE)),
-        }
-        for seed, values in zip(trained, seeds, strict=True):
-            for name, batches in words.items():
-                if seed.model is not None and batches:
-                    found = measure(seed.model, scheme.for_evaluation(), batches, seed.seed)
-                    values["sets"].setdefault(f"{low}-{high}", {})[name] = found
+    if measured:
+        _measure_long(entry, scheme, trained, seeds)
     return {
         "name": entry.name,
         "expression": entry.expression,
@@ -166,6 +158,20 @@ def _fits(scheme: Any, trained: Sequence[TrainedSeed], words: Sequence[Batch]) -
         head = {"seed": seed.seed, "fit": fit, "fitted": fit is not None and fit >= FIT, "in_distribution": found}
         seeds.append({**head, "fit_by_step": seed.fit_by_step, "sets": {}})
     return seeds
+
+
+def _measure_long(entry: StudyEntry, scheme: Any, trained: Sequence[TrainedSeed], seeds: list[dict[str, Any]]) -> None:
+    """Add the long lengths to every seed: by bin, uniform words and, where there are pairs, adversarial ones."""
+    for low, high in BINS:
+        words = {
+            "uniform": list(uniform_batches(entry.task, entry.name, low, high, SIZE)),
+            "adversarial": list(adversarial_batches(entry.task, entry.name, low, high, SIZE)),
+        }
+        for seed, values in zip(trained, seeds, strict=True):
+            for name, batches in words.items():
+                if seed.model is not None and batches:
+                    found = measure(seed.model, scheme.for_evaluation(), batches, seed.seed)
+                    values["sets"].setdefault(f"{low}-{high}", {})[name] = found
 
 
 PROVISIONAL = "provisional.json"
