@@ -57,8 +57,8 @@ def test_lengths_are_those_that_some_document_has() -> None:
 def test_the_vocabulary_is_the_tokenizers_and_the_task_is_not_for_others() -> None:
     text = task()
     assert len(text.vocab) == Bytes().vocab_size
-    assert text.vocab.decode(text.tokens[:2].tolist()) == ["#101", "#102"]
+    assert text.vocab.decode(text.stream[:2].tolist()) == ["#101", "#102"]
     assert "text" not in TASKS
     with pytest.raises(LengthwiseError, match="no right answer"):
         text.answer(["#101"])
-    assert text.tokens.dtype == np.int32
+    assert text.stream.dtype == np.int32
