@@ -129,6 +129,7 @@ def test_nothing_of_an_extra_is_there_and_the_sources_are_not_either(bins: Path)
         (["predict", "addition", "--why"], "to train it: lengthwise run addition --only coupled"),
         (["predict", "(ab)*"], "right at 200?   at best LIKELY"),
         (["decide", "(ab)*"], "C-RASP"),
+        (["explore", "copy", "(ab)*", "--static", "site"], "written: site/index.html"),
     ],
 )
 def test_the_first_commands(bins: Path, words: list[str], says: str, tmp_path: Path) -> None:

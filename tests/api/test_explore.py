@@ -8,9 +8,12 @@ import os
 import re
 import shlex
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from urllib.parse import urlencode
 import pytest
 
 import lengthwise as lw
-from lengthwise.api.explore import LONGEST_TARGET, TEN, answer, known, page, serve
+from lengthwise.api.explore import LONGEST_TARGET, TEN, answer, known, page, serve, structure_of
 from lengthwise.cli.main import main
 from lengthwise.core.errors import LengthwiseError
 
@@ -29,6 +32,25 @@ from lengthwise.core.vocab import Vocab
 from lengthwise.tasks import Task
 
 open({mark!r}, "w").close()
+"""
+PLACELESS = """
+import lengthwise as lw
+
+
+@lw.config
+class First(lw.Task):
+    vocab = lw.Vocab.of("ab")
+
+    def write(self, seq, layout, rng):
+        seq.bos()
+        x = rng.integers(4, 6, size=(layout.length, seq.size))
+        given = [seq.given(symbols) for symbols in x]
+        seq.sep()
+        seq.predicted(x[0], parents=[given[0]])
+        seq.eos()
+
+    def answer(self, prompt):
+        return [prompt[1], "<eos>"]
 """
 
 
@@ -80,6 +102,14 @@ def test_an_answer_agrees_with_the_functions_that_it_names(target: str) -> None:
     compile("\n".join(found["python"]), target, "exec")
 
 
+@pytest.mark.parametrize("target", TEN)
+def test_an_answer_takes_less_than_a_second(target: str) -> None:
+    """Of one core, the first time; afterwards it is kept."""
+    started = time.thread_time()
+    answer(target, 25, 75)
+    assert time.thread_time() - started < 1
+
+
 @pytest.mark.parametrize("target", ["addition", "(ab)*", "Tomita-4", "bin-majority-interleave"])
 def test_its_commands_and_its_python_run(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(target, 20, 60)
@@ -114,6 +144,14 @@ def test_what_becomes_of_ids_as_lengths_grow() -> None:
     assert words["regex:(aa)*"]["modulo"] == words["regex:(abc)*"]["modulo"] == "good"
     assert answer("regex:(abc)*")["period"] == 3
     assert words["Tomita-4"]["modulo"] == "open"
+
+
+def test_a_task_without_places_is_not_said_to_be_local(tmp_path: Path) -> None:
+    """All of its coupled ids are 0, so that every distance is 0, too."""
+    (tmp_path / "own.py").write_text(PLACELESS, encoding="utf-8")
+    found = structure_of(lw.task(f"{tmp_path / 'own.py'}:First"))
+    assert found["schemes"]["coupled"]["word"] == "open"
+    assert "states no places" in found["schemes"]["coupled"]["says"]
 
 
 def test_curves_are_the_measured_cells_of_this_target() -> None:
@@ -194,6 +232,20 @@ def test_only_this_machines_own_pages_get_answers(port: int) -> None:
     server = serve((), 0, b"")
     assert server.server_address[0] == "127.0.0.1"
     server.server_close()
+
+
+def test_a_page_that_is_left_and_a_fault_print_no_traceback(
+    port: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", port)) as left:
+            # Closed at once and with a reset, so that the answer can't be sent.
+            left.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            left.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+    monkeypatch.setattr("lengthwise.api.theory.predict", lambda *_: 1 / 0)
+    status, found = asked(port, target="sort", train=11, test=33)
+    assert (status, found["error"]) == (500, "a fault of ours, please report it: ZeroDivisionError: division by zero")
+    assert capsys.readouterr().err == ""
 
 
 def test_a_port_that_is_taken_or_none_is_one_line(port: int, capsys: pytest.CaptureFixture[str]) -> None:

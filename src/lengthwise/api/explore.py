@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 import webbrowser
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.user_code import failure_in_user_code, summary
 
 if TYPE_CHECKING:
     from lengthwise.forecast.predict import Forecasts, SystemForecast
@@ -245,9 +247,10 @@ def structure_of(task: Task) -> dict[str, Any]:
         })  # fmt: skip
     few = [found[i] for i in sorted({0, len(found) // 2, len(found) - 1})] if found else []
     reached = {
-        name: [(at["length"], structure_at(task, scheme, at["length"]), _shared(at["ids"][name], name)) for at in few]
+        name: [(at["length"], structure_at(task, scheme, at["length"]), _shared(at, name)) for at in few]
         for name, scheme in schemes.items()
     }
+    placeless = not any(any(ids) for one in found for ids in one["ids"]["coupled"])
     sets = [list(each) for each in allowed]
     colours = any(sets)
     return {
@@ -257,7 +260,8 @@ def structure_of(task: Task) -> dict[str, Any]:
         "sparsity": _sparsity(reached["plain"]),
         "period": period,
         "schemes": {
-            name: _fate_of_language(name, drawn, period) if colours else _fate(name, reached[name]) for name in schemes
+            name: _fate_of_language(name, drawn, period) if colours else _fate(name, reached[name], placeless)
+            for name in schemes
         },
     }
 
@@ -281,9 +285,11 @@ def _says(drawn: Sequence[Example], m: int) -> bool:
     return len(drawn[-1].tokens) > 2 * m and len(known) == len({residue for residue, _ in known})
 
 
-def _shared(ids: Sequence[tuple[int, ...]], scheme: str) -> int:
-    """The most tokens that share an id; those without a place, with the id 0 under coupled ids, are not counted."""
-    return max(Counter(each for each in ids if scheme != "coupled" or any(each)).values(), default=1)
+def _shared(one: dict[str, Any], scheme: str) -> int:
+    """The most tokens that share an id; those without a place, with the id 0 under coupled ids, where they matter."""
+    matter = {parent for parents in one["parents"].values() for parent in parents} | {*one["parents"]}
+    kept = [ids for at, ids in enumerate(one["ids"][scheme]) if scheme != "coupled" or any(ids) or at in matter]
+    return max(Counter(kept).values(), default=1)
 
 
 def _sparsity(reached: Reached) -> str:
@@ -299,10 +305,13 @@ def _sparsity(reached: Reached) -> str:
     return f"One answer token needs at most {_count(max(counts), 'earlier token')}, at lengths up to {reached[-1][0]}."
 
 
-def _fate(name: str, reached: Reached) -> dict[str, str]:
+def _fate(name: str, reached: Reached, placeless: bool) -> dict[str, str]:
     """What becomes of a scheme as lengths grow: a word (good, bad or open) and a sentence."""
     if not reached:
         return {"word": "open", "says": ""}
+    if name == "coupled" and placeless:
+        says = "This task states no places, so coupled ids tell nothing apart; `lengthwise couple` looks for places."
+        return {"word": "open", "says": says}
     (first, start, alone), (_, middle, shared), (last, end, crowded) = (reached[i] for i in (0, len(reached) // 2, -1))
     if end.span > middle.span:
         says = f"What is needed drifts away: {_count(start.span, 'id')} at length {first}, {end.span} at length {last}."
@@ -409,11 +418,20 @@ def serve(given: Sequence[str], port: int, html: bytes) -> ThreadingHTTPServer:
             return cached(target, *numbers)
 
     try:
-        return ThreadingHTTPServer((LOCAL[0], port), partial(Handler, html, ask))
+        return Server((LOCAL[0], port), partial(Handler, html, ask))
     except OSError as error:
         raise LengthwiseError(
             f"port {port} can't be used ({error.strerror}); choose another `port`, 0 for any"
         ) from error
+
+
+class Server(ThreadingHTTPServer):
+    """A page that is left before its answer is no error."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a connection that the browser closed."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -449,6 +467,9 @@ class Handler(BaseHTTPRequestHandler):
             found = self.ask(parse_qs(query, keep_blank_values=True, max_num_fields=8))
         except (LengthwiseError, ValueError, RecursionError, MemoryError) as error:
             self._fail(HTTPStatus.BAD_REQUEST, " ".join(str(error).split()) or type(error).__name__)
+        except Exception as error:
+            line = failure_in_user_code(error) or f"a fault of ours, please report it: {summary(error)}"
+            self._fail(HTTPStatus.INTERNAL_SERVER_ERROR, line)
         else:
             self._send(HTTPStatus.OK, "application/json", json.dumps(found, allow_nan=False).encode())
 

@@ -72,7 +72,7 @@ function show(found) {
     $("sparsity").textContent = found.sparsity;
     $("m").textContent = found.period;
     for (const [name, fate] of Object.entries(found.schemes)) {
-      const panel = $(name), mark = {good: "stays the same", bad: "changes with length", open: ""}[fate.word];
+      const panel = $(name), mark = {good: found.allowed.length ? "the id decides" : "stays the same", bad: "changes with length", open: ""}[fate.word];
       panel.querySelector(".fate").replaceChildren(...(mark ? [make("span", {class: `word ${fate.word}`}, mark)] : []));
       panel.querySelector(".says").textContent = fate.says;
     }
@@ -196,7 +196,7 @@ function measured() {
   const curves = shown.curves, drawn = curves.filter(curve => curve.points.length);
   $("table").hidden = !curves.length;
   $("measured-says").textContent = curves.length === 0 ? "This target was not measured: the forecast rests on others like it." :
-    `${plural(curves.length, "setting")} of it ${curves.length === 1 ? "was" : "were"} trained; ${drawn.length} fitted and ${drawn.length === 1 ? "has" : "have"} a line. Median of the seeds that fit, on the hardest strings of each length.`;
+    `${plural(curves.length, "setting")} of it ${curves.length === 1 ? "was" : "were"} trained; ${drawn.length || "none"} fitted${drawn.length ? ` and ${drawn.length === 1 ? "has" : "have"} a line: the median of the seeds that fit, on the hardest strings of each length.` : "."}`;
   const count = new Map();
   for (const curve of drawn) count.set(curve.system, (count.get(curve.system) ?? 0) + 1);
   const systems = [...count.keys()].sort((a, b) => count.get(b) - count.get(a));
