@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lengthwise import testing as testing
     from lengthwise import training as training
     from lengthwise.api.audit import audit_model as audit_model
+    from lengthwise.api.audit import endpoint as endpoint
     from lengthwise.api.audit import export_task as export_task
     from lengthwise.api.cluster import Cluster as Cluster
     from lengthwise.api.compare import Comparison as Comparison
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
     from lengthwise.api.theory import predict as predict
     from lengthwise.api.theory import show as show
     from lengthwise.api.theory import structure as structure
-    from lengthwise.audit.endpoint import Endpoint as Endpoint
     from lengthwise.audit.questions import AuditPlan as AuditPlan
     from lengthwise.audit.scoring import Scoring as Scoring
     from lengthwise.core.config import config as config
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
-    "api.audit": ("audit_model", "export_task"),
+    "api.audit": ("audit_model", "endpoint", "export_task"),
     "api.cluster": ("Cluster",),
     "api.compare": ("Comparison", "Verification", "compare", "verify"),
     "api.components": ("available", "check", "encoding", "register", "scheme", "task"),
@@ -119,7 +119,6 @@ _NAMES = {
         "Coupling", "Decision", "Example", "Structure", "check_certificates", "couple", "decide", "predict", "show",
         "structure",
     ),
-    "audit.endpoint": ("Endpoint",),
     "audit.questions": ("AuditPlan",),
     "audit.scoring": ("Scoring",),
     "core.config": ("config",),

@@ -83,23 +83,29 @@ def test_both_harnesses_and_the_audit_count_the_same_in_every_cell(
     loaded = {
         name: runpy.run_path(f"{name}/lengthwise_{task}.py") for name, task in (("c", "majority"), ("b", "parity"))
     }
-    tasks = [loaded["b"]["lengthwise_parity"](cell=cell) for cell in cells]
+    # Inspect takes a second for each task, so of a sweep it gets one.
+    chosen = list(cells)[:: 2 if sweeps else 1]
+    tasks = [loaded["b"]["lengthwise_parity"](cell=cell) for cell in chosen]
     logs = inspect_ai.eval(
         tasks, model=get_model("mockllm/model", custom_outputs=said), log_dir="logs", display="none", max_tasks=1
     )
     rates_seen: set[float] = set()
-    for (cell, own), log in zip(cells.items(), logs, strict=True):
+    read = dict(zip(chosen, logs, strict=True))
+    for cell, own in cells.items():
         exact = sum(outcome(texts[q.prompt], q.expected, scoring) == RIGHT for q in own) / len(own)
         strict = sum(strictly_right(texts[q.prompt], q.expected, scoring) for q in own) / len(own)
         harness = found["results"][f"lengthwise_parity_{cell}"]
         assert (harness["exact_match,none"], harness["strict_match,none"]) == (exact, strict)
+        rates_seen.add(exact)
+        if cell not in read:
+            continue
+        log = read[cell]
         assert log.status == "success", log.error
         rates = {score.name: score.metrics["accuracy"].value for score in log.results.scores}
         assert rates == pytest.approx({"exact_match": exact, "strict_match": strict})
-        rates_seen.add(exact)
     assert rates_seen != {0.0}
     assert rates_seen != {1.0}
-    assert all(budgets[q.prompt] >= q.budget for q in questions)
+    assert all(budgets[q.prompt] >= q.budget for cell in chosen for q in cells[cell])
 
 
 @pytest.mark.parametrize("name", ["../../evil", "my task: #1 'x'", "examples/my_task.py:EverySecond", "def f(): 1"])

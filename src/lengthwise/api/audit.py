@@ -98,7 +98,7 @@ def audit_model(
     """Ask a language model a task in text, with one thing at a time varied, and find what breaks it.
 
     Arguments:
-        model: a folder or hub name, ``(model, tokenizer)`` of `transformers`, or an `Endpoint`.
+        model: a folder or hub name, ``(model, tokenizer)`` of `transformers`, or an `endpoint`.
         plan: what is asked, and how answers are read.
         against: a second model, which gets the same questions.
         out: the folder for results and answers, by default one in ``runs/audit``. The same call goes on there.
@@ -130,6 +130,25 @@ def audit_model(
     write_text(found.page, audit_page(values))
     require(not values["no_response"], f"{values['no_response']} ({found.page} has the counts)")
     return found
+
+
+def endpoint(url: str, model: str, **settings: Any) -> Asker:
+    """A model behind a server in the format of OpenAI's interface, for `audit_model`.
+
+    Arguments:
+        url: up to ``/v1``.
+        model: its name there.
+        settings: ``api`` (``"chat"`` or ``"completion"``), ``key_variable`` (the environment variable with the key),
+            ``timeout`` in seconds of a try, ``retries``, ``concurrency``, ``context`` in tokens, and ``encoding``, the
+            position system for the theory.
+
+    Returns: the model.
+
+    Raises: `LengthwiseError` for settings that don't fit, and without the package openai.
+    """
+    from lengthwise.audit.endpoint import Endpoint
+
+    return Endpoint(url, model, **settings)
 
 
 def _asker(model: Any) -> Asker:

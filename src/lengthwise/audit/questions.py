@@ -397,7 +397,7 @@ class AuditPlan:
     depths: tuple[int, ...] = DEPTHS
     text: Path | None = None
     count: Count | None = field(default=None, compare=False, repr=False)
-    _drawn: dict[tuple[str, int], list[Problem]] = field(default_factory=dict, compare=False, repr=False)
+    _drawn: dict[tuple[str, int], list[Problem]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", TASKS.build(cast(Any, self.task)))

@@ -165,12 +165,10 @@ def _model(given: AuditSettings, model: str, endpoint: str | None) -> Any:
         from lengthwise.audit.model import LocalModel
 
         return LocalModel(model, context=given.context, encoding=given.encoding)
-    from lengthwise.audit.endpoint import Endpoint
+    from lengthwise.api.audit import endpoint as server
 
-    return Endpoint(
-        endpoint, model, given.api, given.key_variable, given.timeout, given.retries, given.concurrency, given.context,
-        given.encoding,
-    )  # fmt: skip
+    names = ("api", "key_variable", "timeout", "retries", "concurrency", "context", "encoding")
+    return server(endpoint, model, **{name: getattr(given, name) for name in names})
 
 
 def _agree(price: str, bars: Any) -> None:
