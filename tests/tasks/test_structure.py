@@ -119,7 +119,12 @@ def test_structure_is_the_largest_over_all_layouts_and_levels_of_positions() -> 
 
 @pytest.mark.parametrize(
     ("name", "answer"),
-    [("copy", "a b c d e"), ("reverse", "e d c b a"), ("duplicate", "a b c d e a b c d e"), ("odds-first", "a c e b d")],
+    [
+        ("copy", "a b c d e"),
+        ("reverse", "e d c b a"),
+        ("duplicate", "a b c d e a b c d e"),
+        ("odds-first", "a c e b d"),
+    ],
 )
 def test_a_string_is_arranged_as_its_task_says(name: str, answer: str) -> None:
     """What is written and what is answered are one function here, so both are held against strings."""

@@ -192,7 +192,9 @@ class _StateBefore:
                 by_step[step].append(build.all_of([classes[name], self.letters[label % symbols]]))
             for node, event in firing.items():
                 by_step[potential.values[node]].append(event)
-            value = self._weighted(by_step, sum(potential.values[node] for node in begun))
+            # Σ step · (number of its events strictly before this position), from where the run began.
+            terms = [(step, self._strict(build.any_of(events))) for step, events in sorted(by_step.items()) if step]
+            value = build.linear(terms, sum(potential.values[node] for node in begun))
             build.call("balance", value)
             split: dict[int, set[int]] = defaultdict(set)
             for old, new in zip(before, after, strict=True):
@@ -224,11 +226,6 @@ class _StateBefore:
             if self.dfa.live[target]:
                 self.enter[target].append(build.all_of([states[state], self.letters[symbol]]))
         return states
-
-    def _weighted(self, by_step: dict[int, list[Index]], constant: int) -> Index:
-        """Σ step · (number of its events strictly before this position) + constant."""
-        terms = [(step, self._strict(self.build.any_of(events))) for step, events in sorted(by_step.items()) if step]
-        return self.build.linear(terms, constant)
 
     def _strict(self, event: Index) -> Index:
         """How often ``event`` held strictly before this position."""

@@ -348,12 +348,33 @@ def search_formulas(
     # What is counted from the end of the answer is so in units of the answer's size.
     unit = segments[anchor].divisor
     offset = segments[anchor].base if unit > 1 else 0
+
+    def extended(formulas: dict[int, PlaceFormula]) -> dict[int, PlaceFormula] | None:
+        missing = touched - formulas.keys()
+        if not missing:
+            return formulas
+
+        # The segment with most links to those with a formula has the most constrained candidates.
+        def linked(s: int) -> int:
+            return sum(links.shape[1] for pair, links in near.items() if s in pair and set(pair) & formulas.keys())
+
+        new = max(sorted(missing), key=linked)
+        scored = []
+        for plain in _candidates(segments[new]):
+            check_time()
+            formula = replace(plain, offset=offset, divisor=unit)
+            trial = {**formulas, new: formula}
+            if _fits(near, trial, new):
+                far = sum(int(gaps.sum()) for gaps in _gaps(close, trial, new, 0))
+                skipped = sum(int(gaps.sum()) for gaps in _gaps(step, trial, new, 1))
+                scored.append((far, skipped, formula.run, abs(formula.shift), len(scored), trial))
+        fitting = (trial for *_, trial in sorted(scored, key=lambda item: item[:5]))
+        return next((found for trial in fitting if (found := extended(trial)) is not None), None)
+
     for run, phase in _RUNS:
         formulas = {anchor: PlaceFormula(0, 0, 1, run, phase, offset, unit)}
-        if _fits(near, formulas, anchor):
-            found = _extend(segments, near, close, step, formulas, touched)
-            if found is not None:
-                return _finish(segments, found, known)
+        if _fits(near, formulas, anchor) and (found := extended(formulas)) is not None:
+            return _finish(segments, found, known)
     return None
 
 
@@ -375,40 +396,6 @@ def _links(segments: tuple[ColumnRange, ...], known: Sequence[Dependencies]) -> 
                 links[a, b].append((left - int(start[a]), right - int(start[b]), d.length))
     found = [{pair: np.array(rows).T for pair, rows in links.items()} for links in (near, close, step)]
     return found[0], found[1], found[2]
-
-
-def _extend(
-    segments: tuple[ColumnRange, ...],
-    near: _Links,
-    close: _Links,
-    step: _Links,
-    formulas: dict[int, PlaceFormula],
-    touched: set[int],
-) -> dict[int, PlaceFormula] | None:
-    missing = touched - formulas.keys()
-    if not missing:
-        return formulas
-
-    # The segment with most links to those with a formula has the most constrained candidates.
-    def linked(s: int) -> int:
-        return sum(links.shape[1] for pair, links in near.items() if s in pair and set(pair) & formulas.keys())
-
-    new = max(sorted(missing), key=linked)
-    scored = []
-    first = next(iter(formulas.values()))
-    for plain in _candidates(segments[new]):
-        check_time()
-        formula = replace(plain, offset=first.offset, divisor=first.divisor)
-        trial = {**formulas, new: formula}
-        if _fits(near, trial, new):
-            far = sum(int(gaps.sum()) for gaps in _gaps(close, trial, new, 0))
-            skipped = sum(int(gaps.sum()) for gaps in _gaps(step, trial, new, 1))
-            scored.append((far, skipped, formula.run, abs(formula.shift), len(scored), trial))
-    for *_, trial in sorted(scored, key=lambda item: item[:5]):
-        found = _extend(segments, near, close, step, trial, touched)
-        if found is not None:
-            return found
-    return None
 
 
 def _candidates(segment: ColumnRange) -> list[PlaceFormula]:

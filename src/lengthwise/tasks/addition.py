@@ -663,12 +663,12 @@ class LongMultiplication(Task):
             total[j : j + n + 1] += products[j]
             total = carried(total, self.base)
             # What is 0 in every string of the layout plays no part.
-            shifted = [[]] * j + [[at] for at in partial[j]] + [[]] * (m - 1 - j)
-            given = [[*before[: n + j][i : i + 1], *own] for i, own in enumerate(shifted)]
+            shifted: list[list[int]] = [[]] * j + [[at] for at in partial[j]] + [[]] * (m - 1 - j)
+            both = [[*before[: n + j][i : i + 1], *own] for i, own in enumerate(shifted)]
             sums: list[int] = []
-            for i, own in enumerate(given):
+            for i, own in enumerate(both):
                 # The first digit of a partial product is at most base - 2, so that the sum shows its carry without it.
-                shown = given[i - 1][int(j == 1 and i == n + 1 > 2) :]
+                shown = both[i - 1][int(j == 1 and i == n + 1 > 2) :]
                 parents = [*own, *shown, *sums[max(i - 1, j + 1) : i]] if 0 < j < i else own
                 parents = parents if i <= n + j else []
                 sums.append(seq.predicted(total[i] + zero, (0, j + 1, i + 2), parents, answer=j == m - 1))

@@ -315,7 +315,7 @@ class DistinctSymbols(Task):
 
 
 def write_prompt(seq: SequenceBuilder, x: np.ndarray, place: Any, sep: Any = 1) -> list[int]:
-    """``<bos>``, a string ``[length, B]`` at its places, ``<sep>`` at its own; returns the positions of the string."""
+    """``<bos>``, a string ``[length, B]`` at its places and ``<sep>`` at its own; returns the string's positions."""
     seq.bos()
     given = seq.givens(x, place=place)
     seq.sep(sep)

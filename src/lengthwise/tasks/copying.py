@@ -287,7 +287,7 @@ class StackManipulation(Task):
             elif token == POP:
                 stack = stack[:-1]
             else:
-                reject(True, f"{token!r} is no action")
+                raise ValueError(f"{token!r} is no action")
         reject(string[0] not in ("0", "1"), "the first stack is empty")
         return [*reversed(stack), *[BOTTOM] * (len(string) + 1 - len(stack)), EOS]
 
