@@ -44,36 +44,36 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.worker:
         return work()
-    found = {}
+    cases = arguments.case or list(CASES)
+    found: dict[str, tuple[list[float], list[float]]] = {case: ([], []) for case in cases}
+    for number in range(arguments.rounds):
+        compare(arguments.sources, found, arguments.turns)
+        print(f"round {number + 1} of {arguments.rounds} is done", file=sys.stderr)
+        if arguments.json:
+            arguments.json.write_text(json.dumps(found))
     print(f"{'case':28} {'old ms':>9} {'new ms':>9} {'new/old':>8}  quartiles")
-    for case in arguments.case or CASES:
-        rounds = [compare(arguments.sources, case, arguments.turns) for _ in range(arguments.rounds)]
-        times = found[case] = [[seconds for each in rounds for seconds in each[side]] for side in (0, 1)]
+    for case, times in found.items():
         ratios = [new / old for old, new in zip(*times, strict=True)]
         low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
         old, new = (1e3 * statistics.median(side) for side in times)
-        print(f"{case:28} {old:9.1f} {new:9.1f} {middle:8.3f}  {low:.3f} to {high:.3f}", flush=True)
-        if arguments.json:
-            arguments.json.write_text(json.dumps(found))
+        print(f"{case:28} {old:9.1f} {new:9.1f} {middle:8.3f}  {low:.3f} to {high:.3f}")
     return None
 
 
-def compare(sources: list[Path], case: str, turns: int) -> tuple[list[float], list[float]]:
-    """CPU seconds of every turn, old and new."""
+def compare(sources: list[Path], found: dict[str, tuple[list[float], list[float]]], turns: int) -> None:
+    """Add a round's CPU seconds, old and new, to those of each case."""
     workers = [start(source) for source in sources]
-    times: tuple[list[float], list[float]] = ([], [])
     try:
-        for turn in range(-2, turns):
-            # Two turns are not counted: they build models and fill caches.
+        # A turn is not counted: it builds models and fills caches.
+        for case, turn in itertools.product(found, range(-1, turns)):
             for side in (0, 1) if turn % 2 else (1, 0):
                 seconds = ask(workers[side], case)
                 if turn >= 0:
-                    times[side].append(seconds)
+                    found[case][side].append(seconds)
     finally:
         for worker in workers:
             worker.kill()
             worker.wait()
-    return times
 
 
 def start(source: Path) -> subprocess.Popen[str]:

@@ -152,3 +152,16 @@ def test_bf16_attention_in_training_equals_the_reference(kind: str) -> None:
     slow = torch.autograd.grad((expected * weight).sum(), exact)
     for one, other in zip(fast, slow, strict=True):
         assert torch.allclose(one.float(), other, atol=0.06, rtol=0.06)
+
+
+def test_a_norm_without_a_weight_stays_as_it_is_and_a_view_is_the_plain_model() -> None:
+    model = rough_model("addition", COUPLED, "kerple")
+    model.blocks[0].added1 = torch.nn.RMSNorm(SMALL.width, elementwise_affine=False)
+    (inputs,) = groups_of("addition", COUPLED, lengths=(4,))
+    expected = model(inputs.input_ids, inputs.position_ids).logits
+    stack = TransformerStack([model, model])
+    both = (x.repeat(2, *[1] * (x.ndim - 1)) for x in (inputs.input_ids, inputs.position_ids))
+    assert torch.allclose(stack(*both).logits, expected.repeat(2, 1, 1), atol=1e-4, rtol=1e-4)
+    plain = stack.view(1)
+    assert [type(each) for each in plain.modules()] == [type(each) for each in model.modules()]
+    assert torch.equal(plain(inputs.input_ids, inputs.position_ids).logits, expected)

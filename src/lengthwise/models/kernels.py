@@ -11,7 +11,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -560,18 +560,17 @@ def optimize(model: Transformer, to_parameter: Callable[[nn.Parameter], nn.Param
     # Modules of its own, with the very parameters.
     made = copy.deepcopy(model, memo={id(parameter): parameter for parameter in model.parameters()})
     for module in made.modules():
-        own = dict(module.named_parameters(recurse=False))
+        layer, own = cast(Any, module), dict(module.named_parameters(recurse=False))
         found = next((FOR_RUNS[each] for each in FOR_RUNS if isinstance(module, each)), None)
-        layer: Any = module
-        if found is not None:
-            layer.plain, module.__class__ = type(module), found
-        elif own:
+        if found is None and own:
             raise LengthwiseError(
                 f"{type(module).__name__} holds parameters itself, which can't train as a stack; hold them in "
                 "torch.nn.Linear, or in Scalars or EmbeddingTable of lengthwise.nn.base"
             )
         if own:
             layer.dimensions, layer.bias = own["weight"].ndim, own.get("bias")
+        if found is not None and (own or not issubclass(found, RunLayer)):  # a norm may have no weight
+            layer.plain, layer.__class__ = type(module), found
         for name, parameter in own.items():
             setattr(layer, name, to_parameter(parameter))
     return made  # type: ignore[return-value]

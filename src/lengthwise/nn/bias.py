@@ -44,7 +44,8 @@ class RelativeBias(PositionEncoding):
     attention logits, ``[B, heads, Q, T]``. The causal mask is not part of it.
     """
 
-    def __init__(self, levels: int | Sequence[int], slots: Slots | None) -> None:
+    def __init__(self, levels: int | Sequence[int], slots: Slots | None, heads: int = 1) -> None:
+        require(heads >= 1, f"heads must be at least 1, got {heads}")
         super().__init__(slots)
         self.levels = level_indices(levels)
 
@@ -96,8 +97,7 @@ class ALiBi(RelativeBias):
     """
 
     def __init__(self, heads: int, levels: int | Sequence[int] = 1, *, slots: Slots | None = None) -> None:
-        require(heads >= 1, f"heads must be at least 1, got {heads}")
-        super().__init__(levels, slots)
+        super().__init__(levels, slots, heads)
         self.slopes = nn.Buffer(torch.tensor(alibi_slopes(heads), dtype=torch.float32), persistent=False)
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
@@ -126,8 +126,7 @@ class LearnedALiBi(RelativeBias):
     """
 
     def __init__(self, heads: int, levels: int | Sequence[int] = 1, *, slots: Slots | None = None) -> None:
-        require(heads >= 1, f"heads must be at least 1, got {heads}")
-        super().__init__(levels, slots)
+        super().__init__(levels, slots, heads)
         self.slope = Scalars(torch.tensor(alibi_slopes(heads)).expm1().log())
 
     def pair_bias(self, queries: Int[Tensor, "B Q"], keys: Int[Tensor, "B T"], index: int) -> Float[Tensor, "B H Q T"]:
@@ -218,9 +217,8 @@ class Kerple(RelativeBias):
     def __init__(
         self, heads: int, levels: int | Sequence[int] = 1, *, form: str = "log", slots: Slots | None = None
     ) -> None:
-        require(heads >= 1, f"heads must be at least 1, got {heads}")
         require(form in ("log", "power"), f"form must be 'log' or 'power', got {form!r}")
-        super().__init__(levels, slots)
+        super().__init__(levels, slots, heads)
         self.form = form
         factor, shape = torch.rand(2, heads).clamp(min=0.01, max=0.99)
         self.factor = Scalars((2 * factor if form == "log" else factor).expm1().log())
@@ -387,10 +385,9 @@ class LocalBias(RelativeBias):
         self, heads: int, levels: int | Sequence[int] = 1, *,
         window: int = 4, scale: float = 12.0, sink: bool = False, slots: Slots | None = None,
     ) -> None:  # fmt: skip
-        require(heads >= 1, f"heads must be at least 1, got {heads}")
         require(window >= 0, f"window must be at least 0, got {window}")
         require(scale > 0, f"scale must be positive, got {scale}")
-        super().__init__(levels, slots)
+        super().__init__(levels, slots, heads)
         self.window_of_ids, self.scale, self.sink = window, scale, sink
         self.tables = normal_tables(len(self.levels), 2 * window + 1 + sink, heads)
 
@@ -420,9 +417,8 @@ class DynamicBias(RelativeBias):
         self, heads: int, levels: int | Sequence[int] = 1, *,
         width: int = 32, depth: int = 2, log: bool = True, slots: Slots | None = None,
     ) -> None:  # fmt: skip
-        require(heads >= 1, f"heads must be at least 1, got {heads}")
         require(width >= 1 and depth >= 1, f"width and depth must be at least 1, got {width} and {depth}")
-        super().__init__(levels, slots)
+        super().__init__(levels, slots, heads)
         self.log = log
         widths = [1] + [width] * depth
         self.hidden = Modules[nn.Linear](nn.Linear(*pair) for pair in pairwise(widths))
@@ -455,9 +451,8 @@ class CoupledBias(RelativeBias):
     def __init__(
         self, heads: int, levels: int | Sequence[int] = 1, *, buckets: int = 64, slots: Slots | None = None
     ) -> None:
-        require(heads >= 1, f"heads must be at least 1, got {heads}")
         require(buckets >= 2 and buckets % 2 == 0, f"buckets must be even and at least 2, got {buckets}")
-        super().__init__(levels, slots)
+        super().__init__(levels, slots, heads)
         self.middle = buckets // 2
         self.tables = normal_tables(len(self.levels), buckets, heads)
 

@@ -110,18 +110,10 @@ SYSTEMS: tuple[PositionSystem, ...] = tuple(PositionSystem(*names) for names in 
 
 ALIASES = {"learned": "ape", "ppc": "predictive-coupling"}
 
-FRAGMENTS_CONTAINING: dict[str, tuple[str, ...]] = {
-    "none": ("none", "local", "periodic", "ape"),
-    "local": ("local", "ape"),
-    "periodic": ("periodic", "ape"),
-    "ape": ("ape",),
-}
-"""The fragments that contain the programs of each fragment, itself included."""
-
 
 def contains(larger: str, smaller: str) -> bool:
-    """Whether every program of ``smaller`` is one of ``larger``."""
-    return larger in FRAGMENTS_CONTAINING[smaller]
+    """Whether every program of ``smaller`` is one of ``larger``; none is part of all, and all are part of ape."""
+    return larger == smaller or smaller == "none" or larger == "ape"
 
 
 def system_of(scheme: PositionScheme, encoding: EncodingSpec) -> PositionSystem:
