@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -53,15 +54,22 @@ def old_name(experiment: RunConfig, seed: int) -> str:
     return digest({"format": 1, "experiment": values, "seed": seed})
 
 
+@cache
 def committed() -> list[tuple[Path, dict[str, Any]]]:
     return [(p, values) for p in result_files(STUDIES) if "experiment" in (values := read_json(p))]
+
+
+@cache
+def _experiment(text: str) -> RunConfig:
+    """The same object for all seeds of an experiment."""
+    return RunConfig.from_json(json.loads(text))
 
 
 def test_every_committed_result_is_found_under_its_run() -> None:
     found = committed()
     assert len(found) > 300
     for path, values in found:
-        experiment, seed = RunConfig.from_json(values["experiment"]), values["seed"]
+        experiment, seed = _experiment(json.dumps(values["experiment"])), values["seed"]
         assert run_directory(results(values["recipe"]).parent, values["recipe"], experiment, seed) == path.parent
         result = finished(path.parent, experiment, seed)
         assert result is not None
@@ -71,7 +79,7 @@ def test_every_committed_result_is_found_under_its_run() -> None:
 
 def test_no_two_runs_have_one_name() -> None:
     found = [(digest(values["experiment"]), values) for _, values in committed()]
-    names = {run_name(RunConfig.from_json(values["experiment"]), values["seed"]): about for about, values in found}
+    names = {run_name(_experiment(json.dumps(values["experiment"])), values["seed"]): about for about, values in found}
     assert len(names) == len({(about, values["seed"]) for about, values in found})
     works = {
         (run_name(work, seed), about, seed)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lengthwise.core.batch import NOT_SCORED, Batch
+from lengthwise.core.batch import NOT_SCORED, Batch, Layout
 from lengthwise.core.errors import LawError, LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import BOS
@@ -225,8 +225,11 @@ def _missing_parent(task: Task, batch: Batch, t: int) -> str:
 
 def no_parent_is_superfluous(task: Task) -> None:
     """Every parent matters: some change of it alone changes the token."""
-    solve = solver(task)
+    solve, done = solver(task), set[tuple[Layout, int]]()
     for batch, t in _columns(task, 6000):
+        if (batch.layout, t) in done:
+            continue  # It has shown its effect.
+        done.add((batch.layout, t))
         for slot in range(len(batch.columns[t].parents)):
             rows = batch.parents[:, t, slot] >= 0
             if not rows.any():
