@@ -27,18 +27,17 @@ def build_table(folders: Iterable[Path]) -> list[agreement.Agreement]:
     Results of other ranges of lengths (``--preset quick``, ``--set``) are left out. Raises `LengthwiseError` for a
     damaged result file, and for two of the same run that differ.
     """
-    found: list[tuple[Path, dict[str, Any]]] = []
+    found: list[tuple[Path, lw.core.result_file.RunResult]] = []
     for path in sorted({file.resolve() for folder in folders for file in lw.core.result_file.result_files(folder)}):
         values = lw.core.files.read_json(path, what="result file")
         if isinstance(values, dict) and "kind" in values:
             continue  # not of a training run: a language model's, or of influential tokens
-        lw.core.result_file.RunResult.of(values, f"result file {path}")
-        result = values
-        if result.get("recipe") == "huang" and _of_the_protocol(result):
+        result = lw.core.result_file.RunResult.of(values, f"result file {path}")
+        if result.recipe == "huang" and _of_the_protocol(values):
             found.append((path, result))
     by_system: dict[str, list[dict[str, Any]]] = {}
     for _, result in lw.core.result_file.each_once(found):
-        by_system.setdefault(result["system"], []).append(result)
+        by_system.setdefault(result.system, []).append(result.to_json())
     rows: list[agreement.Agreement] = []
     for name in (*ALGORITHMIC, *FORMAL):
         task = task_of(name)

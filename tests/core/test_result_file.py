@@ -84,12 +84,15 @@ def test_other_contents(values: Any) -> None:
 
 def test_a_copy_is_no_further_seed() -> None:
     other = {**SOUND, "seed": 77}
-    files = [(Path("a"), SOUND), (Path("b"), copy.deepcopy(SOUND)), (Path("c"), other)]
+    files = [
+        (Path(name), RunResult.of(copy.deepcopy(values)))
+        for name, values in zip("abc", [SOUND, SOUND, other], strict=True)
+    ]
     assert [path.name for path, _ in each_once(files)] == ["a", "c"]
     differing = copy.deepcopy(SOUND)
-    differing["scores"][0]["correct"]["exact_match"] -= 1
+    differing["scores"][0] |= {"correct": {"exact_match": 0}, "exact_match": 0.0}
     with pytest.raises(LengthwiseError, match="a and d are results of the same run and differ"):
-        each_once([*files, (Path("d"), differing)])
+        each_once([*files, (Path("d"), RunResult.of(differing))])
 
 
 def test_a_digest_with_a_damaged_name_is_noticed():

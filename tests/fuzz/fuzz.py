@@ -3,18 +3,20 @@
 ``python tests/fuzz/fuzz.py PARSER COUNT [--own]`` feeds so many inputs: coverage-guided by atheris where it is
 installed, else (or with ``--own``) sound inputs with random changes. What a parser may raise for bad input is its own
 error in a line; anything else is written to ``finds/PARSER/``, where `test_finds.py` reads it again for ever, and so is
-an input that takes over ten seconds. Prints one JSON line: inputs, how many were refused, what was found, CPU time and
-memory.
+an input that takes over ten seconds. Prints JSON lines, of which the last counts: inputs, how many were refused, what
+was found, CPU time and memory.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import json
 import random
 import re
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -136,7 +138,9 @@ def _text(data: bytes) -> str:
 @cache
 def _folder() -> Path:
     memory = Path("/dev/shm")
-    return Path(tempfile.mkdtemp(prefix="fuzz", dir=memory if memory.is_dir() else None))
+    folder = tempfile.mkdtemp(prefix="fuzz", dir=memory if memory.is_dir() else None)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _file(name: str, data: bytes) -> Path:
@@ -247,7 +251,7 @@ class Count:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         self.slowest = max(self.slowest, time.process_time() - began)
         self.fed += 1
-        if self.fed == self.count:
+        if self.fed % max(1, self.count // 10) == 0:  # now and then, for a run that is ended early
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             seconds = round(time.process_time() - self.began, 1)
             row = {"parser": self.name, "fed": self.fed, "refused": self.refused, "found": list(self.found.values()),

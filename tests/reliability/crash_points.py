@@ -28,7 +28,6 @@ from typing import Any
 
 import pytest
 
-import lengthwise.influence as influence_package
 from lengthwise.api import compare as api_compare
 from lengthwise.api.influence import measure_influence
 from lengthwise.audit.model import Asker, ModelFacts, Reply
@@ -62,7 +61,7 @@ TINY = RunConfig.from_json(
         "evaluation": {"lengths": [2], "samples": 4, "fit_samples": 4, "probe_samples": 2, "unfitted_too": True},
     }
 )
-TEXT = Path(influence_package.__file__).parent / "text" / "README.md"
+TEXT = Path(__file__).parents[2] / "docs" / "howto"
 
 
 def a_run(out: Path) -> None:
@@ -107,14 +106,14 @@ def a_verification(out: Path) -> None:
 
 def a_language_model(out: Path) -> None:
     config = LMConfig(context=16, vocabulary=280, layers=1, heads=1, width=8, steps=3, batch_tokens=32, probe_every=2)
-    train_lm(config, load_corpus(TEXT.parent, None), out / "lm", lambda *_: None)
+    train_lm(config, load_corpus(TEXT, None), out / "lm", lambda *_: None)
 
 
 def an_influence(out: Path) -> None:
     a_language_model(out)
     os.chdir(out)
     settings = {"context": 12, "recent": 6, "ks": [1], "targets": 2, "rules": ["greedy", "last-k"]}
-    measure_influence("lm", text=TEXT.parent, out=Path(), settings=settings)
+    measure_influence("lm", text=TEXT, out=Path(), settings=settings)
 
 
 KINDS: dict[str, Callable[[Path], None]] = {

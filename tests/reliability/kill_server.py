@@ -20,7 +20,6 @@ from typing import Any
 
 import torch
 
-import lengthwise.influence as influence_package
 from lengthwise.api.influence import measure_influence
 from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.run import train_rung
@@ -46,7 +45,7 @@ TINY = RunConfig.from_json(
     }
 )
 STACKED = TINY.edited(["training.stacked=true"])
-TEXT = Path(influence_package.__file__).parent / "text"
+TEXT = Path(__file__).parents[2] / "docs" / "howto"
 CLOCK = ("seconds", "speed", "time", "machine", "digest")
 
 

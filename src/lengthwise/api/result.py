@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.result_file import each_once
 from lengthwise.core.table import Table, Tabular
-from lengthwise.report.summary import INTERVAL, SeedResult, SystemSummary, axes_text, contents, kind_of, runs, summarize
+from lengthwise.report.summary import INTERVAL, SeedResult, SystemSummary, axes_text, contents, kind_of, read, summarize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,12 +130,8 @@ class Result(Tabular):
     @classmethod
     def of(cls, folders: Iterable[str | Path]) -> Result:
         """The results in and under ``folders``; raises `LengthwiseError` if there is none or one is damaged."""
-        found = [(path, values) for path, values in contents(Path(f) for f in folders) if kind_of(values) is None]
-        read = runs(found)
-        folder_of = {
-            (r.system, r.seed, str(r.experiment)): path.parent for path, values in found for r in runs([(path, values)])
-        }
-        return cls([(folder_of[r.system, r.seed, str(r.experiment)], r) for r in read])
+        found = ((path, values) for path, values in contents(Path(f) for f in folders) if kind_of(values) is None)
+        return cls([(path.parent, result) for path, result in each_once(read(found))])
 
     def __len__(self) -> int:
         return len(self.files)

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 import pydantic
 from pydantic import Field
@@ -268,15 +268,20 @@ def result_files(folder: Path, name: str = "result.json") -> list[Path]:
     return [path for path in found if not {SUPERSEDED, CONTROLS} & set(path.relative_to(folder).parts)]
 
 
-def each_once(results: Iterable[tuple[Path, dict[str, Any]]]) -> list[tuple[Path, dict[str, Any]]]:
-    """Remove copies: each (recipe, experiment, seed) appears once.
+R = TypeVar("R", bound=RunResult)
+
+
+def each_once(results: Iterable[tuple[Path, R]]) -> list[tuple[Path, R]]:
+    """Remove copies: each (recipe, experiment, seed) appears once. Equal experiments become one object.
 
     Raises `LengthwiseError` for two files of the same run that say different things.
     """
-    found: dict[str, tuple[Path, dict[str, Any]]] = {}
+    found: dict[tuple[str, str, int], tuple[Path, R]] = {}
+    experiments: dict[str, dict[str, Any]] = {}
     for path, result in results:
-        run = canonical_json([result.get("recipe"), result["experiment"], result["seed"]])
-        first, other = found.setdefault(run, (path, result))
-        if any(other.get(key) != result.get(key) for key in ("fitted", "in_distribution", "scores")):
+        text = canonical_json(result.experiment)
+        result.experiment = experiments.setdefault(text, result.experiment)  # thousands of seeds fit into memory
+        first, other = found.setdefault((result.recipe, text, result.seed), (path, result))
+        if any(getattr(other, key) != getattr(result, key) for key in ("fitted", "in_distribution", "scores")):
             raise LengthwiseError(f"{first} and {path} are results of the same run and differ; leave one of them out")
     return list(found.values())

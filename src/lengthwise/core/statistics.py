@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Float
@@ -39,6 +40,11 @@ def estimate(correct: Sequence[int], n: Sequence[int], *, draws: int = 2000) -> 
     One seed gets Wilson's interval over its strings. Several seeds get a bootstrap that resamples seeds and draws each
     seed's share from Beta(c + ½, n − c + ½). Equal counts give equal intervals.
     """
+    return _estimate(tuple(correct), tuple(n), draws)
+
+
+@lru_cache(maxsize=1 << 14)  # one page asks for the same counts again and again
+def _estimate(correct: tuple[int, ...], n: tuple[int, ...], draws: int) -> Estimate:
     counts, sizes = np.asarray(correct), np.asarray(n)
     median = float(np.median(counts / sizes))
     if len(counts) == 1:

@@ -11,6 +11,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -288,27 +289,29 @@ _IN_A_PROCESS = False
 """Whether this is a process of `Processes`, which starts no others."""
 
 
+def _end_with_parent() -> None:
+    """End this process as soon as its parent has ended, whatever it is at; the last checkpoint is there."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def serve(description: bytes, pipe: Connection) -> None:
     """One process of `Processes`: computes one unit where its files are."""
     global _IN_A_PROCESS
     _IN_A_PROCESS = True
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     keep_memory()
     use_one_thread_per_job()
     one_line_warnings()
-    parent = os.getppid()
-
-    def tell(event: Event) -> None:
-        if os.getppid() != parent:
-            os._exit(1)  # Nobody is left to report to; the checkpoint is there.
-        pipe.send(event)
-
     try:
         try:
             unit = unit_of(description)
         except LengthwiseError as error:  # of a file of the user's
             pipe.send(Outcome("failed", str(error)))
             return
-        outcome = attempt(unit, unit.home, tell)
+        outcome = attempt(unit, unit.home, pipe.send)
         if outcome.status == "memory":
             unit.forget_whole(unit.home)
         with contextlib.suppress(BrokenPipeError):

@@ -1,7 +1,8 @@
 """Files of tensors: safetensors with a text about them, written whole or not at all.
 
 A digest covers both. It guards against accidents (flipped bits, files cut short), not against anyone who means to
-change a file.
+change a file. Digest and text are one entry of the header: safetensors writes several in an order of chance, and the
+same tensors shall give the same bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from lengthwise.core.files import replace_file, replacing
+
+
+ABOUT = "about"
+"""The one entry of the header: digest, a blank, the text."""
 
 
 def digest_of(tensors: Mapping[str, Tensor], text: str = "") -> str:
@@ -34,7 +39,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: str, *, prev
     """
     with replacing(path) as temporary:
         try:
-            save_file(dict(tensors), temporary, metadata={"about": about, "digest": digest_of(tensors, about)})
+            save_file(dict(tensors), temporary, metadata={ABOUT: f"{digest_of(tensors, about)} {about}"})
         except SafetensorError as error:
             # It wraps the system's error as text; `replacing` knows what to say about those.
             raise OSError(str(error)) from None
@@ -48,8 +53,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], str]:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        about, digest = metadata["about"], metadata["digest"]
-    except (SafetensorError, KeyError, RuntimeError, OSError) as error:
+        digest, about = metadata[ABOUT].split(" ", 1)
+    except (SafetensorError, KeyError, ValueError, RuntimeError, OSError) as error:
         raise ValueError(f"{path} is no such file") from error
     if digest != digest_of(tensors, about):
         raise ValueError(f"{path} is damaged")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from lengthwise.core.result_file import StudyResult
 from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.prediction.example import TokenSequence, short_example, tested_structure, title_of
 from lengthwise.prediction.predict import predict_task
+from lengthwise.prediction.verdict import Verdict
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_dependencies, write_pictures
 from lengthwise.report.html import render_page
 from lengthwise.report.influence import KIND, InfluenceResult, influence_section
@@ -38,6 +39,8 @@ from lengthwise.report.summary import (
 
 MOST_FIGURES = 2
 """Further tasks of a recipe show their examples without figures and structure tables."""
+MOST_DRAWN = 100
+"""Systems on one page beyond which further recipes have their tables without figures."""
 NOT_STORED = (
     "This task is not part of lengthwise, and this result was written before results kept the structure of such tasks. "
     "Its file is not run to draw a page."
@@ -106,6 +109,7 @@ def against_theory(systems: Iterable[SystemSummary]) -> list[str]:
     The lengths are the longest that were tested.
     """
     found = []
+    predicted: dict[tuple[str, PositionSystem], Verdict | None] = {}
     for system in systems:
         last = max(system.cells, key=lambda cell: cell.length, default=None)
         measured = None if last is None else last.estimate()
@@ -115,10 +119,13 @@ def against_theory(systems: Iterable[SystemSummary]) -> list[str]:
         scheme, encoding = system.experiment["scheme"], system.experiment["encoding"]["name"]
         shifted = scheme["name"] == "sequential" and scheme.get("random_start", False)
         position_system = PositionSystem(RANDOM_START if shifted else scheme["name"], encoding)
-        try:
-            verdict = next(iter(predict_task(task, (position_system,)).verdicts), None)
-        except LengthwiseError:
-            continue
+        asked = repr(system.experiment["task"]), position_system
+        if asked not in predicted:
+            try:
+                predicted[asked] = next(iter(predict_task(task, (position_system,)).verdicts), None)
+            except LengthwiseError:
+                predicted[asked] = None
+        verdict = predicted[asked]
         if verdict is not None:
             text = contradiction(system.label, verdict.answer, verdict.why, measured.median, last.length)
             found += [text] if text else []
@@ -183,16 +190,24 @@ class ResultsPage:
     studies: Sequence[dict[str, Any]] = ()
 
     @classmethod
-    def of(cls, results: Sequence[SeedResult], influences: Sequence[InfluenceResult] = ()) -> ResultsPage:
-        """The report of these results, with a section per recipe and per measurement of influential tokens."""
-        systems = summarize(results)
-        recipes = dict.fromkeys(system.recipe for system in systems)
+    def of(
+        cls, results: Sequence[SeedResult], influences: Sequence[InfluenceResult] = (), *, all_figures: bool = True
+    ) -> ResultsPage:
+        """The report of these results, with a section per recipe and per measurement of influential tokens.
+
+        Without ``all_figures``, sections beyond the first have one while their systems are `MOST_DRAWN` at most.
+        """
+        recipes: dict[str, list[SystemSummary]] = {}
+        for system in summarize(results):
+            recipes.setdefault(system.recipe, []).append(system)
+        sections, drawn = [], 0
+        for index, (recipe, systems) in enumerate(recipes.items()):
+            drawn += len(systems)
+            draws = all_figures or index == 0 or drawn <= MOST_DRAWN
+            sections.append(_run_section(recipe, systems, f"section-{index}", draws=draws))
         return cls(
             results,
-            [
-                _run_section(recipe, [system for system in systems if system.recipe == recipe], f"section-{index}")
-                for index, recipe in enumerate(recipes)
-            ],
+            sections,
             [influence_section(result, f"influence-{index}") for index, result in enumerate(influences)],
         )
 
@@ -226,23 +241,31 @@ class ResultsPage:
         )
 
 
-def read_report(folders: Sequence[Path]) -> ResultsPage:
+def read_report(folders: Sequence[Path], *, all_figures: bool = False) -> ResultsPage:
     """The report of all results in and under ``folders``; raises `LengthwiseError` if none exist or one is damaged."""
-    found = contents(folders, ("result.json", "study.json"))
-    results = runs((path, values) for path, values in found if kind_of(values) is None)
+    others: list[tuple[Path, Any]] = []
+
+    def trained() -> Iterator[tuple[Path, Any]]:
+        for path, values in contents(folders, ("result.json", "study.json")):
+            if kind_of(values) is None:
+                yield path, values
+            else:
+                others.append((path, values))
+
+    results = runs(trained())
     influences = [
-        InfluenceResult.of(values, where=f"result file {path}") for path, values in found if kind_of(values) == KIND
+        InfluenceResult.of(values, where=f"result file {path}") for path, values in others if kind_of(values) == KIND
     ]
     studies = [
         study_section(values, f"study-{index}", f"study result {path}")
-        for index, (path, values) in enumerate(found)
+        for index, (path, values) in enumerate(others)
         if kind_of(values) == "study"
     ]
     if not results and not influences and not studies:
         raise LengthwiseError(
             f"no results of runs in or under {', '.join(map(str, folders))}; `lengthwise run` makes some"
         )
-    return replace(ResultsPage.of(results, influences), studies=studies)
+    return replace(ResultsPage.of(results, influences, all_figures=all_figures), studies=studies)
 
 
 def write_report(folders: Sequence[Path], target: Path, figures: Path | None = None) -> int:
@@ -250,7 +273,7 @@ def write_report(folders: Sequence[Path], target: Path, figures: Path | None = N
 
     Raises `LengthwiseError` as `read_report` does, and if a file can't be written.
     """
-    report = read_report(folders)
+    report = read_report(folders, all_figures=figures is not None)
     if target.is_dir():
         raise LengthwiseError(f"cannot write {target}: it is a folder; name a file with -o")
     write_text(target, report.html())
@@ -269,9 +292,9 @@ def page(folders: Sequence[Path]) -> str:
     return read_report(folders).html()
 
 
-def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str) -> dict[str, Any]:
+def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, draws: bool) -> dict[str, Any]:
     lengths = ", ".join(str(length) for length in sorted({system.max_length for system in systems}))
-    wide, narrow = draw_accuracy(systems), draw_accuracy(systems, NARROW)
+    wide, narrow = (draw_accuracy(systems), draw_accuracy(systems, NARROW)) if draws else (None, None)
     return {
         "title": recipe or "results",
         "finding": headline(systems),
@@ -283,6 +306,8 @@ def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str) -> 
         "fitted": fitted_text(systems),
         "findings": findings(systems),
         "figure": Picture(f"{recipe}-accuracy", wide, narrow) if wide else None,
+        "draws": draws,
+        "fitted_any": any(system.fitted for system in systems),
         "panels": [_table(panel, systems) for panel in panels(systems)],
         "settings": differing_settings(systems),
     }

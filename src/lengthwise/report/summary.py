@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -45,9 +45,12 @@ def load(folders: Iterable[Path]) -> list[SeedResult]:
 
 def runs(files: Iterable[tuple[Path, Any]]) -> list[SeedResult]:
     """The results of training runs in these files, each run once; raises `LengthwiseError` as `load` does."""
-    files = list(files)
-    read = {path: SeedResult.of(values, f"result file {path}") for path, values in files}
-    return [read[path] for path, _ in each_once(files)]
+    return [result for _, result in each_once(read(files))]
+
+
+def read(files: Iterable[tuple[Path, Any]]) -> Iterator[tuple[Path, SeedResult]]:
+    """The result in each file, when its turn comes; raises `LengthwiseError` for a damaged one."""
+    return ((path, SeedResult.of(values, f"result file {path}")) for path, values in files)
 
 
 def kind_of(values: Any) -> str | None:
@@ -57,10 +60,11 @@ def kind_of(values: Any) -> str | None:
     return str(values["kind"]) if "kind" in values else "study" if "study" in values else None
 
 
-def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -> list[tuple[Path, Any]]:
+def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -> Iterator[tuple[Path, Any]]:
     """Paths and contents of the files with these names in and under ``folders``, which may also be files, each once.
 
-    Raises `LengthwiseError` if there are none, one is not JSON, or its content does not fit its digest.
+    A file is read when its turn comes. Raises `LengthwiseError` if there are none, and then if one is not JSON, or its
+    content does not fit its digest.
     """
     files: dict[Path, Path] = {}
     folders = list(folders)
@@ -73,10 +77,13 @@ def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -
     require(bool(files), f"no result.json in or under {where}; make some with `lengthwise run`")
     for path in files.values():
         require(path.suffix == ".json", f"{path} is not a result file (.json); give it, or a folder of results")
-    read = [(path, read_json(path, what="result file")) for path in files.values()]
-    for path, values in read:
-        check_seal(values, f"result file {path}")
-    return read
+    return ((path, _checked(path)) for path in files.values())
+
+
+def _checked(path: Path) -> Any:
+    values = read_json(path, what="result file")
+    check_seal(values, f"result file {path}")
+    return values
 
 
 def known_task(experiment: Mapping[str, Any]) -> Task | None:
