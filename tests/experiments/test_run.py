@@ -41,7 +41,7 @@ def everything(folder: Path) -> dict[str, Any]:
     del result["time"], result["seconds"], result["digest"]
     with safe_open(folder / "checkpoint.safetensors", framework="np") as file:
         tensors = {name: file.get_tensor(name).tobytes() for name in file.keys()}  # noqa: SIM118
-        progress = json.loads(file.metadata()["about"])
+        progress = json.loads(file.metadata()["about"].split(" ", 1)[1])
     del progress["seconds"], progress["progress"][0]["seconds"]
     config = (folder / "config.json").read_text()
     return {"result": result, "log": (folder / "log.jsonl").read_text(), "config": config, **tensors, **progress}

@@ -98,10 +98,11 @@ def rewritten(path: Path, change: Any, *, digest: bool) -> None:
     """The file with its progress changed, with a digest that fits or the one it had."""
     with safe_open(path, framework="pt") as file:
         metadata, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    values = json.loads(metadata["about"])
+    old, about = metadata["about"].split(" ", 1)
+    values = json.loads(about)
     change(values)
     text = json.dumps(values)
-    save_file(tensors, path, {"about": text, "digest": digest_of(tensors, text) if digest else metadata["digest"]})
+    save_file(tensors, path, {"about": f"{digest_of(tensors, text) if digest else old} {text}"})
 
 
 CHANGES = {
