@@ -379,9 +379,9 @@ def fit() -> None:
     every = found["scores"]["all models"]
     models, count = len({row["run"] for row in rows if row["half"] == "test"}), found["test"]
     line = (
-        f"on {models} models of other tasks ({count} forecasts) AUC {every['ours']['AUC']:.2f} and calibration error "
-        f"{every['ours']['calibration error']:.2f}; the accuracy at trained lengths has AUC "
-        f"{every['same as at N']['AUC']:.2f}"
+        f"on {models} small models without positions, trained to {rows[0]['N']}, of other tasks ({count} forecasts), "
+        f"AUC {every['ours']['AUC']:.2f} and calibration error {every['ours']['calibration error']:.2f}; the accuracy "
+        f"at trained lengths has AUC {every['same as at N']['AUC']:.2f}"
     )
     values = {
         "features": names, "weights": np.round(found["weights"], 5).tolist(), "draws": drawn, "means": means,
@@ -424,7 +424,8 @@ def tables() -> dict[str, str]:
             if len(set(x)) > 1 and len(set(y)) > 1:
                 rho, p = spearmanr(x, y)
                 ranks.append([name, str(len(x)), f"{rho:+.2f}", f"{p:.3f}"])
-        result["rank correlations"] = markdown(["with", "languages", "Spearman's ρ", "p"], ranks)
+        if ranks:
+            result["rank correlations"] = markdown(["with", "languages", "Spearman's ρ", "p"], ranks)
     if FOR_ONE_MODEL.exists():
         for name, values in scored(content, lw.core.files.read_json(FOR_ONE_MODEL)["models"])["scores"].items():
             lines = [
