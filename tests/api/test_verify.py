@@ -12,6 +12,7 @@ from small_rungs import shrink
 
 from lengthwise.api import compare as module
 from lengthwise.api.compare import Verification, task_named, verify
+from lengthwise.cli.compare import _cell
 from lengthwise.core.config import seconds
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.experiments.blind import run
@@ -104,6 +105,7 @@ def test_a_checkpoint_that_fits_when_the_budget_ends_is_tested_and_called_provis
     assert (row["status"], row["rung"], row["step"], row["fitted"]) == ("provisional", 1, 20, 5)
     assert (row["right"], row["provisional"], row["score"]) == (None, True, 1.0)
     assert done.agrees is None, "it decides nothing"
+    assert "1 (step 20 of 24)" in _cell(row), "the terminal says where it stopped"
     assert "provisionally right" in repr(done)
     assert "provisionally right" in done.page.read_text(encoding="utf-8")
     again = verify("(a|b)*", ["nope"], out=tmp_path / "out", budget=300, jobs=1)

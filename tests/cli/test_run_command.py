@@ -112,7 +112,9 @@ def test_control_c_keeps_the_checkpoint_and_the_next_run_goes_on(terminal: Termi
         time.sleep(0.05)
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=60)
-    assert (child.returncode, out, err.strip()) == (130, "", "interrupted; give the same command again to go on")
+    # A slow machine prints a line on the training before.
+    assert (child.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "interrupted; give the same command again to go on"
     # Between the two steps of writing a checkpoint only the previous one is there, and the next run takes it.
     assert list(tmp_path.rglob("checkpoint*.safetensors"))
     assert not list(tmp_path.rglob("result.json"))

@@ -35,7 +35,7 @@ WRITING = (
     "decide a* --certificates certificates.json",
     "check-certificates certificates.json",
     "export lm-eval addition --out harness",
-    f"report {ROOT}/results/planted-theory -o page.html",
+    f"report {ROOT}/studies/theory/results/planted-theory -o page.html",
 )
 """A later one reads what an earlier one wrote; the last draws with matplotlib and jinja2."""
 PROGRAM = """

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lengthwise.cli.console import emit_json, err, out, plain_table
-from lengthwise.cli.options import AsJson, Dataset, TextPath, Threads, options_of, whole_numbers
+from lengthwise.cli.options import Api, AsJson, Threads, from_api, whole_numbers
 from lengthwise.training.threads import use_all_cores, use_threads
 
 if TYPE_CHECKING:
@@ -28,80 +27,33 @@ SHORT = {"cross": "greedy, other model", "null": "null: other text", "beyond_nul
 lm = typer.Typer(help="Train a small language model; measure its loss beyond its context.", no_args_is_help=True)
 
 
-@dataclass(frozen=True)
-class InfluenceSettings:
-    """The options of ``lengthwise influence``."""
-
+@from_api("influence.measure_influence")
+def influence(
+    measure: Api,
     model: Annotated[
         str | None,
         typer.Option("--model", metavar="FOLDER|HUB", help="A model's folder or hub name; default: our trained pair."),
-    ] = None
-    chooser: Annotated[
-        str | None,
-        typer.Option("--chooser", metavar="FOLDER|HUB", help="Another model that chooses tokens, as a control."),
-    ] = None
-    text: TextPath = None
-    dataset: Dataset = None
-    context: Annotated[
-        int | None,
-        typer.Option("--context", help="Tokens before each target; default 128, with our pair as the recipe."),
-    ] = None
-    recent: Annotated[
-        int | None, typer.Option("--recent", help="How many of these stay visible; default 64, or as the recipe.")
-    ] = None
+    ] = None,
     ks: Annotated[
         list[str] | None,
         typer.Option("-k", metavar="K", help="Numbers of influential tokens, e.g. -k 1 -k 4 or -k 1,4."),
-    ] = None
-    targets: Annotated[int, typer.Option("--targets", help="Target tokens.")] = 200
-    rules: Annotated[
-        list[str] | None, typer.Option("--rule", help="Selection rules beside greedy; may be given again.")
-    ] = None
-    keep_first: Annotated[
-        bool, typer.Option("--keep-first", help="The first token stays visible too (attention sinks).")
-    ] = False
-    max_length: Annotated[
-        int | None, typer.Option("--max-length", help="Most tokens of a hub model that does not say so itself.")
-    ] = None
-    length: Annotated[
-        int | None,
-        typer.Option(
-            "--length", help="Of the problems, for an exported model; default: the longest it was trained on."
-        ),
-    ] = None
-    answer_token: Annotated[
-        int | None,
-        typer.Option("--answer-token", help="Which token of the answer is the target, for an exported model; from 0."),
-    ] = None
-    preset: Annotated[str, typer.Option("--preset", help="Which trained pair: quick or standard.")] = "quick"
-    folder: Annotated[Path, typer.Option("--out", help="Where results and the trained pair go.")] = Path("runs")
-    seed: Annotated[int, typer.Option("--seed", help="Of the targets, and of random choices.")] = 0
-    threads: Threads = None
-    as_json: AsJson = False
-
-
-@options_of(InfluenceSettings)
-def influence(given: InfluenceSettings) -> None:
+    ] = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
     """Measure how much of the gain of a long context a few of its tokens recover.
 
     Everything before the last RECENT tokens is hidden; then the k tokens that help most are made visible again. An
     exported model of a task (save_pretrained of LengthwiseForCausalLM) is measured on problems instead of text.
     """
-    use_threads(given.threads)
-    if given.model is not None:
+    use_threads(threads)
+    if model is not None:
         use_all_cores()
-    from lengthwise.api.influence import measure_influence
     from lengthwise.api.progress import part_bar
 
     with part_bar(err()) as progress:
-        done = measure_influence(
-            given.model, text=given.text, dataset=given.dataset, chooser=given.chooser, context=given.context,
-            recent=given.recent, ks=whole_numbers("-k", ",".join(given.ks) if given.ks else None),
-            targets=given.targets, rules=given.rules or (), keep_first=given.keep_first, max_length=given.max_length,
-            length=given.length, answer_token=given.answer_token, preset=given.preset, seed=given.seed,
-            out=given.folder, progress=progress,
-        )  # fmt: skip
-    if given.as_json:
+        done = measure(model, ks=whole_numbers("-k", ",".join(ks) if ks else None), progress=progress)
+    if as_json:
         emit_json(done.to_json())
         return
     draw_influence(out(), done.values)
@@ -158,30 +110,9 @@ def _group() -> None:
     """A group of commands."""
 
 
-@dataclass(frozen=True)
-class TrainSettings:
-    """The options of ``lengthwise lm train``."""
-
-    preset: Annotated[str, typer.Option("--preset", help="quick or standard.")] = "quick"
-    context: Annotated[int, typer.Option("--context", help="Tokens of context in training.")] = 128
-    scheme: Annotated[str, typer.Option("--scheme", help="Position ids in training: sequential or pose.")] = (
-        "sequential"
-    )
-    target: Annotated[
-        int | None, typer.Option("--target", help="With pose: the context that position ids reach to.")
-    ] = None
-    tokenizer: Annotated[str, typer.Option("--tokenizer", help="bpe or bytes.")] = "bpe"
-    text: TextPath = None
-    dataset: Dataset = None
-    folder: Annotated[Path | None, typer.Option("--out", help="The model's folder.")] = None
-    seed: Annotated[int, typer.Option("--seed", help="Weights and windows.")] = 0
-    threads: Threads = None
-    as_json: AsJson = False
-
-
 @lm.command("train")
-@options_of(TrainSettings)
-def train(given: TrainSettings) -> None:
+@from_api("influence.train_language_model")
+def train(train_language_model: Api, threads: Threads = None, as_json: AsJson = False) -> None:
     """Train a model and report its loss on held-out text.
 
     A finished model is reused and an interrupted one goes on from its last checkpoint, so the same command can always
@@ -189,10 +120,9 @@ def train(given: TrainSettings) -> None:
     """
     from rich.text import Text
 
-    from lengthwise.api.influence import train_language_model
     from lengthwise.api.progress import progress_bars
 
-    use_threads(given.threads)
+    use_threads(threads)
     console, shown = err(), {"train": "", "held-out": ""}
     with progress_bars(console) as progress:
         bar = progress.add_task("tokenizing", total=None, note="")
@@ -206,12 +136,8 @@ def train(given: TrainSettings) -> None:
             loss = f"loss {shown['train']}" + (f", held out {shown['held-out']}" if shown["held-out"] else "")
             progress.update(bar, description="training", completed=done, total=total, note=f"{loss} nats per token")
 
-        found = train_language_model(
-            given.preset, context=given.context, scheme=given.scheme, target=given.target, tokenizer=given.tokenizer,
-            text=given.text, dataset=given.dataset, seed=given.seed, out=given.folder, progress=report,
-            note=lambda line: console.print(Text(line), style="dim"),
-        )  # fmt: skip
-    if given.as_json:
+        found = train_language_model(progress=report, note=lambda line: console.print(Text(line), style="dim"))
+    if as_json:
         emit_json(found.to_json())
         return
     _draw(found)
@@ -240,42 +166,23 @@ def _draw(found: LanguageModelResult) -> None:
     out().print(f"{result['parameters']:,} parameters, {result['tokens_seen']:,} tokens, {rate:,.0f} tokens a second")
 
 
-@dataclass(frozen=True)
-class ExtendSettings:
-    """The options of ``lengthwise lm extend``."""
-
-    model: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a model of `lengthwise lm train`.")]
-    methods: Annotated[
-        list[str] | None, typer.Option("--method", help="none, window, pi, yarn, …; may be given again. Default: all.")
-    ] = None
+@lm.command("extend")
+@from_api("influence.measure_longer_contexts")
+def extend(
+    measure: Api,
+    model: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a model of `lengthwise lm train`.")],
     multiples: Annotated[
         list[int] | None, typer.Option("--multiple", help="Of the trained context; may be given again. Default: 2 4 8.")
-    ] = None
-    windows: Annotated[int, typer.Option("--windows", help="Windows of held-out text.")] = 64
-    fine_tuning: Annotated[
-        int, typer.Option("--fine-tune", help="Steps of training for PI and DroPE; 0: only what needs none.")
-    ] = 0
-    text: TextPath = None
-    dataset: Dataset = None
-    threads: Threads = None
-    as_json: AsJson = False
-
-
-@lm.command("extend")
-@options_of(ExtendSettings)
-def extend(given: ExtendSettings) -> None:
+    ] = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
     """Measure a trained model's loss beyond its context, under each way to extend it."""
+    use_threads(threads)
     from rich.text import Text
 
-    from lengthwise.api.influence import measure_longer_contexts
-
-    use_threads(given.threads)
-    found = measure_longer_contexts(
-        given.model, methods=given.methods, multiples=given.multiples or (2, 4, 8), windows=given.windows,
-        fine_tune=given.fine_tuning, text=given.text, dataset=given.dataset,
-        note=lambda line: err().print(Text(line), style="dim"),
-    )  # fmt: skip
-    if given.as_json:
+    found = measure(model, multiples=multiples or (2, 4, 8), note=lambda line: err().print(Text(line), style="dim"))
+    if as_json:
         emit_json(found.to_json())
         return
     columns, rows = found.table().columns, found.table().rows

@@ -23,12 +23,6 @@ Api = Callable[..., Any]
 AUTO = "auto"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-TextPath = Annotated[
-    Path | None, typer.Option("--text", help="A text file or a folder; default: Python's standard library.")
-]
-Dataset = Annotated[
-    str | None, typer.Option("--dataset", metavar="NAME[:CONFIG]", help="A Hugging Face data set, streamed.")
-]
 Threads = Annotated[
     int | None, typer.Option("--threads", help="Processor threads. Default: what pays for the size of the model.")
 ]
@@ -109,7 +103,8 @@ def from_api(*functions: str) -> Callable[[Callable[..., None]], Callable[..., N
         parts: list[dict[str, _Option]] = []
         options: dict[str, _Option] = {}
         for function in functions:
-            parts.append({n: o for n, o in _read(function).items() if o.flag not in flags and n not in options})
+            known = {*options, *mine}
+            parts.append({n: o for n, o in _read(function).items() if o.flag not in flags and n not in known})
             options |= parts[-1]
 
         def call(**values: Any) -> None:
@@ -155,15 +150,18 @@ class _Option(NamedTuple):
 
 
 @cache
-def _source(module: str) -> dict[str, ast.FunctionDef]:
+def _source(module: str, name: str) -> ast.FunctionDef:
+    """A function of a module of `lengthwise.api`; two blank lines end it. Only its own text is parsed."""
     text = files("lengthwise.api").joinpath(f"{module}.py").read_text("utf-8")
-    return {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    (node,) = ast.parse(text[text.index(f"\ndef {name}(") :].partition("\n\n\n")[0]).body
+    assert isinstance(node, ast.FunctionDef)
+    return node
 
 
 def _read(function: str) -> dict[str, _Option]:
     """The options of a function, by the names of its parameters; one without a default is none."""
     module, _, name = function.partition(".")
-    read, helps, found = _source(module)[name].args, _helps(module, name), {}
+    read, helps, found = _source(module, name).args, _helps(module, name), {}
     defaults = [None] * (len(read.args) - len(read.defaults)) + read.defaults + read.kw_defaults
     for one, default in zip([*read.args, *read.kwonlyargs], defaults, strict=True):
         kind = ast.unparse(one.annotation or ast.Constant(None)).removesuffix(" | None")
@@ -174,7 +172,7 @@ def _read(function: str) -> dict[str, _Option]:
 
 def _helps(module: str, name: str) -> dict[str, str]:
     """What the docstring of a function says of each parameter, as a sentence; *as of another function*: from there."""
-    doc, found = ast.get_docstring(_source(module)[name]) or "", dict[str, str]()
+    doc, found = ast.get_docstring(_source(module, name)) or "", dict[str, str]()
     for names, text in re.findall(r"^    (\w[\w, ]*): ((?:.|\n {8})*)$", doc.partition("Arguments:")[2], re.M):
         if other := re.fullmatch(r"as of `(\w+)`\.", text):
             found |= {key: value for key, value in _helps(module, other[1]).items() if key in names.split(", ")}

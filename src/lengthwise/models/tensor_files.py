@@ -18,7 +18,6 @@ from torch import Tensor
 
 from lengthwise.core.files import replace_file, replacing
 
-
 ABOUT = "about"
 """The one entry of the header: digest, a blank, the text."""
 

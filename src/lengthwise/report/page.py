@@ -287,11 +287,6 @@ def render(results: Sequence[SeedResult], influences: Sequence[InfluenceResult] 
     return ResultsPage.of(results, influences).html()
 
 
-def page(folders: Sequence[Path]) -> str:
-    """The page of all results in and under ``folders`` as HTML text; raises `LengthwiseError` as `read_report` does."""
-    return read_report(folders).html()
-
-
 def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, draws: bool) -> dict[str, Any]:
     lengths = ", ".join(str(length) for length in sorted({system.max_length for system in systems}))
     wide, narrow = (draw_accuracy(systems), draw_accuracy(systems, NARROW)) if draws else (None, None)
