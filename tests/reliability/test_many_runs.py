@@ -41,7 +41,7 @@ def test_a_page_of_many_runs(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(page, "predict_task", lambda *values: (asked.append(values), ask(*values))[1])
     monkeypatch.setattr(page, "draw_accuracy", lambda systems, *_: drawn.append(len(systems)))
     monkeypatch.setattr(page, "MOST_DRAWN", 60)
-    text = page.page([runs])
+    text = page.read_report([runs]).html()
     assert len(read) == len(set(read)) == 300
     assert {path.name for path in read} == {"result.json"}
     assert drawn == [50, 50], "the first recipe in two widths, and no other one"
