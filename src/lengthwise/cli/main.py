@@ -60,7 +60,7 @@ COMMANDS = {
     "list": "show", "show": "show", "explore": "explore", "run": "run", "plan": "run", "compare": "compare",
     "report": "run", "verify": "compare", "predict": "predict", "decide": "decide", "check-certificates": "decide",
     "couple": "show", "influence": "influence", "check": "show", "demo": "run", "explain": "explain", "audit": "audit",
-    "export": "export",
+    "export": "audit",
 }  # fmt: skip
 """In the order of the help, with the file that has the function of the same name."""
 GROUPS = {"crasp": "crasp", "lm": "influence"}
