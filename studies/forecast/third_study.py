@@ -519,6 +519,31 @@ def interval(y: np.ndarray, p: np.ndarray, q: np.ndarray, group: np.ndarray, rng
     return [round(float(value), 3) for value in np.quantile(found, [0.05, 0.95])] if found else [0.0, 0.0]
 
 
+DECIDING = "0.95 101-150"
+"""The cut and the lengths of the summary; all others are below it."""
+
+
+def summary(found: dict[str, Any]) -> str:
+    """What came out so far, in a few sentences."""
+    scores, counts = found["scores"][DECIDING], found["counts"].values()
+    done = sum(each.get(status, 0) for each in counts for status in ("fitted", "not fitted"))
+    every = sum(sum(each.values()) for each in counts)
+    lines = [
+        f"**{done} of {every} cells have ended.** For at least 0.95 at 101-150 symbols, "
+        f"{scores['forecast']['cells']} cells:"
+    ]
+    without = list(scores)[: list(scores).index("forecast with probe")]
+    for ours, names in (("forecast", without), ("forecast with probe", [n for n in scores if n not in without])):
+        mine = scores[ours]
+        best = max((n for n in names if not n.startswith("forecast")), key=lambda n: scores[n]["balanced accuracy"])
+        lines.append(
+            f"* The {ours} has balanced accuracy {mine['balanced accuracy']:.2f}, AUC {mine['AUC']:.2f} and "
+            f"calibration error {mine['calibration error']:.2f}; the best rival of the same cost, *{best}*, has "
+            f"{scores[best]['balanced accuracy']:.2f} and {scores[best]['AUC']:.2f}."
+        )
+    return "\n".join(lines)
+
+
 def page(found: dict[str, Any]) -> str:
     """The text of third-study.md."""
     from page import table as markdown
@@ -530,6 +555,7 @@ def page(found: dict[str, Any]) -> str:
     statuses = ("fitted", "not fitted", "begun", "not run")
     parts = [
         "# The third study: the forecast on 36 fresh languages",
+        summary(found),
         "Written by `python studies/forecast/third_study.py table` from studies/forecast/results/forecast. What was "
         "fixed before any of these languages was trained, and the forecasts themselves, are in preregistration.json "
         "there.",

@@ -1,4 +1,11 @@
-"""Which regular languages C-RASP[periodic, local] expresses: the exact decision, and next symbols."""
+"""Which regular languages C-RASP[periodic, local] expresses: the exact decision, and next symbols.
+
+The method is written out in docs/verdicts.md, *Deciding a regular language*. On each strongly connected component of
+the minimal automaton, potentials V(target) = V(source) + E(label) are solved by linear algebra over the integers.
+States that no potential tells apart are merged, labels are refined by the class of their source, until no class splits.
+The answer is yes iff only single states are left; with a window and a period, the same on the product with the last
+symbols and the position modulo the period. `checker` tests every certificate without this file.
+"""
 
 from __future__ import annotations
 

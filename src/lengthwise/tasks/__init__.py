@@ -1,4 +1,4 @@
-"""Tasks, one file each. Every file and folder here is imported, so that a new task is a new file and nothing else."""
+"""Tasks by family. Every file here is imported; what is known of a new task goes to `prediction/suites.py`."""
 
 from importlib import import_module
 from pkgutil import iter_modules
