@@ -508,7 +508,7 @@ class RunningSums(MultiOperandAddition):
                 [*given[j - 1][:n][i : i + 1], *([before[i]] if largest >= self.base**i else [])] for i in range(width)
             ]
             sums: list[int] = []
-            for i, own in enumerate(given):
+            for i, own in enumerate(columns):
                 if largest + self.base**n - 1 < self.base**i:
                     own = []
                 elif j > 1 and i > 0:
