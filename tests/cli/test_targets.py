@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terminal import Terminal
 
+import lengthwise as lw
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.languages.automaton import dfa_to_json, language
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.regex import SPECIAL
-from lengthwise.prediction.target import parse_target
+from lengthwise.prediction.target import parse_target, task_of
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 
@@ -46,6 +47,32 @@ def test_near_names_are_never_words(name: str, at: int, instead: str) -> None:
         parse_target(mistyped)
 
 
+@pytest.mark.parametrize("text", ["(ab)*", "regex:(ab)*", "Tomita-4", "Dyck-1", "addition", "unique_copy"])
+def test_the_task_of_a_target_is_the_same_wherever_a_task_is_taken(text: str) -> None:
+    task = task_of(parse_target(text))
+    assert task == lw.task(text) == TASKS.build(text) == TASKS.build({"name": text})
+    assert task == lw.Experiment(text).configuration.task == lw.structure(text).task == lw.show(text).example.task
+
+
+def test_fields_go_with_an_expression() -> None:
+    assert lw.task("(ab)*", alphabet="abc") == Language(language="(ab)*", alphabet="abc")
+    with pytest.raises(LengthwiseError, match="names one language"):
+        lw.task("(ab)*", language="a*")
+
+
+@pytest.mark.parametrize("words", [["show"], ["show", "--set", 'alphabet="abc"'], ["couple"],
+                                   ["couple", "--set", 'alphabet="abc"'], ["check"]], ids=" ".join)  # fmt: skip
+def test_commands_for_tasks_take_expressions(terminal: Terminal, words: list[str]) -> None:
+    answer = terminal(words[0], "(ab)*", *words[1:])
+    assert (answer.code, "error" in answer.err) == (0, False)
+
+
+def test_the_example_that_is_shown_has_the_nearest_length_there_is(terminal: Terminal) -> None:
+    assert lw.show("addition").example.length == 5
+    assert lw.show("(ab)*").example.length == 4
+    assert "length 6" in terminal("show", "(ababab)*").out
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize(
     ("target", "message"),
@@ -73,7 +100,7 @@ def test_a_word_without_operator_is_refused_everywhere(
         ),
         (["verify", "some.jsonl"], "'some.jsonl' is a file of examples, but `lengthwise verify` takes a task or a "
          "regular expression"),
-        (["couple", "(ab)*"], "'(ab)*' is a regular expression, but `lengthwise couple` takes a task or examples"),
+        (["couple", "p.crasp"], "'p.crasp' is a program, but `lengthwise couple` takes a task or examples"),
         (["crasp", "learn", "p.crasp"], "'p.crasp' is a program, but `lengthwise crasp learn` takes a task, a "
          "language or examples"),
         (["crasp", "learn", "(ab)*", "--answer", "1"], "--answer is for tasks; '(ab)*' is not a task"),

@@ -13,6 +13,7 @@ from lengthwise.core.table import Table, Tabular
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.base import named_language
 
 if TYPE_CHECKING:
     from lengthwise.testing import Checked
@@ -30,7 +31,8 @@ def task(spec: str | Task | dict[str, Any], **fields: Any) -> Task:
     """A task: a distribution over problems of every length, with the tokens on which each answer token depends.
 
     Arguments:
-        spec: a name (see `available`), ``"path/to/file.py:Class"``, ``{"name": …, field: value}``, or a task itself.
+        spec: a name (see `available`), that of a published language, an expression such as ``"(ab)*"``,
+            ``"path/to/file.py:Class"``, ``{"name": …, field: value}``, or a task itself.
         fields: the task's own settings, such as ``task("addition", base=2)``.
 
     Returns: the `Task`.
@@ -224,6 +226,8 @@ def _component(target: str | Task | PositionScheme | EncodingSpec, kind: str | N
     for name, registry in REGISTRIES.items():
         if target in registry:
             return name, registry.build(target)
+    if named_language(target) is not None:
+        return "task", TASKS.build(target)
     raise UnknownNameError("component", target, [name for registry in REGISTRIES.values() for name in registry])
 
 

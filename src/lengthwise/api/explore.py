@@ -117,8 +117,8 @@ def page(targets: Sequence[str], answers: dict[str, Any], *, live: bool) -> str:
 def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
     """All that the page shows of a target; raises `LengthwiseError` as `lengthwise.predict` does."""
     from lengthwise.api.theory import predict
-    from lengthwise.forecast.predict import ASKED, GOOD_FROM, language_in, task_of
-    from lengthwise.prediction.target import Expression, parse_target
+    from lengthwise.forecast.predict import ASKED, GOOD_FROM, language_in
+    from lengthwise.prediction.target import Expression, parse_target, task_of
     from lengthwise.tasks.base import EXPRESSION
 
     require(train <= test <= LONGEST_TEST, f"`test` must be in {train}..{LONGEST_TEST}, got {test}")
@@ -140,7 +140,7 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
             f"asked: {ASKED[found.format]}. Brackets hold 90 % of the forecasts."
         )
     structure: dict[str, Any] = {"examples": []} if task is None else structure_of(task)
-    shown = bool(structure["examples"]) and _can_be_shown(target)
+    shown = bool(structure["examples"])
     length = structure["examples"][structure["start"]]["length"] if shown else None
     return {
         "target": target,
@@ -191,14 +191,6 @@ def _others(found: Forecasts) -> str:
 
 def _instead(found: SystemForecast) -> list[dict[str, str]]:
     return [{"line": each.line, "command": each.command} for each in found.instead]
-
-
-def _can_be_shown(target: str) -> bool:
-    """Whether `lengthwise.show` takes it: tasks by their name or file, and expressions; not languages by their name."""
-    from lengthwise.tasks import TASKS
-    from lengthwise.tasks.base import EXPRESSION
-
-    return target in TASKS or target.startswith(EXPRESSION) or ".py:" in target
 
 
 def _shell(found: Forecasts, length: int | None) -> list[str]:

@@ -435,7 +435,7 @@ class Example(Tabular):
 
 def show(
     task: str | Task | dict[str, Any],
-    length: int = 5,
+    length: int | None = None,
     scheme: str | PositionScheme | dict[str, Any] = "coupled",
     seed: int = 0,
 ) -> Example:
@@ -443,7 +443,7 @@ def show(
 
     Arguments:
         task: as of `lengthwise.task`.
-        length: of the problem, in the task's own unit.
+        length: of the problem, in the task's own unit; by default 5, or the nearest that has instances.
         scheme: the position scheme that gives the ids, as of `lengthwise.scheme`.
         seed: which example.
 
@@ -453,10 +453,11 @@ def show(
     """
     from lengthwise.api.components import scheme as build_scheme
     from lengthwise.api.components import task as build_task
-    from lengthwise.prediction.example import example
+    from lengthwise.prediction.example import example, shown_length
 
-    length, seed = arguments.whole("length", length), arguments.whole("seed", seed)
-    return Example(example(build_task(task), build_scheme(scheme), length, seed))
+    built = build_task(task)
+    length = shown_length(built) if length is None else arguments.whole("length", length)
+    return Example(example(built, build_scheme(scheme), length, arguments.whole("seed", seed)))
 
 
 class Coupling(Tabular):
@@ -526,12 +527,12 @@ def couple(
     from lengthwise.api.components import task as build_task
     from lengthwise.prediction.couple import couple as find
     from lengthwise.prediction.couple import couple_examples
-    from lengthwise.prediction.target import ExamplesFile, parse_target, unsuitable
-    from lengthwise.tasks import Task
+    from lengthwise.prediction.target import ExamplesFile, parse_target, task_of, unsuitable
 
-    target = parse_target(task) if isinstance(task, str) else build_task(task)
-    if not isinstance(target, Task | ExamplesFile):
-        raise unsuitable(str(task), target, "couple", "a task or examples")
+    parsed = parse_target(task) if isinstance(task, str) else build_task(task)
+    target = parsed if isinstance(parsed, ExamplesFile) else task_of(parsed)
+    if target is None:
+        raise unsuitable(str(task), parsed, "couple", "a task or examples")
     checked = None if lengths is None else tuple(sorted(set(arguments.whole_numbers("lengths", lengths))))
     count = arguments.whole("examples", examples)
     require(50 <= count <= MOST_EXAMPLES, f"`examples` must be in 50..{MOST_EXAMPLES}, got {count}")

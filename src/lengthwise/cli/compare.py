@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @from_api("compare.compare")
 def compare(
     rank: Api,
-    task: Annotated[str, typer.Argument(help="A task (`lengthwise list tasks`) or FILE.py:Class.")],
+    task: Annotated[str, typer.Argument(help="A task (`lengthwise list tasks`), an expression, or FILE.py:Class.")],
     systems: Annotated[
         str, typer.Option("--systems", metavar="all|NAME,…", help="e.g. rope,coupled,pose+rope; default: about eight.")
     ] = "",

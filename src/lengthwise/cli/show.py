@@ -70,8 +70,10 @@ def _value(value: Any) -> str:
 
 
 def show(
-    task: Annotated[str, typer.Argument(help="A task by name, or path/to/file.py:Class (runs that file).")],
-    length: Annotated[int, typer.Option("--length", "-n", help="The problem's length.")] = 5,
+    task: Annotated[str, typer.Argument(help="A task or language by name, an expression, or FILE.py:Class (runs that file).")],
+    length: Annotated[
+        int | None, typer.Option("--length", "-n", help="The problem's length; default: 5, or the nearest there is.")
+    ] = None,
     scheme: Annotated[str, typer.Option("--scheme", help="Position scheme that gives the ids.")] = "coupled",
     seed: Annotated[int, typer.Option("--seed", help="Which example.")] = 0,
     edits: Annotated[
@@ -287,7 +289,7 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
 @from_api("theory.couple")
 def couple(
     find: Api,
-    task: Annotated[str, typer.Argument(help="A task, FILE.py:Class (runs that file), or examples in FILE.jsonl.")],
+    task: Annotated[str, typer.Argument(help="A task, an expression, FILE.py:Class (runs that file), or examples in FILE.jsonl.")],
     edits: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the task.")] = None,
     lengths: Annotated[
         str | None, typer.Option("--lengths", metavar="N,N,…", help="Lengths to check at, by default 5,10,20,40.")
@@ -299,7 +301,6 @@ def couple(
     use_threads(threads)
     from lengthwise.prediction.example import configured
     from lengthwise.prediction.target import ExamplesFile, parse_target
-    from lengthwise.tasks import Task
 
     for edit in edits or []:
         require(not edit.startswith("scheme"), f"--set {edit}: places are looked for, no scheme is used; leave it out")
@@ -307,7 +308,7 @@ def couple(
     checked = whole_numbers("--lengths", lengths)
     if isinstance(target, ExamplesFile):
         require(not (edits or checked), "--set and --lengths are for tasks; a file has the lengths of its examples")
-    built = configured(task, "coupled", edits)[0] if edits and isinstance(target, Task) else task
+    built = configured(task, "coupled", edits)[0] if edits and not isinstance(target, ExamplesFile) else task
     with err().status("looking for dependencies") as status:
 
         def note(line: str) -> None:
@@ -369,7 +370,7 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
 @from_api("components.check")
 def check(
     hold: Api,
-    target: Annotated[str, typer.Argument(help="A task, scheme or encoding: its name, or FILE.py:Class.")],
+    target: Annotated[str, typer.Argument(help="A task, scheme or encoding: its name, an expression, or FILE.py:Class.")],
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:

@@ -28,7 +28,7 @@ from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSy
 from lengthwise.prediction.measured import trained_with
 from lengthwise.prediction.predict import predict as theory_of
 from lengthwise.prediction.predict import predict_with_search, silent
-from lengthwise.prediction.target import AutomatonFile, Expression, parse_target
+from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
 from lengthwise.prediction.verdict import SHOWN, Prediction
 from lengthwise.tasks import Task
 from lengthwise.tasks.base import EXPRESSION
@@ -422,13 +422,6 @@ def typed_name(task: Task) -> str:
     if not isinstance(task, Language):
         return task.name
     return task.language if task.language in {*LANGUAGES, *COUNTER_LANGUAGES} else EXPRESSION + task.language
-
-
-def task_of(parsed: Any) -> Task | None:
-    """The task that trains on a target; None if it has no strings."""
-    if isinstance(parsed, Expression):
-        return Language(language=parsed.text)
-    return parsed if isinstance(parsed, Task) else None
 
 
 def run_probe(

@@ -20,6 +20,8 @@ from lengthwise.tasks import TASKS, Task
 
 STRUCTURE_LENGTHS = (5, 20, 100)
 """Lengths at which sparsity and span are shown by default."""
+SHOWN_LENGTH, LONGEST_BY_DEFAULT = 5, 50
+"""The length of an example unless another is asked for, and up to where the nearest is looked for."""
 LONGEST = 100_000
 """Largest length of an example."""
 MOST_TOKENS = 72
@@ -135,7 +137,7 @@ def configured(task: str, scheme: str, edits: Sequence[str]) -> tuple[Task, Posi
     scheme_values = values.pop("scheme")
     if not isinstance(scheme_values, dict):
         raise LengthwiseError(f"changes has scheme={scheme_values}: choose the scheme by `scheme`, as {scheme_values}")
-    return TASKS.build({"name": task, **values}), SCHEMES.build({"name": scheme, **scheme_values})
+    return TASKS.build({"name": plain_task.name, **values}), SCHEMES.build({"name": scheme, **scheme_values})
 
 
 def example(task: Task, scheme: PositionScheme, length: int, seed: int, layout: Layout | None = None) -> Example:
@@ -162,6 +164,11 @@ def example(task: Task, scheme: PositionScheme, length: int, seed: int, layout: 
         for t in range(batch.tokens)
     )
     return Example(task.name, length, tokens, task, scheme, seed, batch.layout.axes)
+
+
+def shown_length(task: Task) -> int:
+    """The length of an example unless another is asked for: 5, or the nearest that has instances."""
+    return min(task.lengths(1, LONGEST_BY_DEFAULT), key=lambda n: abs(n - SHOWN_LENGTH), default=SHOWN_LENGTH)
 
 
 def short_example(task: Task) -> Example | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp.program import Program
@@ -14,7 +15,7 @@ from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.regex import SPECIAL
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.base import EXPRESSION
+from lengthwise.tasks.base import EXPRESSION, named_language
 from lengthwise.tasks.language import Language
 
 SYNTAX = "regex:EXPRESSION, FILE.py:Class, FILE.crasp, FILE.jsonl (examples) or FILE.json (an automaton)"
@@ -76,10 +77,8 @@ def parse_target(text: str) -> Target:
         return ProgramFile(path, load_program(path))
     if text in TASKS or text.endswith(".py") or ".py:" in text:
         return TASKS.build(text)
-    if text in COUNTER_LANGUAGES or (text in LANGUAGES and not SPECIAL & set(text)):
-        return Language(language=text)
-    if SPECIAL & set(text):
-        return Expression(text)
+    if named_language(text) is not None:
+        return Expression(text) if SPECIAL & set(text) else TASKS.build(text)
     known = [*TASKS, *LANGUAGES, *COUNTER_LANGUAGES]
     close = difflib.get_close_matches(text, known, n=1, cutoff=0.6)
     if close:
@@ -116,8 +115,14 @@ def regular_language(text: str) -> tuple[str | Dfa, str | None]:
 def task_named(target: str, command: str) -> Task:
     """The task of a target, or the `Language` of an expression; raises `LengthwiseError` for other targets."""
     parsed = parse_target(target)
+    task = task_of(parsed)
+    if task is None:
+        raise unsuitable(target, parsed, command, "a task or a regular expression")
+    return task
+
+
+def task_of(parsed: Any) -> Task | None:
+    """The task that trains on a target; None if it has no strings."""
     if isinstance(parsed, Expression):
         return Language(language=parsed.text)
-    if not isinstance(parsed, Task):
-        raise unsuitable(target, parsed, command, "a task or a regular expression")
-    return parsed
+    return parsed if isinstance(parsed, Task) else None

@@ -16,11 +16,14 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1, config
-from lengthwise.core.errors import LengthwiseError, reject, shortened
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, reject, shortened
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
+from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.languages.named import LANGUAGES
+from lengthwise.languages.regex import SPECIAL
 
 SetName = Literal["uniform", "enumerated", "adversarial"]
 """``uniform``: drawn like the task draws; ``enumerated``: all strings of these lengths, once; ``adversarial``: hard."""
@@ -185,21 +188,44 @@ class Task(ABC):
 
 
 class TaskRegistry(Registry[Task]):
-    """Tasks by name; ``regex:(ab)*`` is the task ``language`` of that regular expression."""
+    """Tasks by name; published languages and expressions, such as ``(ab)*``, are the task ``language``."""
 
     def build(self, spec: Any, **fields: Any) -> Task:
-        """A task from itself, its name, ``regex:EXPRESSION``, or ``{"name": ..., **fields}``."""
+        """A task from itself, its name, that of a language, an expression, or ``{"name": ..., **fields}``."""
         values = {"name": spec} if isinstance(spec, str) else spec
         name = values.get("name") if isinstance(values, dict) else None
-        if isinstance(name, str) and name.startswith(EXPRESSION):
+        if isinstance(name, str) and name not in self and (language := named_language(name)) is not None:
             values = {**values, **fields}
-            expression = values.get("language", name.removeprefix(EXPRESSION))
-            if expression != name.removeprefix(EXPRESSION):
-                raise LengthwiseError(f"{name!r} names one language and language={expression!r} another; give one")
-            return super().build({**values, "name": "language", "language": expression})
+            if values.setdefault("language", language) != language:
+                given = values["language"]
+                raise LengthwiseError(f"{name!r} names one language and language={given!r} another; give one")
+            return super().build({**values, "name": "language"})
         return super().build(spec, **fields)
 
+    def get(self, name: str) -> type[Task]:
+        """The class under ``name``; raises `UnknownNameError`, which suggests languages, too."""
+        try:
+            return super().get(name)
+        except UnknownNameError as error:
+            if error.kind != self.kind:
+                raise
+            raise UnknownNameError(self.kind, name, [*self, *LANGUAGES, *COUNTER_LANGUAGES]) from None
 
+
+def named_language(text: str) -> str | None:
+    """The language that ``text`` is: after ``regex:``, published, or an expression with an operator; None for others.
+
+    Without an operator a text is no expression, so that a mistyped name is never taken for a word.
+    """
+    if text.startswith(EXPRESSION):
+        return text.removeprefix(EXPRESSION)
+    if text.endswith(FILES) or ".py:" in text:
+        return None
+    return text if text in LANGUAGES or text in COUNTER_LANGUAGES or SPECIAL & set(text) else None
+
+
+FILES = (".py", ".json", ".jsonl", ".crasp")
+"""How the names of files end that may stand where the name of a task may."""
 EXPRESSION = "regex:"
 """What a regular expression begins with where the name of a task may stand."""
 TASKS: Registry[Task] = TaskRegistry("task", Task)
