@@ -104,7 +104,7 @@ def test_outside_of_what_was_measured_there_is_no_number():
     assert "trained to 50" in predict("(ab)*", 2, 5, encoding="nope")["nope"].refusal
     assert "without counting was trained with RoPE" in predict("(ab)*", encoding="rope")["rope"].refusal
     assert "fire" in predict("(ab)*", encoding="fire")["fire"].refusal
-    many = "".join("(a|b)" for _ in range(30))
+    many = "(" + "".join("(a|b)" for _ in range(31)) + ")*"
     assert language(many).size > 30
     assert "states" in predict(f"regex:{many}", encoding="nope")["nope"].refusal
 
@@ -233,7 +233,7 @@ def test_a_probe_is_of_one_system_and_of_strings():
         predict("(ab)*", probe="2m")
     with pytest.raises(LengthwiseError, match="probe is of one system, got nope, rope"):
         predict("(ab)*", encoding=["nope", "rope"], probe="2m")
-    with pytest.raises(LengthwiseError, match="budget must be a positive time"):
+    with pytest.raises(LengthwiseError, match="budget must be a time such as 90s"):
         predict("(ab)*", encoding="nope", probe="soon")
 
 
@@ -325,3 +325,26 @@ def test_names_of_systems():
     assert [f.system for f in predict("addition", encoding="learned")] == ["ape"]
     assert [f.system for f in predict("addition", encoding="local-bias", scheme="coupled")] == ["coupled+local-bias"]
     assert predict("addition", 10, 40, encoding="local-bias", scheme="coupled").systems[0].probability is not None
+
+
+@pytest.mark.parametrize(("target", "test", "nearest"), [("(aa)*", 201, 200), ("(aaa)*", 200, 201), ("(ab)*c", 200, 199),
+                                                         ("a^nb^nc^n", 200, 201)])  # fmt: skip
+def test_a_length_without_words_is_said_with_the_nearest_that_has_some(target: str, test: int, nearest: int) -> None:
+    found = predict(target, 40, test)
+    assert f"no word has {test} symbols; {nearest} is the nearest length with any" in found.meant
+    assert abs(nearest - test) == min(abs(n - test) for n in lengths_near(target, test))
+    assert "  length      no word has" in found.text()
+    assert predict(target, 40, nearest).meant == ""
+    agree(found)
+
+
+def lengths_near(target: str, test: int) -> list[int]:
+    return Language(language=target).lengths(test - 10, test + 10)
+
+
+def test_a_finite_language_has_no_forecast_beyond_its_longest_word() -> None:
+    assert predict("(a|b){0,9}", 4, 9).meant == ""
+    with pytest.raises(LengthwiseError, match=r"a\{2,3\}b is finite: no word is longer than 4, so none has 200 symbols"):
+        predict("a{2,3}b")
+    with pytest.raises(LengthwiseError, match="no word of at most 1 symbols to train on; its shortest has 2"):
+        predict("ab(ab)*", 1, 20)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -88,3 +91,36 @@ def test_a_sound_task_passes_and_is_checked_once(tmp_path: Path) -> None:
 def test_a_task_inside_of_a_task_and_other_targets(tmp_path: Path) -> None:
     refuse_broken("copy")
     refuse_broken("regex:(ab)*")
+
+
+TYPED = (Path(__file__).parents[2] / "examples" / "my_task.py").read_text()
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """The task of a cell of a notebook: no file has it, and nobody registered it."""
+    session = ModuleType("session")
+    monkeypatch.setitem(sys.modules, "session", session)
+
+    def run(source: str) -> Any:
+        exec(source, vars(session))
+        return vars(session)["EverySecond"]()
+
+    return run
+
+
+def test_a_task_that_was_typed_in_goes_by_the_name_of_its_class(typed: Callable[[str], Any]) -> None:
+    task = typed(TYPED)
+    assert task.name == TASKS.build(task).name == "EverySecond"
+    assert "<svg" in lw.show(task)._repr_html_()
+    assert lw.structure(task).table().caption.endswith("of EverySecond under sequential ids")
+    assert lw.predict(task).target == "EverySecond"
+    assert lw.couple(task, lengths=[5]).to_json()["task"] == {"name": "EverySecond", "base": 10}
+    with pytest.raises(LengthwiseError, match=r"class EverySecond has no name; write @lw\.register"):
+        TASKS.describe(task)
+
+
+def test_a_cell_that_was_mended_is_checked_again(typed: Callable[[str], Any]) -> None:
+    with pytest.raises(LengthwiseError, match="EverySecond"):
+        lw.structure(typed(TYPED.replace("parents=[given[i]]", "parents=[given[0]]")))
+    assert lw.structure(typed(TYPED)).sparsity[-1] == 1

@@ -139,6 +139,7 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
             f"Forecast by theory and {found.cells} measured cells, for an accuracy of at least {found.cut}; "
             f"asked: {ASKED[found.format]}. Brackets hold 90 % of the forecasts."
         )
+    basis += f" Length: {found.meant}." if found.meant else ""
     structure: dict[str, Any] = {"examples": []} if task is None else structure_of(task)
     shown = bool(structure["examples"])
     length = structure["examples"][structure["start"]]["length"] if shown else None

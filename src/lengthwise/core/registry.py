@@ -41,6 +41,13 @@ T = TypeVar("T")
 C = TypeVar("C", bound=type)
 
 
+class NameOfClass:
+    """The name of a component that nobody has named, such as one that was typed into a notebook: that of its class."""
+
+    def __get__(self, component: object, cls: type[Any]) -> str:
+        return cls.__name__
+
+
 class Registry(Generic[T]):
     """Components of one kind by name; ``{"name": ..., **fields}`` is how one is written in a configuration.
 
@@ -168,13 +175,16 @@ class Registry(Generic[T]):
 
         Raises `LengthwiseError` for a class without a name, since no other process could build it.
         """
-        name = vars(type(component)).get("name")
-        if name is None:
+        if vars(type(component)).get("name") is None:
             raise LengthwiseError(
                 f"class {type(component).__name__} has no name; write @lw.register({self.kind!r}, 'my-name') above it, "
                 "or put it into a file"
             )
-        return {"name": name, **fields_of(component)}
+        return self.show(component)
+
+    def show(self, component: T) -> dict[str, Any]:
+        """As `describe`, for what is only read: a class that has no name of its own goes by that of the class."""
+        return {"name": vars(type(component)).get("name") or type(component).__name__, **fields_of(component)}
 
     def _name_by_file(self, cls: type[Any]) -> None:
         """Name a class that is not registered ``path/to/file.py:Class``, if a file holds it."""

@@ -9,7 +9,7 @@ import shlex
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +23,7 @@ from lengthwise.forecast.model import CUTS, Forecast, forecaster, kinds
 from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
+from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.measured import trained_with
@@ -55,6 +56,8 @@ FEW = 10
 that all came out alike gives no spread."""
 Z90, LEAST = 1.645, 0.001
 """The 95 % point of the normal distribution, for an interval of 90 %; no end of an interval is certain."""
+FAR = 50
+"""How far from the length in question another is looked for, where no automaton says how far."""
 GOOD_FROM = 0.9
 """The probability from which a system is named instead of another, the cheapest first."""
 CHEAPEST = ("nope", "ape", "alibi", "rope")
@@ -211,6 +214,8 @@ class Forecasts(Tabular):
     """A command that measures instead; empty where there is none."""
     source: str | Task
     """The target as it was given."""
+    meant: str = ""
+    """Which length is meant where nothing has exactly the one in question; empty where something has."""
 
     @cached_property
     def theory(self) -> Prediction:
@@ -249,7 +254,7 @@ class Forecasts(Tabular):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
-        shown = ("target", "train", "test", "cut", "named", "format", "cells", "settle")
+        shown = ("target", "train", "test", "cut", "named", "format", "cells", "settle", "meant")
         own = {name: getattr(self, name) for name in shown}
         systems = [{**fields_of(f), "answer": f.answer, "reasons": list(f.reasons)} for f in self.systems]
         return {**own, "systems": systems}
@@ -262,7 +267,7 @@ class Forecasts(Tabular):
         known = [f for f in self.systems if f.probability is not None]
         unknown = [f.system for f in self.systems if f.probability is None]
         best = f"at best {known[0].answer} {known[0].chance}" if known else NOT_MEASURED
-        lines = [self._question("", best)]
+        lines = [self._question("", best), *wrapped("length", self.meant)]
         lines += [shortened(f"  {f.system:20}{f.answer:10}{f.chance:18}{f.theory}", WIDTH) for f in known]
         if unknown:
             lines += wrapped("unmeasured", ", ".join(unknown))
@@ -285,7 +290,7 @@ class Forecasts(Tabular):
         return shortened(self.target, max(8, WIDTH - len(end))) + end
 
     def _details(self, found: SystemForecast) -> list[str]:
-        lines = wrapped("why", found.refusal) if found.refusal else []
+        lines = wrapped("length", self.meant) + wrapped("why", found.refusal)
         lines += wrapped("theory", found.theory) + wrapped("measured", found.measured) + wrapped("probe", found.probe)
         return [*lines, *better(found.instead), *self._last()]
 
@@ -380,6 +385,7 @@ def predict(
     parsed = parse_target(target) if isinstance(target, str) else target
     name, word = (target, target) if isinstance(target, str) else (shown(target), typed_name(target))
     trainable = task_of(parsed)
+    meant = meant_length(parsed, name, train, test)
     if isinstance(probe, str | int | float):
         probe = run_probe(trainable, name, requested[0], train, probe, note, folder)
     if (regular := language_in(parsed)) is not None:
@@ -407,7 +413,41 @@ def predict(
         if not requested or f.system in wanted
     )
     settle = settle_command(trainable, word, chosen, bool(requested), train, test, probe, train_it)
-    return Forecasts(name, train, test, cut, chosen, bool(requested), format, count, settle, target)
+    return Forecasts(name, train, test, cut, chosen, bool(requested), format, count, settle, target, meant)
+
+
+def meant_length(parsed: Any, name: str, train: int, test: int) -> str:
+    """Which length is meant where nothing has exactly ``test``; empty where something has.
+
+    Raises `LengthwiseError` for a language without words beyond ``train``, or without any that are shorter.
+    """
+    dfa = parsed.dfa if isinstance(parsed, AutomatonFile) else None
+    task = task_of(parsed)
+    if dfa is None and isinstance(task, Language) and task.ask == "next":
+        dfa = task.automaton()
+    if dfa is None and task is None:
+        return ""
+    lengths = partial(lengths_with_words, dfa) if dfa is not None else task.lengths  # type: ignore[union-attr]
+    name = shortened(name, WIDTH)
+    # Words of an infinite language are at most one turn through its automaton apart.
+    apart = FAR if dfa is None else max(dfa.size, 1)
+    below, above = lengths(max(test - apart, train + 1), test), lengths(test, test + apart)
+    if dfa is not None and not above:
+        longest = max(lengths(0, dfa.size), default=None)
+        require(longest is not None, f"{name} has no words, so nothing can be asked of it")
+        require(
+            test <= (longest or 0), f"{name} is finite: no word is longer than {longest}, so none has {test} symbols; "
+            f"choose test up to {longest} and train below it, or a language with longer words"
+        )  # fmt: skip
+    if dfa is not None:
+        shortest = min(lengths(0, dfa.size), default=0)
+        require(shortest <= train, f"{name} has no word of at most {train} symbols to train on; its shortest has "
+                f"{shortest}: choose train from there")  # fmt: skip
+    near = min((*below, *above), key=lambda length: abs(length - test), default=test)
+    if near == test:
+        return ""
+    what = f"no word has {test} symbols" if isinstance(task, Language) or dfa is not None else f"no problem has length {test}"
+    return f"{what}; {near} is the nearest length with any, and is meant"
 
 
 def shown(task: Task) -> str:

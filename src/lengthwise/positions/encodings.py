@@ -17,7 +17,7 @@ import pydantic
 from lengthwise.core.config import AboveZero, AtLeast0, AtLeast1, AtLeast2, Extension, NotNegative, PositiveShare, Share
 from lengthwise.core.errors import require
 from lengthwise.core.levels import LABEL_IDS, LevelKind
-from lengthwise.core.registry import Registry
+from lengthwise.core.registry import NameOfClass, Registry
 
 if TYPE_CHECKING:
     from lengthwise.nn import PositionEncoding, Slots
@@ -50,7 +50,7 @@ class EncodingShape:
 class EncodingSpec(ABC):
     """The settings of an encoding: what ``--encoding`` and result files name."""
 
-    name: ClassVar[str]
+    name: ClassVar[str] = NameOfClass()  # type: ignore[assignment]
     summary: ClassVar[str] = ""
     has_table: ClassVar[bool] = False
     """Whether the encoding has a learned row per id, so that ids above ``max_position`` have no meaning."""

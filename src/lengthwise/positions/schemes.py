@@ -14,7 +14,7 @@ from numpy import ndarray
 from lengthwise.core.config import MOST, AtLeast0, AtLeast1, AtLeast2, Share
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.levels import LevelKind, PlaceRule
-from lengthwise.core.registry import Registry
+from lengthwise.core.registry import NameOfClass, Registry
 from lengthwise.core.rng import Rng
 from lengthwise.core.user_code import load_object
 
@@ -25,7 +25,7 @@ class PositionScheme(ABC):
     Ids lie in ``0..max_position``. In the coupled schemes, tokens without a place have id 0.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str] = NameOfClass()  # type: ignore[assignment]
     summary: ClassVar[str] = ""
     predicted: ClassVar[bool] = False
     """Whether the model has to predict the ids of the tokens that it generates."""

@@ -72,7 +72,7 @@ class CouplingFinding:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``rule`` is what the task ``recoupled`` takes."""
         return {
-            "task": {"name": self.name} if self.task is None else TASKS.describe(self.task),
+            "task": {"name": self.name} if self.task is None else TASKS.show(self.task),
             "source": "examples" if self.from_data else "queries",
             "examples_per_length": self.examples,
             "found_from": list(self.lengths),

@@ -81,8 +81,8 @@ class Example(TokenSequence):
     def to_json(self) -> dict[str, Any]:
         """The example as JSON values."""
         return {
-            "task": TASKS.describe(self.task),
-            "scheme": SCHEMES.describe(self.scheme),
+            "task": TASKS.show(self.task),
+            "scheme": SCHEMES.show(self.scheme),
             "length": self.length,
             "seed": self.seed,
             "axes": self.axes,

@@ -334,7 +334,7 @@ def predict_task(
         combined = with_next_symbols(combined, dfa)
         # The studies counted verdicts on membership, and measured models that predict next symbols.
         studied = _on_membership(combined, task) if task.ask == "next" else ()
-    note, setting = note_on(combined), TASKS.describe(task)
+    note, setting = note_on(combined), TASKS.show(task)
     summary = ASKED.get(task.ask, task.summary) if isinstance(task, Language) else task.summary
     return Prediction(
         target=task.name,

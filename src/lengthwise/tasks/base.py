@@ -18,7 +18,7 @@ from lengthwise.core.batch import Batch, Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1, config
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, reject, shortened
 from lengthwise.core.levels import LevelKind, PlaceRule
-from lengthwise.core.registry import Registry
+from lengthwise.core.registry import NameOfClass, Registry
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.languages.counter import COUNTER_LANGUAGES
@@ -81,7 +81,7 @@ class Task(ABC):
     independently; the tests compare the two.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str] = NameOfClass()  # type: ignore[assignment]
     summary: ClassVar[str] = ""
     """One line for ``lengthwise list``."""
     place_rule: ClassVar[PlaceRule] = "earlier"

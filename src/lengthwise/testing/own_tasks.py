@@ -11,8 +11,8 @@ from lengthwise.tasks import Task
 
 NO_PART_OF_A_VERDICT = ("json_round_trip", "lengths_without_instances_are_refused", "nonsense_is_refused")
 """Laws about errors and files, on which no verdict rests; `lengthwise check` holds a task to them."""
-_broken: dict[str, str] = {}
-"""By the code and the fields of a task: how it breaks the first law that it breaks; empty where it keeps all."""
+_broken: dict[tuple[type[Task], str], str] = {}
+"""By the class, its code and the fields of a task: how it breaks the first law that it breaks; empty where it keeps all."""
 
 
 def refuse_broken(target: Task | str) -> None:
@@ -30,7 +30,7 @@ def refuse_broken(target: Task | str) -> None:
         target = parsed
     if not is_own(target):
         return
-    key = canonical_json([type(target).__qualname__, code_of(target), fields_of(target)])
+    key = type(target), canonical_json([code_of(target), fields_of(target)])
     if key not in _broken:
         from lengthwise.testing import checks
 
