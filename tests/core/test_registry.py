@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from lengthwise.core.config import config
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, spelled, suggestion
 from lengthwise.core.registry import Registry
 
 
@@ -79,3 +79,15 @@ def test_a_cell_of_a_notebook_may_run_again() -> None:
     for legs in (4, 3):
         exec(cell.format(legs), {"animals": animals, "__name__": "__main__"})
     assert animals.build("cow").legs == 3
+
+
+def test_names_are_known_whatever_their_capitals() -> None:
+    animals = _registry()
+    assert animals.build("CAT") == animals.build("cat")
+    assert animals.build({"name": "Old-Cat", "lives": 2}).lives == 2  # type: ignore[attr-defined]
+    assert spelled("CAT", ["cat", "Cat"]) == "CAT"  # two are meant
+    assert spelled("Cat", ["cat", "Cat"]) == "Cat"
+
+
+def test_a_suggestion_names_nothing_twice() -> None:
+    assert suggestion("zebra", ["cat", "dog", "cat"]) == "Known: cat, dog."

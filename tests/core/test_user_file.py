@@ -8,6 +8,7 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
+from lengthwise.core.user_code import no_new_code
 from lengthwise.tasks import TASKS
 from lengthwise.testing import check_task
 from lengthwise.testing.laws import TASK_LAWS as LAWS
@@ -50,3 +51,24 @@ def test_mistakes_give_one_clear_line(tmp_path: Path, content: str | None, targe
     with pytest.raises(LengthwiseError, match=message) as caught:
         TASKS.build(f"{tmp_path}/{target}")
     assert "\n" not in str(caught.value)
+
+
+OWN = "import lengthwise as lw\n\n@lw.config\nclass Mine(lw.task('copy').__class__):\n    pass\n"
+
+
+def test_a_file_with_one_task_needs_no_name_of_a_class(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(OWN + "class Helper: pass\n")
+    assert TASKS.build(f"{tmp_path}/one.py") == TASKS.build(f"{tmp_path}/one.py:Mine")
+    (tmp_path / "two.py").write_text(OWN + OWN.replace("Mine", "Yours"))
+    says = r"lacks the name of its class; write .*two\.py:Mine or .*two\.py:Yours"
+    with pytest.raises(LengthwiseError, match=says):
+        TASKS.build(f"{tmp_path}/two.py")
+    with no_new_code(), pytest.raises(LengthwiseError, match="no file that is read runs code"):
+        TASKS.build(f"{tmp_path}/three.py")
+
+
+def test_the_hint_names_what_a_user_imports(tmp_path: Path) -> None:
+    (tmp_path / "bare.py").write_text("import lengthwise as lw\nclass Mine(lw.Task): pass\n")
+    with pytest.raises(LengthwiseError, match=r"lacks @config; write @lw\.config above the class") as caught:
+        TASKS.build(f"{tmp_path}/bare.py:Mine")
+    assert "lengthwise.core" not in str(caught.value)

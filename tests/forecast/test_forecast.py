@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lengthwise as lw
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.crasp.decide import no_counting
+from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.forecast import predict as module
 from lengthwise.forecast import probe as probing
 from lengthwise.forecast.model import Forecaster, Logistic, forecaster, kinds
@@ -21,6 +23,7 @@ from lengthwise.forecast.predict import LIKELY, NOT_MEASURED, OPEN, UNLIKELY, WI
 from lengthwise.forecast.probe import SETTINGS, ProbeSettings
 from lengthwise.languages.automaton import language
 from lengthwise.measured.cells import cells
+from lengthwise.positions.system import position_systems
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
 
@@ -348,3 +351,15 @@ def test_a_finite_language_has_no_forecast_beyond_its_longest_word() -> None:
         predict("a{2,3}b")
     with pytest.raises(LengthwiseError, match="no word of at most 1 symbols to train on; its shortest has 2"):
         predict("ab(ab)*", 1, 20)
+
+
+def test_systems_are_known_whatever_their_capitals():
+    found = predict("(aa)*", encoding="RoPE")
+    assert found["rope"] == found["RoPE"] == predict("(aa)*")["ROPE"]
+    assert predict("(aa)*", encoding="ALiBi", scheme="Sequential")["alibi"].encoding == "alibi"
+    assert position_systems(["ALiBi", "Learned"]) == position_systems(["alibi", "ape"])
+    named = chosen_systems(TASKS.build("Addition"), ["RoPE", "PoSE+RoPE"])
+    assert [system.name for system in named] == ["sequential+rope", "pose+rope"]
+    assert lw.Experiment("addition", "Coupled", "RoPE").configuration == lw.Experiment(
+        "addition", "coupled", "rope"
+    ).configuration

@@ -12,7 +12,7 @@ from lengthwise.api.components import task as build_task
 from lengthwise.api.result import Accuracy, Result
 from lengthwise.core import config as arguments
 from lengthwise.core.config import digest, fields_of
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, spelled
 from lengthwise.core.files import locked, make_folder, remove_unfinished, write_json, write_text
 from lengthwise.core.table import Table, Tabular
 from lengthwise.experiments.blind.study import CUT, cell_row, frozen_study, is_right, listed, write_study
@@ -257,6 +257,7 @@ def verify(
     from lengthwise.training.threads import cores
 
     seconds, encodings = arguments.seconds("budget", budget), arguments.names("encodings", encodings)
+    encodings = [spelled(name, ENCODINGS) for name in encodings]
     for name in encodings:
         if name not in ENCODINGS:
             raise UnknownNameError("encoding of the frozen ladder", name, ENCODINGS)

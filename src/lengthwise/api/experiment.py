@@ -19,7 +19,7 @@ from lengthwise.api.components import task as build_task
 from lengthwise.api.result import Result
 from lengthwise.core import config as arguments
 from lengthwise.core.config import fields_of, one_line_errors
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
 from lengthwise.core.files import read_text
 from lengthwise.core.table import Table, Tabular
 from lengthwise.evaluation.config import EvaluationConfig
@@ -237,6 +237,8 @@ def _systems(task: Task, scheme: str | None, encodings: Sequence[str]) -> tuple[
 
     if scheme is None:
         return chosen_systems(task, encodings)
+    scheme = spelled(scheme, {*SCHEMES, RANDOM_START})
+    encodings = [spelled(encoding, ENCODINGS) for encoding in encodings]
     if scheme not in SCHEMES and scheme != RANDOM_START:
         raise UnknownNameError("scheme", scheme, [*SCHEMES, RANDOM_START])
     for encoding in encodings:

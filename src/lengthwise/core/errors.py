@@ -48,7 +48,7 @@ OTHER_NAMES = {
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """``Did you mean 'addition'?`` for a near miss or another name of the same, else the list of what is known."""
-    names = sorted(known)
+    names = sorted(set(known))
     other = OTHER_NAMES.get(name.lower().replace("_", "-"))
     if other in names:
         return f"Did you mean {other!r}?"
@@ -56,6 +56,13 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     if close:
         return f"Did you mean {close[0]!r}?"
     return f"Known: {', '.join(names)}." if names else "None is known."
+
+
+def spelled(name: str, known: Iterable[str]) -> str:
+    """The known name that ``name`` is but for capitals, such as rope for RoPE; ``name`` itself where none or several."""
+    names = set(known)
+    alike = [other for other in names if other.lower() == name.lower()]
+    return alike[0] if len(alike) == 1 and name not in names else name
 
 
 def shortened(text: str, limit: int = 200) -> str:

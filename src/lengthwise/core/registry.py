@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, dataclass_transform
 
 from lengthwise.core.config import config, fields_of, from_fields
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, spelled
 from lengthwise.core.user_code import file_of, load_class, load_given, remember
 
 
@@ -156,9 +156,10 @@ class Registry(Generic[T]):
             raise LengthwiseError(f"a {self.kind} needs a name; write {{'name': ...}} with one of: {', '.join(self)}")
         if not isinstance(spec["name"], str):
             raise LengthwiseError(f"the name of a {self.kind} must be a string, got {spec['name']!r}")
-        values = {**self.aliases.get(spec["name"], {}), **spec}
+        name = spec["name"] if spec["name"] in self else spelled(spec["name"], self)
+        values = {**self.aliases.get(name, {}), **spec}
         del values["name"]
-        return from_fields(self.get(spec["name"]), values, where=f"{self.kind} {spec['name']!r}")
+        return from_fields(self.get(name), values, where=f"{self.kind} {name!r}")
 
     def _check(self, component: Any) -> None:
         if self._base is None or isinstance(component, self._base):

@@ -140,11 +140,18 @@ def _files_of(component: object) -> set[Path]:
 
 
 def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
-    """The class ``Class`` of ``path/to/file.py:Class``.
+    """The class ``Class`` of ``path/to/file.py:Class``, or the only one of its kind of ``path/to/file.py``.
 
     Raises `LengthwiseError` when the file is missing, fails to run, or holds no such subclass of ``base``, and under
     `no_new_code` for a file that the user did not give.
     """
+    if target.endswith(".py"):
+        module = _module_of(target, target, kind, "class")
+        own = [key for key, value in _own(module).items() if isinstance(value, type) and issubclass(value, base)]
+        if len(own) != 1:
+            named = " or ".join(f"{target}:{key}" for key in own or ["Class"])
+            raise LengthwiseError(f"{kind} {target!r} lacks the name of its class; write {named}")
+        target = f"{target}:{own[0]}"
     path_text, _, name = target.rpartition(":")
     given = _NAMED.get((Path(path_text).resolve(), name))
     if given is not None and issubclass(given, base):
@@ -154,7 +161,7 @@ def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
         raise LengthwiseError(f"{target} is no {base.__name__}; derive it from {base.__module__}.{base.__name__}")
     if not dataclasses.is_dataclass(found):
         raise LengthwiseError(
-            f"{target} lacks @config; write it above the class (from lengthwise.core.config import config)"
+            f"{target} lacks @config; write @lw.config above the class (import lengthwise as lw)"
         )
     _check_complete(found, base, target)
     found.name = target  # type: ignore[attr-defined]
@@ -184,6 +191,20 @@ def load_object(target: str, *, kind: str, wanted: str, fits: Callable[[Any], bo
     if target.endswith(".py"):
         raise LengthwiseError(f"{kind} {target!r} lacks the name of its {wanted}; write {target}:{wanted.capitalize()}")
     path_text, _, name = target.rpartition(":")
+    module = _module_of(path_text, target, kind, wanted)
+    values = {key: value for key, value in vars(module).items() if fits(value)}
+    if name not in values:
+        raise UnknownNameError(f"{wanted} in {path_text}", name, _own(module).keys() & values.keys())
+    return values[name]
+
+
+def _own(module: ModuleType) -> dict[str, Any]:
+    """What a module defines itself."""
+    return {key: value for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+
+
+def _module_of(path_text: str, target: str, kind: str, wanted: str) -> ModuleType:
+    """The module of a file that ``target`` names; raises `LengthwiseError` as `load_class` does."""
     path = Path(path_text).resolve()
     if _REFUSES.get() and path not in _given():
         # The name may have been written in another folder.
@@ -195,12 +216,7 @@ def load_object(target: str, *, kind: str, wanted: str, fits: Callable[[Any], bo
         )
     if not path.is_file():
         raise LengthwiseError(f"no file {path_text} for {kind} {target!r}; write path/to/file.py:{wanted.capitalize()}")
-    module = _module(path, path_text)
-    values = {key: value for key, value in vars(module).items() if fits(value)}
-    if name not in values:
-        own = [key for key, value in values.items() if getattr(value, "__module__", "") == module.__name__]
-        raise UnknownNameError(f"{wanted} in {path_text}", name, own)
-    return values[name]
+    return _module(path, path_text)
 
 
 def _module_name(path: Path) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lengthwise.core.config import changed_fields
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
 from lengthwise.core.files import slug
 from lengthwise.core.rng import stream
 from lengthwise.core.user_code import load_object
@@ -333,6 +333,7 @@ def chosen_systems(task: Task, names: Sequence[str]) -> tuple[PositionSystem, ..
 
 
 def _system(task: Task, name: str) -> PositionSystem:
+    name = "+".join(spelled(part, {*SCHEMES, *ENCODINGS, RANDOM_START}) for part in name.split("+"))
     if name == "coupled" and (coupled := coupled_system(task)) is not None:
         return coupled
     scheme, plus, encoding = name.partition("+")

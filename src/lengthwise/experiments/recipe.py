@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from lengthwise.core.config import EXACT_IN_JSON
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, spelled
 from lengthwise.core.registry import installed, load_installed
 from lengthwise.core.user_code import load_given, load_object, no_new_code
 from lengthwise.experiments.run_config import RunConfig
@@ -169,6 +169,8 @@ class Recipe:
         """
         names = [name for job in self.jobs for name in (job.name, job.task) if name]
         known = [job.positions for job in self.jobs if job.positions]
+        only = [spelled(name, names) for name in only]
+        encodings = [spelled(name, known) for name in encodings]
         for kind, given, there in (("system", only, names), ("encoding", encodings, known)):
             for name in given:
                 if name not in there:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.core.config import changed_fields, digest, fields_of
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
 from lengthwise.core.statistics import wilson
 from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.decide import no_counting
@@ -234,8 +234,9 @@ class Forecasts(Tabular):
 
     def __getitem__(self, name: str) -> SystemForecast:
         """The forecast of a position system; raises `UnknownNameError` with a suggestion for any other name."""
+        known = spelled(name, {*(found.system for found in self.systems), *ALIASES})
         for found in self.systems:
-            if found.system == name or (name == "learned" and found.system == "ape"):
+            if found.system == ALIASES.get(known, known):
                 return found
         raise UnknownNameError("position system", name, [found.system for found in self.systems])
 
@@ -594,6 +595,8 @@ def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem
     from lengthwise.positions.schemes import SCHEMES
 
     names = KNOWN | {alias: KNOWN[name] for alias, name in ALIASES.items()}
+    encoding = None if encoding is None else spelled(encoding, {*names, *ENCODINGS})
+    scheme = None if scheme is None else spelled(scheme, SCHEMES)
     if scheme is None:
         if encoding is None:
             return ()

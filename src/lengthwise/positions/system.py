@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lengthwise.core.config import config
-from lengthwise.core.errors import UnknownNameError
+from lengthwise.core.errors import UnknownNameError, spelled
 from lengthwise.crasp.program import Fragment
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ def position_systems(names: Sequence[str] = ()) -> tuple[PositionSystem, ...]:
     Raises `UnknownNameError` with a suggestion.
     """
     known = {system.known_as: system for system in SYSTEMS}
-    for name in names:
-        if ALIASES.get(name, name) not in known:
+    wanted = [ALIASES.get(own := spelled(name, {*known, *ALIASES}), own) for name in names]
+    for name, found in zip(names, wanted, strict=True):
+        if found not in known:
             raise UnknownNameError("position system", name, known)
-    wanted = {ALIASES.get(name, name) for name in names}
     return tuple(system for system in SYSTEMS if not names or system.known_as in wanted)
