@@ -12,8 +12,9 @@ from tiny import COMMON, GROUPED, SEPARATOR, VOCAB, logits_under, restarting, sl
 from torch import nn
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, T5Config, T5ForConditionalGeneration
 
+import lengthwise as lw
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.hf import Interpolated, attach, detach
+from lengthwise.hf import CoupledPlaces, Interpolated, attach, detach
 
 TOKENS = torch.tensor([[5, 6, SEPARATOR, 7]])
 PLAIN = torch.arange(4)[None]
@@ -46,9 +47,42 @@ def ruled(rule: Any, kind: str = "llama") -> Callable[[], Any]:
     return lambda: attach(tiny(kind), rule).generate(TOKENS, max_new_tokens=4, do_sample=False)
 
 
+def placeless() -> Any:
+    """A task as a newcomer writes it: no token has a place."""
+
+    @lw.config
+    class Last(lw.Task):
+        summary = "the last symbol again"
+        tokens = ("a", "b")
+
+        def write(self, seq: Any, layout: Any, rng: Any) -> None:
+            symbols = rng.integers(2, size=(layout.length, seq.size)) + self.vocab["a"]
+            seq.bos()
+            given = [seq.given(column) for column in symbols]
+            seq.sep()
+            seq.predicted(symbols[-1], parents=given[-1:])
+            seq.eos()
+
+        def answer(self, prompt: Any) -> list[str]:
+            return [prompt[-2], "<eos>"]
+
+    return Last()
+
+
+def test_a_structure_without_places_says_where_some_are_found() -> None:
+    found = lw.structure(placeless(), "coupled")
+    assert "states no places" in found.note
+    assert "lw.couple" in str(found.table())
+    assert lw.structure(placeless()).note == lw.structure("copy", "coupled").note == ""
+    assert "no token has parents" in lw.structure("(ab)*").note
+
+
 CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "twice": (lambda: attach(attached(), restarting), "has a rule already"),
     "not attached": (lambda: detach(tiny("llama")), "has no rule"),
+    "name of places": (lambda: attach(tiny("llama"), cast(Any, "Coupled")), "such as hf.CoupledPlaces(task), got 'Coupled'"),
+    "name of ids": (lambda: attach(tiny("llama"), cast(Any, "pose")), "such as hf.SchemeIds('pose'), got 'pose'"),
+    "no places": (lambda: CoupledPlaces(placeless()), "states no places, so that all ids would be 0; `lw.couple(task)`"),
     "no rule": (lambda: attach(tiny("llama"), cast(Any, "restart")), "a rule is a function"),
     "no model": (lambda: attach(nn.Linear(2, 2), restarting), "got Linear"),
     "encoder-decoder": (

@@ -335,6 +335,13 @@ class Structure(Tabular):
         self.rows: tuple[tuple[int, int, int | None, int, int | None, int, int | None], ...] = tuple(columns)
 
     @property
+    def note(self) -> str:
+        """What k and span don't say of this task; empty where they say all."""
+        from lengthwise.prediction.example import structure_note
+
+        return structure_note(self.task, self.scheme)
+
+    @property
     def sparsity(self) -> tuple[int, ...]:
         """The largest number of parents of a scored token, by length."""
         return tuple(row[1] for row in self.rows)
@@ -349,7 +356,8 @@ class Structure(Tabular):
         caption = f"sparsity k and span of {self.task.name} under {self.scheme.name} ids"
         columns = ("length", "k", "span", "selectors", "span of selectors", "both", "span of both")
         width = 7 if any(row[3] for row in self.rows) else 3
-        return Table(columns[:width], tuple(row[:width] for row in self.rows), caption=caption)
+        notes = (self.note,) if self.note else ()
+        return Table(columns[:width], tuple(row[:width] for row in self.rows), caption=caption, notes=notes)
 
     def plot(self) -> Drawing:
         """Sparsity and span against length, as a matplotlib figure; a span without enough ids is left out."""

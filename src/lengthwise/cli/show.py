@@ -91,13 +91,15 @@ def show(
 
     built_task, built_scheme = configured(task, scheme, edits or [])
     shown = theory.show(built_task, length, built_scheme, seed).example
-    table = theory.structure(built_task, built_scheme, whole_numbers("--lengths", lengths), seed).schemes
+    found = theory.structure(built_task, built_scheme, whole_numbers("--lengths", lengths), seed)
     if as_json:
-        emit_json({**shown.to_json(), "structure": table.to_json()})
+        emit_json({**shown.to_json(), "structure": found.schemes.to_json()})
         return
     console = out()
     draw_example(console, shown, everything=everything)
-    draw_structure(console, table, built_scheme.name)
+    draw_structure(console, found.schemes, built_scheme.name)
+    if found.note:
+        console.print(found.note, markup=False, highlight=False)
 
 
 def draw_example(console: Console, shown: Example, *, everything: bool = False) -> None:
@@ -190,7 +192,7 @@ def _dependencies(console: Console, shown: Example, everything: bool) -> None:
     from rich.text import Text
 
     scored = shown.scored
-    if not scored:
+    if not scored or any(token.allowed for token in shown.tokens):
         return
     hidden = 0
     if not everything and len(scored) > _FEW:

@@ -14,10 +14,11 @@ from numpy import ndarray
 from torch import Tensor
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, require, shortened
+from lengthwise.core.errors import LengthwiseError, require, shortened, spelled
 from lengthwise.core.rng import Rng, stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.base import NO_PLACES
 
 IdFunction = Callable[[Tensor], Tensor]
 """Token ids [B, T] to position ids [B, T]."""
@@ -86,9 +87,11 @@ def as_rule(rule: IdRule | IdFunction) -> IdRule:
     if isinstance(rule, IdRule):
         return rule
     if not callable(rule):
+        near = "CoupledPlaces(task), Restart(separator=…)"
+        if isinstance(rule, str) and (name := spelled(rule, SCHEMES)) in SCHEMES:
+            near = "CoupledPlaces(task)" if SCHEMES.build(name).uses_places else f"SchemeIds({name!r})"
         raise LengthwiseError(
-            f"a rule is a function of token ids [B, T] to position ids [B, T], or an IdRule such as "
-            f"Restart(separator=…), got {rule!r}"
+            f"a rule is a function of token ids [B, T] to position ids [B, T], or an IdRule such as hf.{near}, got {rule!r}"
         )
     return UserRule(rule)
 
@@ -200,6 +203,10 @@ class CoupledPlaces(IdRule):
             not self.scheme.predicted and len(self.task.levels) == 1,
             f"task {self.task.name!r} under scheme {self.scheme.name!r} needs ids that the model predicts, or several "
             "levels of ids, which a stock model has not; use LengthwiseForCausalLM",
+        )
+        require(
+            self.task.states_places,
+            f"task {self.task.name!r} states no places, so that all ids would be 0; {NO_PLACES}",
         )
         names = self.task.vocab.tokens if token_ids is None else tuple(token_ids)
         numbers = range(len(names)) if token_ids is None else token_ids.values()

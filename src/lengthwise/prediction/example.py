@@ -17,6 +17,7 @@ from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.structure import structure_at
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.base import NO_PLACES
 
 STRUCTURE_LENGTHS = (5, 20, 100)
 """Lengths at which sparsity and span are shown by default."""
@@ -218,6 +219,16 @@ def structure_table(
     rows = (SpanRow(tuple(names), parents, both, selectors) for names, (parents, selectors, both) in by_kind)
     parents, selectors, both = zip(*((s.parents.count, s.selectors.count, s.both.count) for s in counted), strict=True)
     return StructureTable(tuple(lengths), parents, selectors, both, tuple(rows))
+
+
+def structure_note(task: Task, scheme: PositionScheme) -> str:
+    """What k and span don't say of a task; empty where they say all."""
+    shown = example(task, SCHEMES.build("sequential"), shown_length(task), 0)
+    if any(token.allowed for token in shown.tokens):
+        return "what may come next is a set, and depends on all that was read: no token has parents, so k and span are 0"
+    if scheme.uses_places and not task.states_places:
+        return f"task {task.name!r} states no places, so all its ids are 0 and no span is meant; {NO_PLACES}"
+    return ""
 
 
 def _spans(task: Task, scheme: PositionScheme, length: int, seed: int) -> _Spans:

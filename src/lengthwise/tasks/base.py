@@ -19,7 +19,7 @@ from lengthwise.core.config import Alphabet1, config
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, reject, shortened
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import NameOfClass, Registry
-from lengthwise.core.rng import Rng
+from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
@@ -69,6 +69,8 @@ def chunks(rows: int, most: int = ROWS) -> Iterator[int]:
         rows -= most
 
 
+LONGEST_SHORTEST = 200
+"""Up to where the shortest length of a task is looked for."""
 LAYOUT_ROWS = 8
 """Test strings that share one drawn layout."""
 
@@ -165,6 +167,12 @@ class Task(ABC):
         return StringSet("uniform", (self.batch(length, rows, rng) for length, rows in sizes))
 
     @final
+    @property
+    def states_places(self) -> bool:
+        """Whether any token of its shortest strings has a place."""
+        shortest = next(iter(self.lengths(1, LONGEST_SHORTEST)), 1)
+        return bool(self.batch(shortest, 1, stream(0, "task", "places")).places.any())
+
     def batch(self, length: int, size: int, rng: Rng, layout: Layout | None = None) -> Batch:
         """``size`` sequences of one layout of ``length``; raises `LengthwiseError` if the length has no instances."""
         if size < 1:
@@ -224,6 +232,8 @@ def named_language(text: str) -> str | None:
     return text if text in LANGUAGES or text in COUNTER_LANGUAGES or SPECIAL & set(text) else None
 
 
+NO_PLACES = "`lw.couple(task)` looks for places, and task 'recoupled' takes the rule that it finds"
+"""What to do where a task states no places."""
 FILES = (".py", ".json", ".jsonl", ".crasp")
 """How the names of files end that may stand where the name of a task may."""
 EXPRESSION = "regex:"
