@@ -85,6 +85,28 @@ def test_a_wide_table_has_the_best_of_each_length_in_bold(tmp_path: Path) -> Non
     assert (tmp_path / "table.tex").read_text(encoding="utf-8") == latex + "\n"
 
 
+def test_what_did_not_fit_has_its_accuracy_in_distribution_and_the_way_out() -> None:
+    made = [result("far", 0, scores=[score(8, 200), score(40, 190)]), result("lost", 0, fitted=False)]
+    for chosen, lengths in ((made, ["8", "40"]), (made[1:], [])):
+        found = lw.Result([(Path(f"run-{i}"), SeedResult.of(values)) for i, values in enumerate(chosen)])
+        wide, within = found.wide(), found.systems[-1].in_distribution.median
+        assert wide.columns == ("system", "settings", "layout", "in distribution", *lengths)
+        assert wide.rows[-1][3] == f"{within:.3f}, not fitted"
+        assert f"{within:.3f}, not fitted" in wide.to_latex()
+        for table in (wide, found.table(), found.accuracy().table()):
+            (said,) = [note for note in table.notes if note.startswith("not fitted")]
+            assert "98 %" in said
+            assert "evaluation.fit_threshold" in said
+            assert "training.steps" in said
+    fitted = lw.Result([(Path("run"), SeedResult.of(made[0]))])
+    assert not any("not fitted" in note for note in fitted.table().notes)
+
+
+def test_a_picture_in_a_notebook_has_a_white_ground() -> None:
+    for shown in (lw.show("copy"), lw.show("copy").plot(), lw.structure("copy").plot()):
+        assert shown._repr_html_().startswith('<div style="background:#fff"><svg')
+
+
 def test_a_plot_follows_the_conventions_of_matplotlib() -> None:
     found = _two_systems()
     axes = Figure().subplots()

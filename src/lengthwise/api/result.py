@@ -11,7 +11,17 @@ from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.result_file import each_once
 from lengthwise.core.table import Table, Tabular
-from lengthwise.report.summary import INTERVAL, SeedResult, SystemSummary, axes_text, contents, kind_of, read, summarize
+from lengthwise.report.summary import (
+    INTERVAL,
+    SeedResult,
+    SystemSummary,
+    axes_text,
+    contents,
+    fit_rule,
+    kind_of,
+    read,
+    summarize,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,6 +50,7 @@ class Accuracy(Tabular):
             for system in self.systems
             if (missing := len(system.results) - len(system.fitted))
         ]
+        unfitted += [rule] if (rule := fit_rule(self.systems)) else []
         return Table(columns, tuple(rows), caption=f"{self.metric} by length", notes=(*unfitted, INTERVAL))
 
     def _rows(self, system: SystemSummary) -> list[tuple[Any, ...]]:
@@ -55,7 +66,10 @@ class Accuracy(Tabular):
         return rows if system.fitted else [(*name, None, "", *seeds, None, None, None, "")]
 
     def wide(self) -> Table:
-        """One row per system, one column per length: medians over the fitted seeds, the best of a column in bold."""
+        """One row per system, one column per length: medians over the fitted seeds, the best of a column in bold.
+
+        Where a system has no fitted seed, a further column has the accuracy in distribution of all systems.
+        """
         cells: dict[tuple[str, ...], dict[int, float]] = {}
         for system in self.systems:
             for cell in system.cells:
@@ -66,15 +80,24 @@ class Accuracy(Tabular):
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
         lengths = sorted({length for row in cells.values() for length in row})
-        rows = tuple((*name, *(row.get(length) for length in lengths)) for name, row in cells.items())
+        within: dict[tuple[str, str], float | str] = {}
+        for system in self.systems:
+            found = system.in_distribution.median
+            within[system.name, system.settings] = found if system.fitted else f"{found:.3f}, not fitted"
+        first = [[] if all(s.fitted for s in self.systems) else [within[name[0], name[1]]] for name in cells]
+        rows = tuple(
+            (*name, *before, *(row.get(length) for length in lengths))
+            for (name, row), before in zip(cells.items(), first, strict=True)
+        )
         best = {length: max(row[length] for row in cells.values() if length in row) for length in lengths}
         bold = frozenset(
-            (at, 3 + index)
+            (at, 3 + len(first[at]) + index)
             for at, row in enumerate(cells.values())
             for index, length in enumerate(lengths)
             if row.get(length) == best[length]
         )
-        columns = ("system", "settings", "layout", *map(str, lengths))
+        named = () if all(s.fitted for s in self.systems) else ("in distribution",)
+        columns = ("system", "settings", "layout", *named, *map(str, lengths))
         notes = self.table().notes
         return Table(columns, rows, caption=f"median {self.metric} by length", notes=notes, bold=bold)
 
@@ -184,7 +207,7 @@ class Result(Tabular):
         columns = (
             "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
         )  # fmt: skip
-        return Table(columns, tuple(rows), notes=(OVER,))
+        return Table(columns, tuple(rows), notes=tuple(note for note in (OVER, fit_rule(self.systems)) if note))
 
     def save_report(self, path: str | Path = "report.html") -> Path:
         """Write the report page of these results; returns its path."""

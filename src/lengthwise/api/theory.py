@@ -432,7 +432,7 @@ class Example(Tabular):
         return Table(columns, rows, caption=" ".join(token.text for token in self.example.tokens))
 
     def _repr_html_(self) -> str:
-        return self.plot().svg() + self.table()._repr_html_()
+        return self.plot()._repr_html_() + self.table()._repr_html_()
 
     def plot(self) -> Drawing:
         """The arcs from parents to tokens under plain and under coupled ids, as a matplotlib figure."""

@@ -103,6 +103,7 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
         SystemSummary,
         axes_text,
         common_chance,
+        fit_rule,
         panel_axes,
         panel_of,
     )
@@ -144,9 +145,8 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
         console.print(table)
         console.print()
     console.print(Text(f"exact match: {INTERVAL}.", style="dim"))
-    if any(not summary.fitted for summary in summaries):
-        note = "not fitted: no seed reached the fit threshold in distribution, so it says nothing of longer lengths."
-        console.print(Text(note, style="dim"))
+    if rule := fit_rule(summaries):
+        console.print(Text(f"{rule}.", style="dim"))
     if any(summary.unfitted_cells for summary in summaries):
         note = "in brackets: a model that did not fit, measured as a control (unfitted_too); no statement on lengths."
         console.print(Text(note, style="dim"))

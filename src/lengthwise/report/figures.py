@@ -164,7 +164,8 @@ class Drawing(Figure):
         return element.replace("<svg ", opening, 1).replace("'DejaVu Sans', ", "").replace("DejaVu Sans, ", "")
 
     def _repr_html_(self) -> str:
-        return self.svg()
+        # A dark notebook shows through a picture without a ground, and hides its dark text.
+        return f'<div style="background:#fff">{self.svg()}</div>'
 
     def write(self, folder: Path, name: str) -> list[Path]:
         """Write ``name.svg``, ``name.pdf`` and ``name.png`` (200 dpi); raises `LengthwiseError` if it can't."""

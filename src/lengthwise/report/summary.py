@@ -360,6 +360,19 @@ UNFITTED = "not fitted in any seed, so not tested at longer lengths"
 CONTROL = "not fitted in any seed, and tested all the same as a control (unfitted_too)"
 
 
+def fit_rule(systems: Sequence[SystemSummary]) -> str:
+    """What *not fitted* means and what to do; empty where every seed fitted."""
+    if all(len(system.fitted) == len(system.results) for system in systems):
+        return ""
+    settings = (system.experiment.get("evaluation", {}) for system in systems)
+    shares = sorted({each["fit_threshold"] for each in settings if "fit_threshold" in each})
+    few = f"less than {' or '.join(f'{100 * share:g} %' for share in shares)}" if shares else "too few"
+    return (
+        f"not fitted: right on {few} of the strings of training lengths (evaluation.fit_threshold), so it says "
+        "nothing of longer ones; train longer (training.steps), or a larger model"
+    )
+
+
 def fitted_text(systems: Sequence[SystemSummary]) -> str:
     """How many systems and seeds fitted in distribution."""
     fitted, seeds = sum(bool(s.fitted) for s in systems), sum(len(s.fitted) for s in systems)
