@@ -23,6 +23,7 @@ from lengthwise.forecast.predict import LIKELY, NOT_MEASURED, OPEN, UNLIKELY, WI
 from lengthwise.forecast.probe import SETTINGS, ProbeSettings
 from lengthwise.languages.automaton import language
 from lengthwise.measured.cells import cells
+from lengthwise.positions import structure as positions_structure
 from lengthwise.positions.system import position_systems
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
@@ -363,3 +364,34 @@ def test_systems_are_known_whatever_their_capitals():
     assert lw.Experiment("addition", "Coupled", "RoPE").configuration == lw.Experiment(
         "addition", "coupled", "rope"
     ).configuration
+
+
+def test_what_was_measured_of_a_task_is_of_its_whole_configuration():
+    """Of 273 cells of languages, none is of another language; other sizes of a task are called so."""
+    none = [module.measured_task(TASKS.build("Dyck-1"), system, 4.0) for system in module.KNOWN.values()]
+    assert not any(found.line for found in none)
+    of_base = [module.measured_task(TASKS.build("addition", base=b), module.KNOWN["coupled"], 4.0) for b in (10, 2)]
+    assert [(bool(found.line), found.accuracy is None) for found in of_base] == [(True, False), (False, True)]
+    other = module.measured_task(TASKS.build("sort"), module.KNOWN["alibi"], 4.0)
+    assert other.line.startswith("with other settings of the task, trained to 8")
+    assert other.accuracy is None
+
+
+def test_the_structure_of_a_task_is_computed_once_for_all_lengths_that_are_asked(monkeypatch: pytest.MonkeyPatch):
+    drawn: list[int] = []
+    compute = positions_structure.structure
+
+    def counted(task: Any, scheme: Any, length: int, *rest: Any, **named: Any) -> Any:
+        drawn.append(length)
+        return compute(task, scheme, length, *rest, **named)
+
+    monkeypatch.setattr(positions_structure, "structure", counted)
+    task = TASKS.build("copy", letters=23)  # that no other test asks for
+    predict(task, 25, 75)
+    assert drawn
+    before = len(drawn)
+    predict(task, 30, 90)
+    predict(TASKS.build("copy", letters=23), 30, 120)
+    assert len(drawn) == before
+    predict(TASKS.build("copy", letters=22), 30, 120)
+    assert len(drawn) == 2 * before

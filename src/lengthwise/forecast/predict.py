@@ -26,12 +26,12 @@ from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
-from lengthwise.prediction.measured import trained_with
+from lengthwise.prediction.measured import same_task, trained_with
 from lengthwise.prediction.predict import predict as theory_of
 from lengthwise.prediction.predict import predict_with_search, silent
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
 from lengthwise.prediction.verdict import SHOWN, Prediction
-from lengthwise.tasks import Task
+from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
 from lengthwise.tasks.language import Language, StateScratchpad
 
@@ -481,7 +481,6 @@ def run_probe(
     from lengthwise.experiments.defaults import roomy_scheme
     from lengthwise.forecast.probe import ProbeCell, probe
     from lengthwise.positions.encodings import ENCODINGS
-    from lengthwise.tasks import TASKS
 
     if task is None:
         raise LengthwiseError(f"a probe trains on strings of a task or an expression, and {name} has none")
@@ -883,14 +882,18 @@ def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, ratio: f
 
 
 def measured_task(task: Task, system: ForecastSystem, ratio: float) -> Measured:
-    """What was measured of this task near this ratio, with its median accuracy."""
-    found = []
-    for cell in cells():
-        if cell.task["name"] == task.name and of_system(cell, system) and (place := bin_of(ratio, cell)) is not None:
-            found.append((cell, place))
+    """What was measured of this task near this ratio, with its median accuracy; else of the task in other sizes."""
+    setting = TASKS.show(task)
+    found = [
+        (cell, place)
+        for cell in cells()
+        if of_system(cell, system) and same_task(cell.task, setting) and (place := bin_of(ratio, cell)) is not None
+    ]
+    own = [(cell, place) for cell, place in found if TASKS.build(dict(cell.task)) == task]
+    found = own or found
     if not found:
         return Measured("", None)
     middle = statistics.median(cell.accuracy(*place) or 0.0 for cell, place in found)
-    if len(found) > 1:
-        return Measured(f"median accuracy {middle:.2f} over {len(found)} settings near {ratio:.1f} × N", middle)
-    return Measured(line_of(*found[0]), middle)
+    line = f"median accuracy {middle:.2f} over {len(found)} settings near {ratio:.1f} × N"
+    line = line if len(found) > 1 else line_of(*found[0])
+    return Measured(line, middle) if own else Measured(f"with other settings of the task, {line}", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,7 +63,19 @@ def reach(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T
 
 
 def structure_at(task: Task, scheme: PositionScheme, length: int, seed: int = 0) -> Structure:
-    """`structure` of the batch that `show` and `predict` share, so that both print the same numbers."""
+    """`structure` of the batch that `show` and `predict` share, so that both print the same numbers.
+
+    It is computed once, unless a task of the user's has fields that can't be compared by a hash.
+    """
+    try:
+        hash((task, scheme))
+    except TypeError:
+        return _structure_at.__wrapped__(task, scheme, length, seed)
+    return _structure_at(task, scheme, length, seed)
+
+
+@lru_cache(maxsize=1024)
+def _structure_at(task: Task, scheme: PositionScheme, length: int, seed: int) -> Structure:
     return structure(task, scheme, length, stream(seed, "show", "structure", length))
 
 
