@@ -80,9 +80,9 @@ def test_a_structure_without_places_says_where_some_are_found() -> None:
 CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "twice": (lambda: attach(attached(), restarting), "has a rule already"),
     "not attached": (lambda: detach(tiny("llama")), "has no rule"),
-    "name of places": (lambda: attach(tiny("llama"), cast(Any, "Coupled")), "such as hf.CoupledPlaces(task), got 'Coupled'"),
+    "name of places": (lambda: attach(tiny("llama"), cast(Any, "Coupled")), "hf.CoupledPlaces(task), got 'Coupled'"),
     "name of ids": (lambda: attach(tiny("llama"), cast(Any, "pose")), "such as hf.SchemeIds('pose'), got 'pose'"),
-    "no places": (lambda: CoupledPlaces(placeless()), "states no places, so that all ids would be 0; `lw.couple(task)`"),
+    "no places": (lambda: CoupledPlaces(placeless()), "states no places, so that all ids would be 0; `lw.couple("),
     "no rule": (lambda: attach(tiny("llama"), cast(Any, "restart")), "a rule is a function"),
     "no model": (lambda: attach(nn.Linear(2, 2), restarting), "got Linear"),
     "encoder-decoder": (

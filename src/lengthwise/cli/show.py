@@ -70,7 +70,9 @@ def _value(value: Any) -> str:
 
 
 def show(
-    task: Annotated[str, typer.Argument(help="A task or language by name, an expression, or FILE.py:Class (runs that file).")],
+    task: Annotated[
+        str, typer.Argument(help="A task or language by name, an expression, or FILE.py:Class (runs that file).")
+    ],
     length: Annotated[
         int | None, typer.Option("--length", "-n", help="The problem's length; default: 5, or the nearest there is.")
     ] = None,
@@ -291,7 +293,9 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
 @from_api("theory.couple")
 def couple(
     find: Api,
-    task: Annotated[str, typer.Argument(help="A task, an expression, FILE.py:Class (runs that file), or examples in FILE.jsonl.")],
+    task: Annotated[
+        str, typer.Argument(help="A task, an expression, FILE.py:Class (runs that file), or examples in FILE.jsonl.")
+    ],
     edits: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the task.")] = None,
     lengths: Annotated[
         str | None, typer.Option("--lengths", metavar="N,N,…", help="Lengths to check at, by default 5,10,20,40.")
@@ -372,7 +376,9 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
 @from_api("components.check")
 def check(
     hold: Api,
-    target: Annotated[str, typer.Argument(help="A task, scheme or encoding: its name, an expression, or FILE.py:Class.")],
+    target: Annotated[
+        str, typer.Argument(help="A task, scheme or encoding: its name, an expression, or FILE.py:Class.")
+    ],
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:

@@ -59,7 +59,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def spelled(name: str, known: Iterable[str]) -> str:
-    """The known name that ``name`` is but for capitals, such as rope for RoPE; ``name`` itself where none or several."""
+    """The known name that ``name`` is but for capitals, as rope for RoPE; ``name`` itself where none or several are."""
     names = set(known)
     alike = [other for other in names if other.lower() == name.lower()]
     return alike[0] if len(alike) == 1 and name not in names else name

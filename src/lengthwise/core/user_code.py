@@ -160,9 +160,7 @@ def load_class(target: str, base: type[T], *, kind: str) -> type[T]:
     if not issubclass(found, base):
         raise LengthwiseError(f"{target} is no {base.__name__}; derive it from {base.__module__}.{base.__name__}")
     if not dataclasses.is_dataclass(found):
-        raise LengthwiseError(
-            f"{target} lacks @config; write @lw.config above the class (import lengthwise as lw)"
-        )
+        raise LengthwiseError(f"{target} lacks @config; write @lw.config above the class (import lengthwise as lw)")
     _check_complete(found, base, target)
     found.name = target  # type: ignore[attr-defined]
     return found

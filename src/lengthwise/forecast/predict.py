@@ -447,7 +447,8 @@ def meant_length(parsed: Any, name: str, train: int, test: int) -> str:
     near = min((*below, *above), key=lambda length: abs(length - test), default=test)
     if near == test:
         return ""
-    what = f"no word has {test} symbols" if isinstance(task, Language) or dfa is not None else f"no problem has length {test}"
+    of_words = dfa is not None or isinstance(task, Language)
+    what = f"no word has {test} symbols" if of_words else f"no problem has length {test}"
     return f"{what}; {near} is the nearest length with any, and is meant"
 
 

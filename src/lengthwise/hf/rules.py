@@ -91,7 +91,8 @@ def as_rule(rule: IdRule | IdFunction) -> IdRule:
         if isinstance(rule, str) and (name := spelled(rule, SCHEMES)) in SCHEMES:
             near = "CoupledPlaces(task)" if SCHEMES.build(name).uses_places else f"SchemeIds({name!r})"
         raise LengthwiseError(
-            f"a rule is a function of token ids [B, T] to position ids [B, T], or an IdRule such as hf.{near}, got {rule!r}"
+            f"a rule is a function of token ids [B, T] to position ids [B, T], or an IdRule such as hf.{near}, "
+            f"got {rule!r}"
         )
     return UserRule(rule)
 

@@ -12,7 +12,7 @@ from lengthwise.tasks import Task
 NO_PART_OF_A_VERDICT = ("json_round_trip", "lengths_without_instances_are_refused", "nonsense_is_refused")
 """Laws about errors and files, on which no verdict rests; `lengthwise check` holds a task to them."""
 _broken: dict[tuple[type[Task], str], str] = {}
-"""By the class, its code and the fields of a task: how it breaks the first law that it breaks; empty where it keeps all."""
+"""By the class, its code and the fields of a task: how it breaks the first law that it does; empty without one."""
 
 
 def refuse_broken(target: Task | str) -> None:
