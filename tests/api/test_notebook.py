@@ -114,7 +114,7 @@ def test_show_has_tokens_places_parents_and_a_picture() -> None:
     shown = lw.show("addition", length=3, scheme="coupled")
     assert shown.example.tokens[0].text == "<bos>"
     assert "parents" in repr(shown)
-    assert shown._repr_html_().startswith("<svg")
+    assert shown._repr_html_().startswith('<div style="background:#fff"><svg')
     assert shown.plot().axes
 
 
