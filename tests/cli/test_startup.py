@@ -36,8 +36,9 @@ WRITING = (
     "check-certificates certificates.json",
     "export lm-eval addition --out harness",
     f"report {ROOT}/studies/theory/results/planted-theory -o page.html",
+    "explore (ab)* --static site",
 )
-"""A later one reads what an earlier one wrote; the last draws with matplotlib and jinja2."""
+"""A later one reads what an earlier one wrote; the last two draw with matplotlib and jinja2."""
 PROGRAM = """
 import contextlib, io, json, os, sys
 from lengthwise.cli.main import main
@@ -64,7 +65,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("command", [*COMMANDS, *WRITING])
 def test_nothing_heavy_is_loaded(rows: dict[str, dict[str, Any]], command: str) -> None:
-    row, draws = rows[command], command.startswith("report")
+    row, draws = rows[command], command.startswith(("report", "explore"))
     assert row["code"] == 0, row["said"]
     assert set(row["loaded"]) <= ({"matplotlib", "jinja2"} if draws else set())
     assert (row["files"] == []) is (command in COMMANDS)

@@ -7,7 +7,7 @@ from named_options import commands, options_of
 from terminal import Terminal
 
 WITHOUT_TORCH = {
-    "list", "show", "report", "predict", "decide", "check-certificates", "export",
+    "list", "show", "report", "predict", "decide", "check-certificates", "export", "explore",
     "crasp run", "crasp check", "crasp list", "crasp print", "crasp learn",
 }  # fmt: skip
 """The commands without the option; test_startup.py calls each of them."""

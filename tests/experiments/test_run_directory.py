@@ -150,7 +150,7 @@ def test_a_report_refuses_a_study_with_a_changed_number(tmp_path: Path) -> None:
     assert [values["rows"] for _, values in contents([tmp_path], ["study.json"])] == [[{"x": 12345}]]
     path.write_text(path.read_text().replace("12345", "12344"))
     with pytest.raises(LengthwiseError, match="its content does not fit its digest"):
-        contents([tmp_path], ["study.json"])
+        list(contents([tmp_path], ["study.json"]))
 
 
 @pytest.fixture(scope="module")

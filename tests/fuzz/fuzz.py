@@ -128,7 +128,7 @@ def _refusals() -> tuple[type[Exception], ...]:
 def _recipe() -> Any:
     from lengthwise.experiments.defaults import recipe_for
 
-    return recipe_for("addition", "quick").selected(["sequential+fire"], [])
+    return recipe_for("addition", "quick").selected(["RoPE"], [])
 
 
 def _text(data: bytes) -> str:

@@ -89,7 +89,7 @@ def test_a_loaded_model_is_the_trained_one(trained: Path) -> None:
     )
     # The unigram reference, counted in plain Python.
     counts = np.ones(tokenizer.vocab_size)
-    for token in train.tokens.tolist():
+    for token in train.stream.tolist():
         counts[token] += 1
     unigram = np.mean([-np.log(counts[token] / counts.sum()) for token in windows[:, 1:].ravel()])
     assert result["held_out"]["unigram_nats_per_token"] == pytest.approx(unigram)

@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.core.levels import LABEL_IDS
-from lengthwise.models.attention_state import Cache
+from lengthwise.models.attention_state import Cache, visible_keys_seen
 from lengthwise.models.config import ModelConfig
 from lengthwise.nn.base import Scalars
 from lengthwise.positions.encodings import EncodingShape
@@ -119,8 +119,12 @@ class PositionHead(nn.Module):
         key_ids: Int[Tensor, "B T L"],
         at: Int[Tensor, " S"] | slice | None,
         cache: Cache | None,
+        visible: Bool[Tensor, "B T"] | None = None,
     ) -> tuple[IdPrediction, ...]:
-        """One prediction per level after each token, or each of those ``at``; keys are all tokens so far."""
+        """One prediction per level after each token, or each of those ``at``; keys are all tokens so far.
+
+        No other token points at those that are not ``visible``.
+        """
         queries = hidden if at is None else hidden[:, at]
         result: list[IdPrediction] = []
         for level, module in enumerate(self.levels):
@@ -130,7 +134,7 @@ class PositionHead(nn.Module):
             query, key = module.project(hidden)
             if cache is not None:
                 key = cache.extend(f"pointer {level}", key, axis=1)
-            result.append(point(query, key, key_ids[..., level], at, self.log_length))
+            result.append(point(query, key, key_ids[..., level], at, self.log_length, visible))
         return tuple(result)
 
 
@@ -140,13 +144,22 @@ def point(
     ids: Int[Tensor, "B T"],
     at: Int[Tensor, " S"] | slice | None,
     log_length: int | None,
+    visible: Bool[Tensor, "B T"] | None = None,
 ) -> Pointer:
-    """Every query, or each of those ``at``, points at the keys up to its own; scores are scaled as in attention."""
-    index = torch.arange(key.shape[1], device=query.device)
-    last = index[key.shape[1] - query.shape[1] :]
+    """Every query, or each of those ``at``, points at the keys up to its own; scores are scaled as in attention.
+
+    Keys that are not ``visible`` are pointed at by their own query only, which must point at something.
+    """
+    queries, keys = query.shape[1], key.shape[1]
+    index = torch.arange(keys, device=query.device)
+    last = index[keys - queries :]
     if log_length is not None:
-        query = query * ((last + 1).to(query.dtype).log() / math.log(log_length))[..., None]
+        count = last + 1 if visible is None else visible_keys_seen(visible)[:, keys - queries :]
+        query = query * (count.to(query.dtype).log() / math.log(log_length))[..., None]
     if at is not None:
         query, last = query[:, at], last[at]
+    masked = index > last[:, None]
+    if visible is not None:
+        masked = masked | (~visible[:, None] & (index != last[:, None]))
     scores = query @ key.mT / math.sqrt(key.shape[-1])
-    return Pointer(scores.masked_fill(index > last[:, None], -math.inf), ids)
+    return Pointer(scores.masked_fill(masked, -math.inf), ids)

@@ -79,7 +79,7 @@ CellsByK = dict[int, RecoveredCell]
 
 
 class _Rows(_FrozenPart):
-    rules: dict[str, CellsByK]
+    rules: dict[str, CellsByK] = pydantic.Field(validation_alias=pydantic.AliasChoices("rules", "selectors"))
     cross: CellsByK | None = None
     null: CellsByK | None = None
     beyond_null: CellsByK | None = None
@@ -109,7 +109,7 @@ class Link(_FrozenPart):
 
 
 class _Common(_FrozenPart):
-    rules: tuple[str, str]
+    rules: tuple[str, str] = pydantic.Field(validation_alias=pydantic.AliasChoices("rules", "selectors"))
     common: dict[int, float]
 
 
@@ -120,7 +120,7 @@ class _Overlap(_FrozenPart):
 class _Summary(_Rows):
     needs_context: Split | None = None
     extrapolation: Link | None = None
-    overlap: _Overlap | None = None
+    overlap: _Overlap | None = pydantic.Field(None, validation_alias=pydantic.AliasChoices("overlap", "agreement"))
 
 
 @dataclass(frozen=True)
