@@ -152,11 +152,11 @@ def test_a_configuration_file_needs_the_word_of_the_user(tmp_path: Path, capsys:
 
 
 def test_a_run_of_ones_own_task_is_loaded_once_its_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = tmp_path / "mine.py"
+    code = tmp_path / "nobody_gave_it.py"  # another file of its name may have been given
     code.write_text(EXAMPLE.read_text())
     values = {**naming(code, "task"), "task": {"name": f"{code}:EverySecond"}}
     folder = run_folder(tmp_path / "run", values)
-    with pytest.raises(LengthwiseError, match=r"load_code\('.*mine\.py'\)"):
+    with pytest.raises(LengthwiseError, match=r"load_code\('.*nobody_gave_it\.py'\)"):
         load(folder)
     load_code(code)
     found = RunConfig.from_json(values)

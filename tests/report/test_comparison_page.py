@@ -35,6 +35,14 @@ def test_noise_is_judged_on_the_mean_beyond_training() -> None:
     assert "noise" not in notes(top_and_bottom_differ_in_every_seed=None)
 
 
+def test_what_did_not_fit_says_by_which_share_and_what_to_do() -> None:
+    values = comparison_values(2, (6, 12))
+    values["systems"][1] |= {"fitted": 0}
+    said = " | ".join(notes_of(values))
+    assert "× is not fitted (right on less than 98 % of strings of training lengths)" in said
+    assert "a larger budget trains longer" in said
+
+
 def test_the_cut_is_named_where_it_decides() -> None:
     assert "the first system is the same at cuts of 90%, 95%, 99%" in notes()
     values = comparison_values(2, (6, 12))

@@ -8,6 +8,7 @@ from statistics import median, median_low
 from typing import Any
 
 from lengthwise.core.table import Table
+from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.prediction.example import title_of
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
@@ -115,7 +116,11 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
         if row["fitted"] < len(row["seeds"])
     ]
     if unfitted:
-        notes.append(f"× is not fitted, which counts as 0 and says nothing about length: {', '.join(unfitted)}")
+        few = f"right on less than {100 * EvaluationConfig.fit_threshold:g} % of strings of training lengths"
+        notes.append(
+            f"× is not fitted ({few}), which counts as 0 and says nothing about length: {', '.join(unfitted)}; a "
+            "larger budget trains longer"
+        )
     longest = values["tests"][-1]
     for row in rows:
         rates = [seed["exact_match"][str(longest)] for seed in row["seeds"] if seed["fitted"]]
