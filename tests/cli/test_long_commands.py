@@ -41,7 +41,7 @@ def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, 
         (["addition", "--budget", "soon"], "--budget must be a time such as 90s, 10m or 1h, got 'soon'"),
         (["addition", "--budget", "5"], "--budget needs a unit, such as 5s or 5m, got '5'"),
         (["addition", "--seeds", "0"], "seeds must be at least 1, got 0"),
-        (["examples/my_task.py"], "write examples/my_task.py:Class"),
+        (["examples/my_encoding.py"], "write examples/my_encoding.py:Class"),
     ],
 )
 def test_a_mistake_in_a_comparison_is_one_line(

@@ -48,7 +48,7 @@ def test_files(terminal: Terminal, tmp_path: Path, name: str, content: str, comm
         (["run", "addition", "--set", "evaluation.lengths=[8,8]"], "lengths must differ from one another"),
         (["run", "addition", "--set", 'encoding={"name":"learned","init_std":NaN}'], "init_std must be finite"),
         (["run", "addition", "--set", "model.table_std=Infinity"], "table_std must be finite"),
-        (["predict", "examples/my_task.py"], "write examples/my_task.py:Class"),
+        (["predict", "examples/my_encoding.py"], "write examples/my_encoding.py:Class"),
     ],
 )
 def test_arguments(terminal: Terminal, tmp_path: Path, words: list[str], says: str) -> None:
