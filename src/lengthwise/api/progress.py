@@ -30,8 +30,8 @@ EVERY = 10
 """Training steps between two numbers that are logged."""
 FIRST_SECONDS = 5.0
 """How long training is timed before the first estimate."""
-QUIET_SECONDS = NEXT_WORD
-"""Without a terminal, the longest time between two lines."""
+QUIET_SECONDS = NEXT_WORD - 2
+"""Without a terminal, the longest time between two lines; a line comes before `signs_of_life` would say a word."""
 
 
 def stderr() -> Console:
