@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import PAD, SEPARATOR, SHAPES, restarting, slow_greedy, tiny
@@ -196,3 +197,11 @@ def test_refusals_are_one_line(make: Any, says: str):
         make()
     assert says in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_vocabulary_that_is_too_small_is_refused_before_training() -> None:
+    config = transformers.LlamaConfig(
+        vocab_size=20, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2
+    )
+    with pytest.raises(LengthwiseError, match="the model knows 20 tokens, and the rule's task has"):
+        attach(transformers.LlamaForCausalLM(config), CoupledPlaces("copy"))

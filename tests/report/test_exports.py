@@ -138,3 +138,17 @@ def test_a_model_is_that_of_the_best_fitted_seed_and_of_one_system(monkeypatch: 
     with pytest.raises(LengthwiseError, match="no checkpoint"):
         lw.load(three)
     assert asked == [Path("run-2")]
+
+
+def test_results_of_several_tasks_are_told_apart(tmp_path: Path) -> None:
+    """Copy and reverse under one system are two rows and two lines, never one."""
+    for task in ("copy", "reverse"):
+        run = tmp_path / task
+        run.mkdir()
+        values = result(recipe=task)
+        (run / "result.json").write_text(json.dumps(values), encoding="utf-8")
+    found = lw.results(tmp_path)
+    names = [str(row[0]) for row in found.wide().rows]
+    assert [name.partition(":")[0] for name in names] == ["copy", "reverse"]
+    for table in (found.accuracy().table(), found.table()):
+        assert {str(row[0]) for row in table.rows} == set(names)

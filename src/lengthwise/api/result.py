@@ -181,7 +181,13 @@ class Result(Tabular):
         """Accuracy against length by ``exact_match``, ``exact_match_ids``, ``oracle_ids`` or ``answer``."""
         if metric not in METRICS:
             raise UnknownNameError("metric", metric, METRICS)
-        return Accuracy(self.systems, metric)
+        return Accuracy(self._told_apart(), metric)
+
+    def _told_apart(self) -> tuple[SystemSummary, ...]:
+        """The systems, named with their recipe or task where there are several."""
+        if len({system.recipe for system in self.systems}) < 2:
+            return self.systems
+        return tuple(replace(system, name=f"{system.recipe}: {system.name}") for system in self.systems)
 
     def table(self) -> Table:
         """One row per system: all seeds, how many fitted, accuracy in distribution and at the longest length.
@@ -189,7 +195,7 @@ class Result(Tabular):
         Accuracy in distribution is over all seeds, that at the longest length over those that fitted.
         """
         rows = []
-        for system in self.systems:
+        for system in self._told_apart():
             last = max(system.cells, key=lambda cell: cell.length, default=None)
             found = None if last is None else last.estimate()
             rows.append(

@@ -60,7 +60,23 @@ class Explanation(Tabular):
             found.append(f"agrees with {self.program.line}")
         if self.heads is not None:
             found += [f"{head.name} {head.fault}" for head in self.heads.heads if head.fault]
-        return [*found, self.failures.line, *(self.forecast.lines if self.forecast else []), *self.notes]
+        return [
+            *found,
+            self.failures.line,
+            *(self.forecast.lines if self.forecast else []),
+            *self._against(),
+            *self.notes,
+        ]
+
+    def _against(self) -> list[str]:
+        """Where what was measured says the contrary of the forecast, which looks at no answer to a longer string."""
+        measured = {row.length: row.right / row.n for row in self.accuracy.rows if row.n}
+        rows = self.forecast.rows if self.forecast else ()
+        wrong = [row for row in rows if (row.probability >= 0.5) != (measured.get(row.length, row.probability) >= 0.5)]
+        if not wrong:
+            return []
+        last = wrong[-1]
+        return [f"the forecast is wrong here: measured at {last.length}, it is right on {measured[last.length]:.3f}"]
 
     def table(self) -> Table:
         """Accuracy, failures and fidelity by length."""

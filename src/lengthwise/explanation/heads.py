@@ -258,6 +258,8 @@ def _measure(look: _Looks, layer: int, head: int, mask: Bool[ndarray, "B T T"]) 
     weights, mask = look.weights[layer][:, head], mask[:, look.queries]
     count = mask.sum(-1, keepdims=True)
     some = count[..., 0] > 0
+    if not some.any():
+        return 0.0, 0.0, 0.0
     overlap = np.minimum(weights, mask / np.maximum(count, 1)).sum(-1)[some].mean()
     mass = (weights * mask).sum(-1)[some].mean()
     seen = np.broadcast_to(np.arange(mask.shape[-1]) <= look.queries[:, None], mask.shape)

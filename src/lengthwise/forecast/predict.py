@@ -406,7 +406,9 @@ def predict(
 
     def train_it(found: SystemForecast) -> str:
         scheme = KNOWN[found.system].system.scheme if found.system in KNOWN else found.scheme
-        return run_command(trainable, word, scheme, found.encoding, train, test)
+        period = None if trainable is None or scheme != "modulo" else period_of(trainable)
+        more = f" --set scheme.m={period}" if (period or 1) > 1 else ""
+        return run_command(trainable, word, scheme, found.encoding, train, test, more)
 
     chosen = tuple(
         replace(f, instead=instead_of(f, ranked, periods, pad, train_it))

@@ -202,6 +202,12 @@ def attach(model: HFModel, rule: IdRule | IdFunction, *, module: str | None = No
         not any(isinstance(getattr(hook, "__self__", None), Attachment) for hook in hooks),
         "the model has a rule already; call detach(model) first, on the model that was attached",
     )
+    needed = getattr(rule, "vocab_size", 0)
+    known = getattr(inner.config.get_text_config(), "vocab_size", needed)
+    require(
+        known >= needed,
+        f"the model knows {known} tokens, and the rule's task has {needed}; give it vocab_size={needed}",
+    )
     found = position_modules(inner, module)
     inner.__dict__[STATE] = Attachment(found, as_rule(rule))
     if hasattr(inner, "generate"):

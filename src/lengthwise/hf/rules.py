@@ -212,6 +212,7 @@ class CoupledPlaces(IdRule):
         names = self.task.vocab.tokens if token_ids is None else tuple(token_ids)
         numbers = range(len(names)) if token_ids is None else token_ids.values()
         self._known = {number: self.task.vocab[name] for name, number in zip(names, numbers, strict=True)}
+        self.vocab_size = max(self._known) + 1
         self._patterns: dict[int, Pattern] = {}
 
     def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:

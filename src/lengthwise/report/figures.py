@@ -144,6 +144,13 @@ class Drawing(Figure):
         self.salt, self.alt = salt, alt
         self.tips: dict[str, list[str]] = {}
 
+    def savefig(self, *args: Any, **kwargs: Any) -> None:
+        """As matplotlib's, with fonts that journals accept in a PDF, and text that stays text in an SVG."""
+        import matplotlib
+
+        with matplotlib.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}):
+            super().savefig(*args, **kwargs)
+
     def tip_id(self, texts: Sequence[str]) -> str:
         """The ``gid`` for a line whose markers get these ``texts``, one per point."""
         name = f"tips-{len(self.tips)}"
