@@ -233,7 +233,7 @@ def no_prompts() -> Any:
         (detached, "the rule was detached"),
         (lambda: language_model(tiny("llama"), ids=restarting), "attach(model, rule)"),
         (lambda: refused_windows(attach(tiny("llama"), restarting), max_length=6), "at most 6 tokens"),
-        (lambda: refused_windows(attach(tiny("llama"), CoupledPlaces("addition"))), "begin with a prompt"),
+        (lambda: refused_windows(attach(tiny("llama", vocab=20), CoupledPlaces("addition"))), "begin with a prompt"),
         (lambda: refused_windows(attach(tiny("gpt2"), Interpolated(2.0))), "integer ids"),
         (no_prompts, "windows that are whole prompts"),
         (
