@@ -36,6 +36,7 @@ from lengthwise.experiments.blind.ladder import (
     uniform_batches,
 )
 from lengthwise.experiments.blind.run import FIT, EachWordOnce
+from lengthwise.experiments.recipe import Candidates
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec, LearnedSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme, Sequential
@@ -427,25 +428,22 @@ class _Climb:
     def run(self) -> list[Probe]:
         """Climb, then say what was found."""
         stopped = ""
+        rungs = Candidates(tuple(range(len(self.settings.ladder))), self.settings.needed)
         try:
-            while waiting := self._waiting():
-                number = len(self.rungs) + 1
-                self.rungs.append(self._rung(number, waiting))
-                self._write()
+            rungs.search(self._attempt, lambda found: min(_fitted(seeds) for seeds in found.values()))
         except OutOfTimeError as error:
             stopped = str(error)
         self._write()
         return [self._found(index, stopped) for index in range(len(self.cells))]
 
-    def _waiting(self) -> list[int]:
-        """The cells that have another rung to train."""
-        if len(self.rungs) == len(self.settings.ladder):
-            return []
-        last = self.rungs[-1] if self.rungs else None
-        return [
-            index for index in range(len(self.cells))
-            if last is None or (index in last and _fitted(last[index]) < self.settings.needed)
-        ]  # fmt: skip
+    def _attempt(self, index: int) -> dict[int, list[ProbedSeed]]:
+        """A rung with the cells that did not fit at the one before, unless it is done."""
+        if index == len(self.rungs):
+            before = self.rungs[-1] if self.rungs else dict.fromkeys(range(len(self.cells)), [])
+            waiting = [cell for cell, seeds in before.items() if _fitted(seeds) < self.settings.needed]
+            self.rungs.append(self._rung(index + 1, waiting))
+            self._write()
+        return self.rungs[index]
 
     def _rung(self, number: int, waiting: list[int]) -> dict[int, list[ProbedSeed]]:
         """Train one rung of these cells to its end and measure it."""
