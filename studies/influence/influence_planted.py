@@ -6,12 +6,14 @@ masks. The relevant tokens S* lie in the masked block. Settings are ours.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import permutations, product
 from math import comb, log, prod
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -21,6 +23,9 @@ from numpy import ndarray
 from pydantic import Field
 
 import lengthwise as lw
+
+sys.path.append(str(Path(__file__).parents[1] / "theory"))
+from planted import Planted, Uniform, WordDistribution
 
 SUMMARY = "influential tokens on planted text: greedy finds S* of a sum, stops early on a majority, fails on parity"
 
@@ -78,7 +83,7 @@ class PlantedText:
         return self.context - self.recent
 
     @cached_property
-    def planted(self) -> lw.sparsity.planted.Planted:
+    def planted(self) -> Planted:
         """The distribution of one topic: noise symbols, then marked tokens."""
         bits = 2 * (self.k if self.label == "sum" else 1)
         digits = range(bits // 2)
@@ -88,15 +93,13 @@ class PlantedText:
             orders = permutations(digits)
             words = [tuple(NOISE + 2 * i + v for i, v in zip(order, word, strict=True))
                      for order in orders for word in product(range(2), repeat=self.k)]  # fmt: skip
-            listed, symbols, label = tuple(words), (), lw.sparsity.planted.SumMod(modulus=2**self.k)
+            listed, symbols, label = tuple(words), (), lw.tasks.planted.SumMod(modulus=2**self.k)
         else:
             listed, symbols = (), (NOISE, NOISE + 1)
-            label = (
-                lw.sparsity.planted.MajorityLabel() if self.label == "majority" else lw.sparsity.planted.ParityLabel()
-            )
-        return lw.sparsity.planted.Planted(
-            placement=lw.sparsity.planted.Uniform(self.k),
-            words=lw.sparsity.planted.WordDistribution(symbols=symbols, listed=listed),
+            label = lw.tasks.planted.MajorityLabel() if self.label == "majority" else lw.tasks.planted.ParityLabel()
+        return Planted(
+            placement=Uniform(self.k),
+            words=WordDistribution(symbols=symbols, listed=listed),
             background=(1 / NOISE,) * NOISE + (0.0,) * bits,
             values=(0,) * NOISE + tuple(values),
             label=label,

@@ -10,6 +10,7 @@ from math import comb
 import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
+from planted import Offsets, Uniform, offset_patterns
 
 import lengthwise as lw
 
@@ -113,7 +114,7 @@ def pose_ids(size: int, length: int, target: int, chunks: int, rng: np.random.Ge
     return np.arange(length) + np.take_along_axis(jumps, piece, axis=1)
 
 
-def pose_covers(pattern: lw.sparsity.planted.Offsets, length: int, target: int, chunks: int) -> bool:
+def pose_covers(pattern: Offsets, length: int, target: int, chunks: int) -> bool:
     """Whether some PoSE ids give k tokens of a string of ``length`` these id offsets.
 
     At most chunks - 1 gaps can be stretched, preferably the largest. A stretched gap takes one position, every other
@@ -152,15 +153,15 @@ def pose_coverage(
     PoSE.
     """
     number = comb(target - 1, k - 1)
-    patterns: Iterable[lw.sparsity.planted.Offsets]
+    patterns: Iterable[Offsets]
     if rng is None:
         require(number <= 500_000, f"{number} patterns are too many to list; give rng to sample them")
-        patterns, total = lw.sparsity.planted.offset_patterns(k, target - 1), number
+        patterns, total = offset_patterns(k, target - 1), number
     else:
         # Uniform over patterns: the gaps after position 0 are a uniform (k - 1)-subset of 1..target-1.
         drawn = np.zeros((samples, 0), dtype=np.int64)
         if k > 1:
-            drawn = lw.sparsity.planted.Uniform(k - 1).sample(samples, target - 1, rng) + 1
+            drawn = Uniform(k - 1).sample(samples, target - 1, rng) + 1
         patterns, total = ((0, *row) for row in drawn.tolist()), samples
     covered = sum(pose_covers(pattern, length, target, chunks) for pattern in patterns)
     return Coverage(k, length, target, chunks, covered, total, rng is None)

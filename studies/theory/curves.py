@@ -10,6 +10,7 @@ from coupled_ids import pose_ids, super_tokens
 from heads import ExpHead, Setting, TupleTypes, VersionSpace, heuristic_error, measure_margins, theorem_b, train
 from jaxtyping import Int
 from numpy import ndarray
+from planted import Planted, PlantedStrings, Strided, offset_patterns
 
 import lengthwise as lw
 
@@ -64,7 +65,7 @@ class LearnerProblem:
     """A planted distribution, and how a learner reads strings in training and in tests."""
 
     learner: str
-    planted: lw.sparsity.planted.Planted
+    planted: Planted
     read_train: _Reader
     read_test: _Reader
 
@@ -90,17 +91,13 @@ def error_against_length(
     for learner in learners:
         lw.core.errors.require(learner in LEARNERS, f"unknown learner {learner!r}; known: {', '.join(LEARNERS)}")
     target = 3 * max(test_lengths) // 2
-    every = TupleTypes(4, lw.sparsity.planted.offset_patterns(2, target - 1))
-    near, anywhere, strided = _Reader(TupleTypes.local(2, span, 4)), _Reader(every), lw.sparsity.planted.Strided(2)
-    far, posed, coupled = (
-        lw.sparsity.planted.Planted.marked(2, placement=strided),
-        _Posed(every, target, seed),
-        _Coupled(strided),
-    )
+    every = TupleTypes(4, offset_patterns(2, target - 1))
+    near, anywhere, strided = _Reader(TupleTypes.local(2, span, 4)), _Reader(every), Strided(2)
+    far, posed, coupled = (Planted.marked(2, placement=strided), _Posed(every, target, seed), _Coupled(strided))
     problems = (
-        LearnerProblem("local", lw.sparsity.planted.Planted.marked(2, span=span), near, near),
-        LearnerProblem("non-local", lw.sparsity.planted.Planted.marked(2), anywhere, anywhere),
-        LearnerProblem("non-local with PoSE", lw.sparsity.planted.Planted.marked(2), posed, anywhere),
+        LearnerProblem("local", Planted.marked(2, span=span), near, near),
+        LearnerProblem("non-local", Planted.marked(2), anywhere, anywhere),
+        LearnerProblem("non-local with PoSE", Planted.marked(2), posed, anywhere),
         LearnerProblem("far", far, anywhere, anywhere),
         LearnerProblem("far with coupling", far, coupled, coupled),
     )
@@ -132,7 +129,7 @@ def error_against_k(
     low = 2 * (span + 1)
     for k in ks:
         read = _Reader(TupleTypes.local(k, span, 4))
-        problem = LearnerProblem("local", lw.sparsity.planted.Planted.marked(k, span=span), read, read)
+        problem = LearnerProblem("local", Planted.marked(k, span=span), read, read)
         for number in train_strings:
             train = _samples(problem.planted, (low, low + 4), number, lw.stream(seed, "k", k, number))
             curves.append(_curve(problem, train, evaluation))
@@ -145,7 +142,7 @@ class _Reader:
     def __init__(self, types: TupleTypes) -> None:
         self.types = types
 
-    def counts(self, sample: lw.sparsity.planted.PlantedStrings) -> Int[ndarray, "B N"]:
+    def counts(self, sample: PlantedStrings) -> Int[ndarray, "B N"]:
         return self.types.counts(sample.tokens)
 
 
@@ -156,7 +153,7 @@ class _Posed(_Reader):
         super().__init__(types)
         self.target, self.rng = target, lw.stream(seed, "pose")
 
-    def counts(self, sample: lw.sparsity.planted.PlantedStrings) -> Int[ndarray, "B N"]:
+    def counts(self, sample: PlantedStrings) -> Int[ndarray, "B N"]:
         size, length = sample.tokens.shape
         ids = pose_ids(size, length, self.target, min(2, length), self.rng)
         first, second = np.triu_indices(length, 1)
@@ -169,21 +166,19 @@ class _Posed(_Reader):
 class _Coupled(_Reader):
     """Counts the super-tokens of strings."""
 
-    def __init__(self, strided: lw.sparsity.planted.Strided) -> None:
+    def __init__(self, strided: Strided) -> None:
         super().__init__(TupleTypes.local(1, 0, 5**strided.k))
         self.strided = strided
 
-    def counts(self, sample: lw.sparsity.planted.PlantedStrings) -> Int[ndarray, "B N"]:
+    def counts(self, sample: PlantedStrings) -> Int[ndarray, "B N"]:
         places = self.strided.places(sample.tokens.shape[1])
         return self.types.counts(super_tokens(sample.tokens, places, 4))
 
 
-def _samples(
-    planted: lw.sparsity.planted.Planted, lengths: tuple[int, int], number: int, rng: lw.core.rng.Rng
-) -> Iterator[lw.sparsity.planted.PlantedStrings]:
+def _samples(planted: Planted, lengths: tuple[int, int], number: int, rng: lw.core.rng.Rng) -> Iterator[PlantedStrings]:
     """Groups of at most 1,000 strings of one length each, lengths spread evenly."""
     low, high = lengths
-    step = planted.k if isinstance(planted.placement, lw.sparsity.planted.Strided) else 1
+    step = planted.k if isinstance(planted.placement, Strided) else 1
     choices = [n for n in range(low, high + 1) if n % step == 0]
     each, more = divmod(number, len(choices))
     for i, length in enumerate(choices):
@@ -193,9 +188,7 @@ def _samples(
             left -= 1000
 
 
-def _curve(
-    problem: LearnerProblem, train: Iterator[lw.sparsity.planted.PlantedStrings], evaluation: Evaluation
-) -> LearnerCurve:
+def _curve(problem: LearnerProblem, train: Iterator[PlantedStrings], evaluation: Evaluation) -> LearnerCurve:
     learner, planted, seed = problem.learner, problem.planted, evaluation.seed
     present, labels = [], []
     for sample in train:
@@ -264,7 +257,7 @@ def error_growth(
     """
     curves = []
     for k in ks:
-        planted = lw.sparsity.planted.Planted.marked(k, span=span)
+        planted = Planted.marked(k, span=span)
         setting = Setting.of(planted, span)
         for seed in range(seeds):
             types = TupleTypes.local(k, span, planted.alphabet)

@@ -11,6 +11,7 @@ from math import comb
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
+from planted import Offsets, Planted, PlantedStrings, offset_patterns
 
 import lengthwise as lw
 
@@ -51,7 +52,7 @@ class TupleTypes:
     """The types (offset pattern, k tokens), numbered 0..N-1: pattern by pattern, the last token varying fastest."""
 
     alphabet: int
-    patterns: tuple[lw.sparsity.planted.Offsets, ...]
+    patterns: tuple[Offsets, ...]
 
     @classmethod
     def local(cls, k: int, span: int, alphabet: int) -> TupleTypes:
@@ -59,7 +60,7 @@ class TupleTypes:
         lw.core.errors.require(
             span >= k - 1, f"k = {k} tokens need a span of {k - 1} or more, got {span}; raise the span"
         )
-        return cls(alphabet, lw.sparsity.planted.offset_patterns(k, span))
+        return cls(alphabet, offset_patterns(k, span))
 
     @property
     def k(self) -> int:
@@ -83,7 +84,7 @@ class TupleTypes:
         digits = codes[:, None] // self.alphabet ** np.arange(self.k)[::-1] % self.alphabet
         return np.tile(digits, (len(self.patterns), 1))
 
-    def index(self, pattern: lw.sparsity.planted.Offsets, tokens: tuple[int, ...]) -> int:
+    def index(self, pattern: Offsets, tokens: tuple[int, ...]) -> int:
         """The number of one type."""
         code = 0
         for token in tokens:
@@ -206,11 +207,11 @@ class Setting:
     background: tuple[int, ...]
     words: tuple[tuple[int, ...], ...]
     labels: tuple[int, ...]
-    patterns: tuple[lw.sparsity.planted.Offsets, ...]
+    patterns: tuple[Offsets, ...]
     span: int
 
     @classmethod
-    def of(cls, planted: lw.sparsity.planted.Planted, span: int) -> Setting:
+    def of(cls, planted: Planted, span: int) -> Setting:
         """The setting of a planted distribution whose placement has the same patterns at all long enough lengths."""
         words = planted.words.support(planted.k)
         return cls(
@@ -557,7 +558,7 @@ class Trained:
 
 def train(
     head: ExpHead,
-    planted: lw.sparsity.planted.Planted,
+    planted: Planted,
     lengths: tuple[int, int],
     rng: lw.core.rng.Rng,
     *,
@@ -591,7 +592,7 @@ def train(
     return Trained(head, np.array(losses))
 
 
-Samples = Sequence[Strings | lw.sparsity.planted.PlantedStrings]
+Samples = Sequence[Strings | PlantedStrings]
 """One group of strings per length."""
 
 
@@ -804,7 +805,7 @@ SEARCHES: dict[str, Callable[[], Counterexample]] = {
 def _settings(*, backgrounds: int = 1, patterns: int = 1) -> Iterator[Setting]:
     """Small settings with both labels, the smallest first."""
     for k, alphabet, span in product((1, 2), (2, 3, 4), (0, 1, 2)):
-        shapes = lw.sparsity.planted.offset_patterns(k, span) if span >= k - 1 else ()
+        shapes = offset_patterns(k, span) if span >= k - 1 else ()
         chosen = [c for c in combinations(shapes, patterns) if c[-1][-1] == span]
         for kept in chosen:
             background = tuple(range(backgrounds))
@@ -872,7 +873,7 @@ def _ambiguous(strings: Strings) -> bool:
 
 def _features(setting: Setting, reach: int, absolute: bool) -> Callable[[ndarray, int], tuple[ndarray, list[str]]]:
     """Counts of the features of a weight: tuple types up to span ``reach``, or tuples at every absolute position."""
-    types = TupleTypes(setting.alphabet, lw.sparsity.planted.offset_patterns(setting.k, reach))
+    types = TupleTypes(setting.alphabet, offset_patterns(setting.k, reach))
 
     def relative(tokens: ndarray, longer: int) -> tuple[ndarray, list[str]]:
         return types.counts(tokens), [types.describe(i) for i in range(types.size)]

@@ -6,13 +6,13 @@ from coupled_ids import check_local_coupling, dependency_spans, pose_coverage, p
 from heads import TupleTypes, VersionSpace
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planted import Planted, Strided, offset_patterns
 
 from lengthwise.core.batch import Batch, Column, Layout
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import Vocab
 from lengthwise.positions.structure import reach
-from lengthwise.sparsity.planted import Planted, Strided, offset_patterns
 
 
 def copy_structure(n):

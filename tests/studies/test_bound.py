@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 from heads import LocalHead, Margins, Setting, admissible, heuristic_error, measure_margins, number_of_tuples, theorem_b
+from planted import Planted, offset_patterns
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.planted import Planted, offset_patterns
 
 
 def noisy_head(setting, rng):

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from curves import LEARNERS, _Posed, error_against_k, error_against_length, error_growth
 from heads import TupleTypes
+from planted import Planted, offset_patterns
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.planted import Planted, offset_patterns
 
 
 @pytest.fixture(scope="module")

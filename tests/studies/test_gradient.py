@@ -3,10 +3,10 @@ import pytest
 from heads import ExpHead, TupleTypes, train
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planted import Planted
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.planted import Planted
 
 
 @settings(max_examples=15, deadline=None)

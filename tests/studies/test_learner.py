@@ -3,10 +3,10 @@ from itertools import product
 import numpy as np
 import pytest
 from heads import HeadClass, Setting, Strings, TupleTypes, VersionSpace, admissible, empirical_risk, exact_learner
+from planted import Planted
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.planted import Planted
 
 
 def all_tables(types, classes=2):

@@ -4,10 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from heads import Exactness, LocalHead, Setting, admissible, check_theorem_a, random_heads
+from planted import FixedOffsets, Planted
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.planted import FixedOffsets, Lookup, MajorityLabel, ParityLabel, Planted, SumMod
+from lengthwise.tasks.planted import Lookup, MajorityLabel, ParityLabel, SumMod
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sparsity.md").read_text(encoding="utf-8")
 AND, FIRST = Lookup(m=2, table=(0, 0, 0, 1)), Lookup(m=2, table=(0, 0, 1, 1))

@@ -20,7 +20,6 @@ from lengthwise.languages.communication import FOOLING_SETS
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.prediction.verdict import Argument
-from lengthwise.sparsity.planted import Lookup
 from lengthwise.tasks import Task, addition, copying, counting, modular, parity, planted, recall, recoupled
 from lengthwise.tasks import variable_assignment as assignment
 from lengthwise.tasks.language import Language, StateScratchpad
@@ -273,7 +272,7 @@ def _sparse_parity(task: parity.SparseParity) -> Iterator[Evidence]:
 
 def _planted(task: planted.PlantedTask) -> Iterator[Evidence]:
     # A symmetric g* of k bits is a function of the number of marked ones; a lookup may depend on their order.
-    if task.values != 2 or isinstance(task.label, Lookup):
+    if task.values != 2 or isinstance(task.label, planted.Lookup):
         return
     labels = [int(task.label(np.array([1] * ones + [0] * (task.k - ones)))) for ones in range(task.k + 1)]
     if set(labels) != {0, 1}:

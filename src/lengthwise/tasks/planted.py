@@ -1,37 +1,128 @@
-"""The task `planted`: a function of k marked tokens; `sparsity/planted.py` defines the data."""
+"""The task `planted`: a function of k marked tokens at random places (planted correlations)."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, reduce
 from itertools import combinations_with_replacement, pairwise, product
-from typing import Annotated, Any, Literal
+from math import comb
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
 from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Layout, SequenceBuilder
-from lengthwise.core.config import Alphabet2, AtLeast1
+from lengthwise.core.config import Alphabet2, AtLeast1, AtLeast2
 from lengthwise.core.errors import reject
+from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import SPECIALS
-from lengthwise.sparsity.planted import (
-    LABELS,
-    FixedOffsets,
-    Label,
-    Lookup,
-    MajorityLabel,
-    ParityLabel,
-    Planted,
-    Strided,
-    SumMod,
-)
 from lengthwise.tasks.base import TASKS, Task, body
 
 QUERY = "?"
 MARK = "*"
 
 Shapes = tuple[tuple[int, ...], ...]
+"""Each the distances of k positions from the first one, such as ``(0, 2, 3)`` for positions 7, 9, 10."""
+
+
+class Label(ABC):
+    """g*: a function from k values in 0..m-1 to a label, which is 0 or above."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+        """The labels of words of values."""
+
+    def check(self, k: int, m: int) -> None:
+        """Raise `ValueError` if the function is not defined for k values in 0..m-1."""
+        del k, m
+
+
+LABELS: Registry[Label] = Registry("label function")
+
+
+@LABELS.register("parity")
+class ParityLabel(Label):
+    """1 if the sum of the values is odd."""
+
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+        return values.sum(axis=-1) % 2
+
+
+@LABELS.register("sum_mod")
+class SumMod(Label):
+    """The sum of the values modulo ``modulus``."""
+
+    modulus: AtLeast2
+
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+        return values.sum(axis=-1) % self.modulus
+
+
+@LABELS.register("majority")
+class MajorityLabel(Label):
+    """The most frequent value; of equally frequent ones the smallest."""
+
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+        top = int(values.max(initial=0)) + 1
+        return (values[..., None] == np.arange(top)).sum(axis=-2).argmax(axis=-1)
+
+
+@LABELS.register("lookup")
+class Lookup(Label):
+    """Any function: ``table`` holds the label of each of the m^k words, the last value varying fastest."""
+
+    m: int
+    table: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        wrong = self.m < 1 or not self.table or min(self.table) < 0
+        reject(wrong, "a lookup table needs m >= 1 values and labels of at least 0")
+
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+        weight = self.m ** np.arange(values.shape[-1])[::-1]
+        return np.asarray(self.table)[(values * weight).sum(axis=-1)]
+
+    def check(self, k: int, m: int) -> None:
+        given = f"needs m >= {m} and m^k entries, got {len(self.table)}"
+        reject(len(self.table) != self.m**k or m > self.m, f"a lookup of {k} values in 0..{m - 1} {given}")
+
+
+def positions_anywhere(k: int, length: int, size: int, rng: Rng) -> Int[ndarray, "B k"]:
+    """All k-subsets of the positions 0 to length - 1 equally likely, each increasing."""
+    keys = rng.random((size, length), dtype=np.float32)
+    return np.sort(np.argpartition(keys, k - 1, axis=1)[:, :k], axis=1)
+
+
+def positions_within(span: int, k: int, length: int, size: int, rng: Rng) -> Int[ndarray, "B k"]:
+    """All k-subsets whose last position is at most ``span`` after the first (the paper's L_local) equally likely.
+
+    The first one is drawn by the number of subsets that begin there, then the others from the next ``span``.
+    """
+    room = np.minimum(span, length - 1 - np.arange(length))
+    starts = np.array([comb(int(r), k - 1) for r in room], dtype=np.float64)
+    first = rng.choice(length, size=size, p=starts / starts.sum())
+    keys = rng.random((size, span))
+    keys[np.arange(span) >= room[first][:, None]] = 2.0
+    rest = np.argsort(keys, axis=1)[:, : k - 1] + 1
+    return np.sort(np.concatenate([np.zeros_like(first)[:, None], rest], axis=1), axis=1) + first[:, None]
+
+
+def positions_of(shapes: Shapes, length: int, size: int, rng: Rng) -> Int[ndarray, "B k"]:
+    """One of the shapes that fit, equally likely, wherever it fits."""
+    fitting = np.asarray([shape for shape in shapes if shape[-1] < length])
+    chosen = fitting[rng.integers(len(fitting), size=size)]
+    return chosen + rng.integers(length - chosen[:, -1])[:, None]
+
+
+def positions_strided(k: int, length: int, size: int, rng: Rng) -> Int[ndarray, "B k"]:
+    """The same position in each of k equal blocks."""
+    return rng.integers(length // k, size=size)[:, None] + np.arange(0, length, length // k)
 
 
 @TASKS.register("planted")
@@ -72,14 +163,6 @@ class PlantedTask(Task):
         reject(constant, "g* is constant: there is nothing to learn; use another label")
 
     @cached_property
-    def distribution(self) -> Planted:
-        """The planted distribution of the strings."""
-        placement = None if self.placement == "uniform" else Strided(self.k)
-        if isinstance(self.placement, tuple):
-            placement = FixedOffsets(self.placement)
-        return Planted.marked(self.k, span=self.span, values=self.values, label=self.label, placement=placement)
-
-    @cached_property
     def _labels_attained(self) -> tuple[int, ...]:
         """The labels that some word of marked tokens has."""
         self.label.check(self.k, self.values)
@@ -111,18 +194,31 @@ class PlantedTask(Task):
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Marked tokens, query and answer share place 1; noise has none."""
-        sample = self.distribution.sample(seq.size, layout.length, rng)
-        # The distribution's tokens are noise 0..m-1 and marked m..2m-1; here the labels' symbols lie between the two.
-        is_marked = sample.tokens >= self.values
-        first = self.vocab[f"0{MARK}"] - self.values
-        tokens = np.where(is_marked, sample.tokens + first, sample.tokens + len(SPECIALS))
+        length = layout.length
+        where = self._positions(length, seq.size, rng)
+        words = rng.integers(self.values, size=(seq.size, self.k))
+        edges = np.cumsum(np.full(self.values, 1 / self.values))
+        # The last edge is 1 up to rounding.
+        noise = np.minimum(np.searchsorted(edges, rng.random((seq.size, length)), side="right"), self.values - 1)
+        tokens, is_marked = noise + len(SPECIALS), np.zeros(noise.shape, dtype=np.int64)
+        np.put_along_axis(tokens, where, words + self.vocab[f"0{MARK}"], axis=1)
+        np.put_along_axis(is_marked, where, 1, axis=1)
         seq.bos()
-        given = seq.givens(tokens.T, place=is_marked.T.astype(np.int64))
+        given = seq.givens(tokens.T, place=is_marked.T)
         seq.given(self.vocab[QUERY], place=1)
-        parents: list[Any] = [sample.relevant[:, i] + given[0] for i in self._decisive]
+        parents: list[Any] = [where[:, i] + given[0] for i in self._decisive]
         # Where all tokens are marked, content chooses nothing.
-        selectors = [] if layout.length == self.k else given
-        seq.predicted(sample.labels + len(SPECIALS), place=1, parents=parents, selectors=selectors)
+        selectors = [] if length == self.k else given
+        seq.predicted(self.label(words) + len(SPECIALS), place=1, parents=parents, selectors=selectors)
+
+    def _positions(self, length: int, size: int, rng: Rng) -> Int[ndarray, "B k"]:
+        if isinstance(self.placement, tuple):
+            return positions_of(self.placement, length, size, rng)
+        if self.placement == "strided":
+            return positions_strided(self.k, length, size, rng)
+        if self.span is not None:
+            return positions_within(self.span, self.k, length, size, rng)
+        return positions_anywhere(self.k, length, size, rng)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         """Read the marked tokens and apply g* in plain Python."""
@@ -154,4 +250,4 @@ class PlantedTask(Task):
                 return max(sorted(set(word)), key=word.count)
             case Lookup(m=m, table=table):
                 return table[reduce(lambda index, value: m * index + value, word)]
-        return int(self.distribution.label(np.array([word]))[0])
+        return int(self.label(np.array([word]))[0])

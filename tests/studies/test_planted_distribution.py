@@ -6,21 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planted import FixedOffsets, Local, Planted, Uniform, WordDistribution, offset_patterns
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.sparsity.planted import (
-    LABELS,
-    FixedOffsets,
-    Local,
-    Lookup,
-    MajorityLabel,
-    Planted,
-    SumMod,
-    Uniform,
-    WordDistribution,
-    offset_patterns,
-)
+from lengthwise.tasks.planted import LABELS, Lookup, MajorityLabel, SumMod
 
 
 @settings(max_examples=30, deadline=None)

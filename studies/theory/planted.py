@@ -1,4 +1,4 @@
-"""Planted correlations: labels that depend on k tokens at random places."""
+"""Planted correlations in general: any placement, words and background; the task `planted` has the usual ones."""
 
 from __future__ import annotations
 
@@ -6,98 +6,16 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
-from math import comb
-from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
-from lengthwise.core.config import AtLeast1, AtLeast2, config
-from lengthwise.core.errors import reject, require
-from lengthwise.core.registry import Registry
-from lengthwise.core.rng import Rng
+import lengthwise as lw
 
-
-class Label(ABC):
-    """A function from k values in 0..m-1 to a label."""
-
-    name: ClassVar[str]
-
-    @abstractmethod
-    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
-        """The labels of words of values."""
-
-    @abstractmethod
-    def classes(self, k: int, m: int) -> int:
-        """Number of labels for k values in 0..m-1."""
-
-    def check(self, k: int, m: int) -> None:
-        """Raise `ValueError` if the function is not defined for k values in 0..m-1."""
-        del k, m
-
-
-LABELS: Registry[Label] = Registry("label function")
-
-
-@LABELS.register("parity")
-class ParityLabel(Label):
-    """1 if the sum of the values is odd."""
-
-    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
-        return values.sum(axis=-1) % 2
-
-    def classes(self, k: int, m: int) -> int:
-        return 2
-
-
-@LABELS.register("sum_mod")
-class SumMod(Label):
-    """The sum of the values modulo ``modulus``."""
-
-    modulus: AtLeast2
-
-    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
-        return values.sum(axis=-1) % self.modulus
-
-    def classes(self, k: int, m: int) -> int:
-        return self.modulus
-
-
-@LABELS.register("majority")
-class MajorityLabel(Label):
-    """The most frequent value; of equally frequent ones the smallest."""
-
-    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
-        top = int(values.max(initial=0)) + 1
-        return (values[..., None] == np.arange(top)).sum(axis=-2).argmax(axis=-1)
-
-    def classes(self, k: int, m: int) -> int:
-        return m
-
-
-@LABELS.register("lookup")
-class Lookup(Label):
-    """Any function: ``table`` holds the label of each of the m^k words, the last value varying fastest."""
-
-    m: int
-    table: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        wrong = self.m < 1 or not self.table or min(self.table) < 0
-        reject(wrong, "a lookup table needs m >= 1 values and labels of at least 0")
-
-    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
-        weight = self.m ** np.arange(values.shape[-1])[::-1]
-        return np.asarray(self.table)[(values * weight).sum(axis=-1)]
-
-    def classes(self, k: int, m: int) -> int:
-        return max(self.table) + 1
-
-    def check(self, k: int, m: int) -> None:
-        given = f"needs m >= {m} and m^k entries, got {len(self.table)}"
-        reject(len(self.table) != self.m**k or m > self.m, f"a lookup of {k} values in 0..{m - 1} {given}")
-
+require, reject = lw.core.errors.require, lw.core.errors.reject
+draws = lw.tasks.planted
+Rng = lw.core.rng.Rng
 
 Offsets = tuple[int, ...]
 """The shape of a k-tuple of positions: their distances from the first one, so ``(0, 2, 3)`` for positions 7, 9, 10."""
@@ -124,22 +42,21 @@ class Placement(ABC):
         """The shapes that S* takes at ``length``."""
 
 
-@config
+@lw.config
 class Uniform(Placement):
     """All k-subsets equally likely: not local, the span grows with the length."""
 
-    k: AtLeast1
+    k: lw.core.config.AtLeast1
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
         _fits(self.k - 1, length)
-        keys = rng.random((size, length), dtype=np.float32)
-        return np.sort(np.argpartition(keys, self.k - 1, axis=1)[:, : self.k], axis=1)
+        return draws.positions_anywhere(self.k, length, size, rng)
 
     def patterns(self, length: int) -> tuple[Offsets, ...]:
         return offset_patterns(self.k, length - 1)
 
 
-@config
+@lw.config
 class Local(Placement):
     """All k-subsets of span at most ``max_span`` (the paper's L_local) equally likely."""
 
@@ -151,21 +68,14 @@ class Local(Placement):
         reject(self.k < 1 or self.max_span < self.k - 1, f"k >= 1 tokens need max_span >= k - 1, {given}")
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
-        """Draw min S* by the number of subsets that start there, then the others from the next ``max_span``."""
         _fits(self.k - 1, length)
-        room = np.minimum(self.max_span, length - 1 - np.arange(length))
-        starts = np.array([comb(int(r), self.k - 1) for r in room], dtype=np.float64)
-        first = rng.choice(length, size=size, p=starts / starts.sum())
-        keys = rng.random((size, self.max_span))
-        keys[np.arange(self.max_span) >= room[first][:, None]] = 2.0
-        rest = np.argsort(keys, axis=1)[:, : self.k - 1] + 1
-        return np.sort(np.concatenate([np.zeros_like(first)[:, None], rest], axis=1), axis=1) + first[:, None]
+        return draws.positions_within(self.max_span, self.k, length, size, rng)
 
     def patterns(self, length: int) -> tuple[Offsets, ...]:
         return offset_patterns(self.k, min(self.max_span, length - 1))
 
 
-@config
+@lw.config
 class FixedOffsets(Placement):
     """One of the given shapes, equally likely, at a uniform position where it fits."""
 
@@ -184,28 +94,25 @@ class FixedOffsets(Placement):
         return len(self.shapes[0])
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
-        fitting = self.patterns(length)
-        if not fitting:
-            _fits(min(shape[-1] for shape in self.shapes), length)
-        shapes = np.asarray(fitting)[rng.integers(len(fitting), size=size)]
-        return shapes + rng.integers(length - shapes[:, -1])[:, None]
+        _fits(min(shape[-1] for shape in self.shapes), length)
+        return draws.positions_of(self.shapes, length, size, rng)
 
     def patterns(self, length: int) -> tuple[Offsets, ...]:
         return tuple(shape for shape in self.shapes if shape[-1] < length)
 
 
-@config
+@lw.config
 class Strided(Placement):
     """The same position in each of k equal blocks: offsets ℓ/k, 2ℓ/k, …, so the span grows with the length.
 
     Under the coupling of `places`, which numbers every block alike, the span is 0.
     """
 
-    k: AtLeast1
+    k: lw.core.config.AtLeast1
 
     def sample(self, size: int, length: int, rng: Rng) -> Int[ndarray, "B k"]:
-        (shape,) = self.patterns(length)
-        return rng.integers(length // self.k, size=size)[:, None] + np.array(shape)
+        self.patterns(length)
+        return draws.positions_strided(self.k, length, size, rng)
 
     def patterns(self, length: int) -> tuple[Offsets, ...]:
         """The only shape at this length; raises `LengthwiseError` unless the length is a multiple of k."""
@@ -221,7 +128,7 @@ def _fits(span: int, length: int) -> None:
     require(length > span, f"the relevant tokens need length {span + 1} or more, got {length}; use a longer string")
 
 
-@config
+@lw.config
 class WordDistribution:
     """Q_voc: each of the k relevant tokens is uniform over ``symbols``, or whole words (k tokens) over ``listed``.
 
@@ -258,7 +165,7 @@ class PlantedStrings:
     relevant: Int[ndarray, "B k"]
 
 
-@config
+@lw.config
 class Planted:
     """A k-sparse planted distribution for every length.
 
@@ -270,7 +177,7 @@ class Planted:
     words: WordDistribution
     background: tuple[float, ...]
     values: tuple[int, ...]
-    label: Label = ParityLabel()
+    label: draws.Label = draws.ParityLabel()
 
     def __post_init__(self) -> None:
         background, size = self.background, self.alphabet
@@ -291,7 +198,7 @@ class Planted:
         *,
         span: int | None = None,
         values: int = 2,
-        label: Label | None = None,
+        label: draws.Label | None = None,
         placement: Placement | None = None,
     ) -> Planted:
         """Background tokens 0..m-1 and marked tokens m..2m-1 of values 0..m-1, all uniform, for m = ``values``.
@@ -305,7 +212,7 @@ class Planted:
             words=WordDistribution(symbols=tuple(range(values, 2 * values))),
             background=(1 / values,) * values + (0.0,) * values,
             values=tuple(range(values)) * 2,
-            label=label or ParityLabel(),
+            label=label or draws.ParityLabel(),
         )
 
     @property
@@ -321,7 +228,14 @@ class Planted:
     @property
     def classes(self) -> int:
         """Number of labels."""
-        return self.label.classes(self.k, max(self.values) + 1)
+        match self.label:
+            case draws.SumMod(modulus=modulus):
+                return modulus
+            case draws.MajorityLabel():
+                return max(self.values) + 1
+            case draws.Lookup(table=table):
+                return max(table) + 1
+        return 2
 
     @cached_property
     def background_support(self) -> Int[ndarray, " n"]:
