@@ -14,7 +14,7 @@ import pytest
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp.synthesis import labelled, read_examples
-from lengthwise.prediction.predict import predict
+from lengthwise.prediction.predict import predict_target
 
 
 def written(path: Path, rows: list[Any]) -> Path:
@@ -49,7 +49,7 @@ def test_contradictions_and_empty_files(tmp_path: Path) -> None:
 def test_a_program_from_examples_is_evidence_only(tmp_path: Path) -> None:
     words = [" ".join(word) for n in range(5) for word in itertools.product("ab", repeat=n)]
     rows = [{"prompt": word, "answer": word.count("b") > word.count("a")} for word in words]
-    prediction = predict(str(written(tmp_path, rows)))
+    prediction = predict_target(str(written(tmp_path, rows)))
     nope = next(v for v in prediction.verdicts if v.system == "nope")
     assert (nope.answer, nope.basis) == ("yes", "evidence")
     assert "proves nothing about other strings" in nope.why
@@ -70,7 +70,7 @@ def test_an_automaton_is_inferred_from_examples(
     """The decision on it, which names its evidence: right on the prompts that were held out."""
     words = [word for n in range(7) for word in itertools.product("ab", repeat=n)]
     rows = [{"prompt": " ".join(word), "answer": accepts(word)} for word in words]
-    prediction = predict(str(written(tmp_path, rows)))
+    prediction = predict_target(str(written(tmp_path, rows)))
     found = {verdict.system: verdict for verdict in prediction.verdicts}
     for system, answer in answers.items():
         assert (found[system].answer, found[system].basis) == (answer, "evidence"), system
@@ -83,7 +83,9 @@ def test_an_automaton_is_inferred_from_examples(
 def test_an_automaton_that_is_wrong_on_held_out_prompts_says_nothing(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     words = [" ".join(word) for n in range(7) for word in itertools.product("ab", repeat=n)]
-    prediction = predict(str(written(tmp_path, [{"prompt": w, "answer": bool(rng.random() < 0.5)} for w in words])))
+    prediction = predict_target(
+        str(written(tmp_path, [{"prompt": w, "answer": bool(rng.random() < 0.5)} for w in words]))
+    )
     assert all(verdict.basis is None for verdict in prediction.verdicts)
     assert re.search(r"right on \d+ of 2\d others, so it says nothing", prediction.searched[0])
 
@@ -91,12 +93,12 @@ def test_an_automaton_that_is_wrong_on_held_out_prompts_says_nothing(tmp_path: P
 def test_few_examples_are_refused(tmp_path: Path) -> None:
     rows = [{"prompt": " ".join("a" * n), "answer": n % 2 == 0} for n in range(19)] * 2
     with pytest.raises(LengthwiseError, match="has 19 distinct prompts; give at least 20"):
-        predict(str(written(tmp_path, rows)))
+        predict_target(str(written(tmp_path, rows)))
 
 
 def test_dependencies_from_data(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [{"prompt": w, "answer": [w[2]]} for w in rng.choice(["x", "y"], size=(200, 5)).tolist()]
-    prediction = predict(str(written(tmp_path, rows)))
+    prediction = predict_target(str(written(tmp_path, rows)))
     assert len(prediction.depends) == 1
     assert prediction.depends[0].startswith("answer token 1 ← token 2 (")

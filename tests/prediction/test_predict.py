@@ -12,7 +12,7 @@ import pytest
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.crasp.decide import decide
 from lengthwise.positions.system import SYSTEMS, contains, position_systems
-from lengthwise.prediction.predict import arguments_from_locality, fragment_answer, predict, predict_task
+from lengthwise.prediction.predict import arguments_from_locality, fragment_answer, predict_target, predict_task
 from lengthwise.prediction.verdict import Prediction, StructureRow
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import HUANG, Language
@@ -38,7 +38,7 @@ def answers(prediction: Prediction) -> dict[str, str]:
 @functools.cache
 def verdicts_of(target: str) -> Prediction:
     """What `predict` says, worked out once for all laws."""
-    return predict(target)
+    return predict_target(target)
 
 
 @pytest.mark.parametrize("key", FLAGS)
@@ -118,18 +118,18 @@ def test_the_reason_for_states_has_their_own_window() -> None:
 
 
 def test_dense_majority_is_a_yes() -> None:
-    assert answers(predict("majority", ["nope", "ape"])) == {"nope": "yes", "ape": "yes"}
+    assert answers(predict_target("majority", ["nope", "ape"])) == {"nope": "yes", "ape": "yes"}
 
 
 def test_sets_of_next_tokens_are_no_sparsity() -> None:
     """Without parents, k = 0 would look sparse and local."""
-    prediction = predict("language")
+    prediction = predict_target("language")
     assert prediction.structure == ()
     assert all(a.certificate.get("kind") != "structure" for v in prediction.verdicts for a in v.arguments)
 
 
 def test_coupling_makes_addition_local() -> None:
-    prediction = predict("addition")
+    prediction = predict_target("addition")
     found = answers(prediction)
     assert (found["coupled"], found["ape"], found["rope"]) == ("yes", "no", "no")
     spans = {row.scheme: row.span for row in prediction.structure}
@@ -138,47 +138,47 @@ def test_coupling_makes_addition_local() -> None:
 
 
 def test_help_names_what_is_a_yes() -> None:
-    helps = {v.system: v.help for v in predict("copy").verdicts}
+    helps = {v.system: v.help for v in predict_target("copy").verdicts}
     assert helps["ape"] == ""
     assert "ape, alibi" in helps["nope"]
-    assert "scratchpad" in {v.system: v.help for v in predict("parity").verdicts}["ape"]
-    assert all(v.help == "" for v in predict("majority").verdicts)
+    assert "scratchpad" in {v.system: v.help for v in predict_target("parity").verdicts}["ape"]
+    assert all(v.help == "" for v in predict_target("majority").verdicts)
 
 
 def test_help_does_not_depend_on_what_is_asked() -> None:
-    (alone,) = predict("copy", ["nope"]).verdicts
-    assert alone == next(v for v in predict("copy").verdicts if v.system == "nope")
+    (alone,) = predict_target("copy", ["nope"]).verdicts
+    assert alone == next(v for v in predict_target("copy").verdicts if v.system == "nope")
 
 
 def test_regular_expressions_and_programs(tmp_path: Path) -> None:
-    assert answers(predict("regex:(aa)*", ["nope", "ape", "alibi", "rope"])) == {
+    assert answers(predict_target("regex:(aa)*", ["nope", "ape", "alibi", "rope"])) == {
         "nope": "no", "ape": "yes", "alibi": "no", "rope": "yes",
     }  # fmt: skip
     path = tmp_path / "even.crasp"
     path.write_text("alphabet: a\naccept := i mod 2 = 1\n")
-    assert answers(predict(str(path), ["nope", "ape", "alibi", "rope"])) == {
+    assert answers(predict_target(str(path), ["nope", "ape", "alibi", "rope"])) == {
         "nope": "unknown", "ape": "yes", "alibi": "unknown", "rope": "yes",
     }  # fmt: skip
 
 
 def test_a_class_in_a_file() -> None:
     file = Path(__file__).parents[2] / "examples" / "my_task.py"
-    assert len(predict(f"{file}:EverySecond").verdicts) == len(SYSTEMS)
+    assert len(predict_target(f"{file}:EverySecond").verdicts) == len(SYSTEMS)
 
 
 def test_unknown_names_are_errors() -> None:
     with pytest.raises(LengthwiseError, match="Did you mean 'addition'"):
-        predict("additon")
+        predict_target("additon")
     with pytest.raises(UnknownNameError, match="position system"):
-        predict("addition", ["ropee"])
+        predict_target("addition", ["ropee"])
     with pytest.raises(LengthwiseError):
-        predict("regex:(a")
+        predict_target("regex:(a")
     with pytest.raises(LengthwiseError, match="no examples file at"):
-        predict("missing.jsonl")
+        predict_target("missing.jsonl")
 
 
 def test_a_cited_link_weakens_the_basis() -> None:
-    basis = {v.system: v.basis for v in predict("majority").verdicts}
+    basis = {v.system: v.basis for v in predict_target("majority").verdicts}
     assert (basis["nope"], basis["alibi"]) == ("proved", "cited")
 
 
@@ -208,7 +208,7 @@ def test_the_page_is_run() -> None:
     ],
 )
 def test_a_measurement_against_a_yes_is_in_its_line(task: str, system: str, shown: str, number: str) -> None:
-    verdict = next(v for v in predict(task).verdicts if v.system == system)
+    verdict = next(v for v in predict_target(task).verdicts if v.system == system)
     assert verdict.answer == "yes"
     assert verdict.shown == shown
     assert number in verdict.reason
@@ -217,12 +217,12 @@ def test_a_measurement_against_a_yes_is_in_its_line(task: str, system: str, show
 
 def test_only_a_yes_can_be_contradicted() -> None:
     """No program without positions copies, and no model does: that agrees."""
-    assert next(v for v in predict("unique_copy").verdicts if v.system == "nope").conflict is None
+    assert next(v for v in predict_target("unique_copy").verdicts if v.system == "nope").conflict is None
 
 
 def test_theorems_say_which_tokens_they_count() -> None:
     for task in ("addition", "variable-assignment", "copy"):
-        for verdict in predict(task).verdicts:
+        for verdict in predict_target(task).verdicts:
             for argument in verdict.arguments:
                 if argument.certificate.get("kind") == "structure":
                     assert "counting parents (Corollary C" in argument.why
@@ -240,7 +240,7 @@ def test_plain_ids_need_selectors_in_the_window_too() -> None:
 
 
 def test_no_theorem_is_claimed_for_several_levels_of_positions():
-    found = predict("addition-running-sums")
+    found = predict_target("addition-running-sums")
     verdict = next(verdict for verdict in found.verdicts if verdict.system == "coupled")
     assert (verdict.answer, verdict.arguments) == ("unknown", ())
     assert "under which it is local on 2 levels; nothing is proved" in verdict.help

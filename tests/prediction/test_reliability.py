@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from lengthwise.prediction.measured import measured_reliability
-from lengthwise.prediction.predict import predict
+from lengthwise.prediction.predict import predict_target
 
 TABLE = Path(__file__).parents[2] / "studies" / "blind" / "results" / "blind" / "table.json"
 
@@ -18,7 +18,7 @@ def test_lines_have_the_numbers_of_the_file() -> None:
         encoding: {answer: {**counts, "not run": 0} for answer, counts in by_answer.items()}
         for encoding, by_answer in first.items()
     } == table
-    nope, ape = predict("unique_copy", ["nope", "ape"]).reliability
+    nope, ape = predict_target("unique_copy", ["nope", "ape"]).reliability
     for line, counts, kind in ((nope, first["nope"]["no"], "nope: no"), (ape, first["ape"]["yes"], "ape: yes")):
         share = f"{counts['right']} of {counts['decided']} decided cells ({counts['cells']} in all)"
         assert line == f"{kind} held in {share} of the blind study"
@@ -27,7 +27,7 @@ def test_lines_have_the_numbers_of_the_file() -> None:
 def test_rope_and_alibi_have_lines_of_their_own() -> None:
     others = measured_reliability()["other_positions"]
     for system, target, answer in (("rope", "(aa)*", "yes"), ("rope", "(a|b)*abb", "no"), ("alibi", "(ab)*", "yes")):
-        (line,) = predict(target, [system]).reliability
+        (line,) = predict_target(target, [system]).reliability
         counts = others[system][answer]
         share = f"{counts['right']} of {counts['decided']} decided cells ({counts['cells']} in all)"
         place = "twelve more languages"
@@ -35,16 +35,16 @@ def test_rope_and_alibi_have_lines_of_their_own() -> None:
 
 
 def test_languages_have_the_verdict_on_next_symbols_too() -> None:
-    (line,) = predict("((a?c)*)*b*", ["nope"]).reliability
+    (line,) = predict_target("((a?c)*)*b*", ["nope"]).reliability
     assert line.startswith("nope: no held in ")
     assert "; yes for next symbols in " in line
-    (named,) = predict("D-3", ["nope"]).reliability
+    (named,) = predict_target("D-3", ["nope"]).reliability
     assert "; yes for next symbols in " in named
 
 
 def test_verdicts_that_were_not_measured_get_the_whole_study() -> None:
     counts = [c for by_answer in measured_reliability()["reliability"].values() for c in by_answer.values()]
-    (line,) = predict("(ab)*", ["sinusoidal"]).reliability
+    (line,) = predict_target("(ab)*", ["sinusoidal"]).reliability
     right, decided, cells = (sum(count[name] for count in counts) for name in ("right", "decided", "cells"))
     assert f"{right} of {decided} decided cells ({cells} in all)" in line
-    assert predict("variable-assignment", ["coupled"]).reliability == (line,)
+    assert predict_target("variable-assignment", ["coupled"]).reliability == (line,)

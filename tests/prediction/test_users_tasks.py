@@ -12,7 +12,7 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, Vocab
-from lengthwise.prediction.predict import predict, predict_task
+from lengthwise.prediction.predict import predict_target, predict_task
 from lengthwise.prediction.suites import evidence
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.counting import Majority
@@ -77,11 +77,11 @@ def test_what_a_search_did_not_find_is_not_called_nothing(tmp_path: Path) -> Non
     rows = rng.integers(2, size=(2000, 6))
     lines = [{"prompt": [*map(str, row), "="], "answer": ["even", "odd"][row.sum() % 2]} for row in rows]
     path.write_text("\n".join(json.dumps(line) for line in lines))
-    said = json.dumps(predict(str(path)).to_json())
+    said = json.dumps(predict_target(str(path)).to_json())
     assert "not found" in said
     assert "\\u2190 nothing" not in said
 
 
 @pytest.mark.parametrize("expression", ["(a(a(ab)*b)*b)*", "(ab)*"])
 def test_of_a_regular_language_the_number_of_prefixes_is_bounded(expression: str) -> None:
-    assert "at most" in predict(f"regex:{expression}").communication
+    assert "at most" in predict_target(f"regex:{expression}").communication

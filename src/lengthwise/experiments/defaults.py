@@ -18,7 +18,7 @@ from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, Coupled, Draw, PositionScheme, PredictiveCoupling, Sequential
-from lengthwise.positions.structure import structure
+from lengthwise.positions.structure import has_places, structure
 from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
@@ -100,19 +100,12 @@ def draw_for(task: Task) -> Draw:
     return "pose" if any(spans) else "sorted"
 
 
-def has_places(task: Task, length: int = MAX_LENGTH) -> bool:
-    """Whether the task states places that at least two tokens share; otherwise coupling changes nothing."""
-    batch = task.batch(_near(task, length), 1, stream(0, "defaults", "places"))
-    real = batch.places[0, :, 0][batch.places[0, :, 0] > 0].tolist()
-    return len(set(real)) < len(real)
-
-
 def coupled_name(task: Task) -> str | None:
     """The coupled scheme that suits the task: predicted ids where a rule on the prefix gives them, else given ones.
 
     None if the task states no places.
     """
-    if not has_places(task):
+    if not has_places(task, _near(task, MAX_LENGTH)):
         return None
     try:
         PredictiveCoupling(draw=draw_for(task)).check_rule(task.place_rule)

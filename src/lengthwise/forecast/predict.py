@@ -27,8 +27,7 @@ from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.measured import same_task, trained_with
-from lengthwise.prediction.predict import predict as theory_of
-from lengthwise.prediction.predict import predict_with_search, silent
+from lengthwise.prediction.predict import predict_target, predict_with_search, silent
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
 from lengthwise.prediction.verdict import SHOWN, Prediction
 from lengthwise.tasks import TASKS, Task
@@ -222,7 +221,7 @@ class Forecasts(Tabular):
         """What theory guarantees under each of these position systems, with its reasons."""
         chosen = [found.system for found in self.systems if found.system in KNOWN] if self.named else []
         if isinstance(self.source, str):
-            return theory_of(self.source, chosen)
+            return predict_target(self.source, chosen)
         return predict_with_search(self.source, position_systems(chosen))
 
     def __repr__(self) -> str:
@@ -395,7 +394,7 @@ def predict(
         count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test)
         periods = modulo_instead(dfa, format, trainable, word, train, test)
     else:
-        theory = theory_of(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
+        theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
         forecasts = [of_task(parsed, theory, system, train, test, cut, probe) for system in systems]
         format = parsed.ask if isinstance(parsed, Language) else "answer"
         count, periods, pad = forecaster("task").cells, None, None

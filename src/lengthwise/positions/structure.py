@@ -62,6 +62,13 @@ def reach(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T
     return Reach(int(new.sum(axis=-1).max(initial=0)), int(span))
 
 
+def has_places(task: Task, length: int) -> bool:
+    """Whether two tokens of a string of this length share a place; otherwise coupling changes nothing."""
+    places = task.batch(length, 1, stream(0, "structure", "places")).places[0, :, 0]
+    stated = places[places > 0]
+    return len(np.unique(stated)) < len(stated)
+
+
 def structure_at(task: Task, scheme: PositionScheme, length: int, seed: int = 0) -> Structure:
     """`structure` of the batch that `show` and `predict` share, so that both print the same numbers.
 

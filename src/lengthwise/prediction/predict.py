@@ -19,7 +19,7 @@ from lengthwise.crasp.program import Program
 from lengthwise.crasp.synthesis import labelled, read_examples, synthesize
 from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.positions.schemes import PositionScheme, scheme_with_ids
-from lengthwise.positions.structure import structure_at
+from lengthwise.positions.structure import has_places, structure_at
 from lengthwise.positions.system import SYSTEMS, PositionSystem, contains, position_systems
 from lengthwise.prediction.measured import measured, reliability_lines, with_conflicts
 from lengthwise.prediction.predicted_ids import certificate, id_rules
@@ -202,13 +202,6 @@ def asks_for_sets(task: Task) -> bool:
     return task.batch(nearest(task, 10), 1, stream(0, "predict", "allowed")).allowed is not None
 
 
-def has_places(task: Task) -> bool:
-    """Whether two tokens share a place."""
-    batch = task.batch(nearest(task, 10), 4, stream(0, "predict", "places"))
-    row = batch.places[0, batch.places[0, :, 0] > 0, 0]
-    return len(np.unique(row)) < len(row)
-
-
 def arguments_from_locality(system: PositionSystem, row: StructureRow | None) -> list[Argument]:
     """A *yes* by our theorem where the task is sparse and local under the scheme; otherwise no argument.
 
@@ -260,7 +253,7 @@ def silent(line: str) -> None:
     """A note to nobody."""
 
 
-def predict(target: str, systems: list[str] | None = None, note: Callable[[str], None] = silent) -> Prediction:
+def predict_target(target: str, systems: list[str] | None = None, note: Callable[[str], None] = silent) -> Prediction:
     """The prediction for a target of `parse_target`; of a task about which nothing is known, after a search.
 
     ``note`` is called with a line before each part of the search, which takes a few seconds. Raises `LengthwiseError`
@@ -293,7 +286,7 @@ def predict_with_search(
         return predict_task(task, systems)
     programs, line = search_programs(task, note)
     places, lines = [], [line]
-    if not has_places(task):
+    if not has_places(task, nearest(task, 10)):
         places, line = search_places(task, note)
         lines.append(line)
     found = predict_task(task, systems, programs=programs, places=places)
@@ -315,7 +308,7 @@ def predict_task(
     known = [*evidence_on_format(task), *programs]
     rows: dict[str, StructureRow] = {}
     if not asks_for_sets(task):
-        schemes = ("sequential", "coupled") if has_places(task) else ("sequential",)
+        schemes = ("sequential", "coupled") if has_places(task, nearest(task, 10)) else ("sequential",)
         rows = {name: structure_row(task, name) for name in schemes}
     verdicts = []
     for system in SYSTEMS:

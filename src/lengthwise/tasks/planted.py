@@ -35,7 +35,7 @@ class Label(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"] | np.integer:
         """The labels of words of values."""
 
     def check(self, k: int, m: int) -> None:
@@ -50,7 +50,7 @@ LABELS: Registry[Label] = Registry("label function")
 class ParityLabel(Label):
     """1 if the sum of the values is odd."""
 
-    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"] | np.integer:
         return values.sum(axis=-1) % 2
 
 
@@ -60,7 +60,7 @@ class SumMod(Label):
 
     modulus: AtLeast2
 
-    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"] | np.integer:
         return values.sum(axis=-1) % self.modulus
 
 
@@ -68,7 +68,7 @@ class SumMod(Label):
 class MajorityLabel(Label):
     """The most frequent value; of equally frequent ones the smallest."""
 
-    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"] | np.integer:
         top = int(values.max(initial=0)) + 1
         return (values[..., None] == np.arange(top)).sum(axis=-2).argmax(axis=-1)
 
@@ -84,7 +84,7 @@ class Lookup(Label):
         wrong = self.m < 1 or not self.table or min(self.table) < 0
         reject(wrong, "a lookup table needs m >= 1 values and labels of at least 0")
 
-    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"]:
+    def __call__(self, values: Int[ndarray, "*B k"]) -> Int[ndarray, "*B"] | np.integer:
         weight = self.m ** np.arange(values.shape[-1])[::-1]
         return np.asarray(self.table)[(values * weight).sum(axis=-1)]
 
@@ -250,4 +250,4 @@ class PlantedTask(Task):
                 return max(sorted(set(word)), key=word.count)
             case Lookup(m=m, table=table):
                 return table[reduce(lambda index, value: m * index + value, word)]
-        return int(self.label(np.array([word]))[0])
+        return int(self.label(np.array(word)))
