@@ -1,7 +1,8 @@
 """Many finished runs, made without training: result files as a sweep of small models would leave them.
 
 ``python many_runs.py FOLDER COUNT`` writes so many: recipes of 50 systems (ten names with five widths each) and ten
-seeds. ``python many_runs.py COMMAND FOLDER`` measures a command: prints its CPU time, peak memory and opened files.
+seeds. ``python many_runs.py COMMAND …`` measures a command, `results` or `evidence`: prints CPU time, peak memory and
+opened files. ``compare`` trains models of width 8 for a few steps.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1]))
 SEEDS, WIDTHS, NAMES = 10, (16, 32, 64, 96, 128), 10
 LENGTHS = (5, 10, 15, 20, 30, 40)
 
@@ -67,7 +71,7 @@ def make(folder: Path, count: int) -> None:
 
 
 def measured(words: list[str]) -> dict[str, Any]:
-    """CPU seconds, peak memory in MiB and the numbers of files by name that a command of ours opens."""
+    """CPU seconds, peak memory in MiB and the numbers of files by name that a command or function of ours opens."""
     opened: dict[str, int] = {}
 
     def count(event: str, values: tuple[Any, ...]) -> None:
@@ -76,9 +80,20 @@ def measured(words: list[str]) -> dict[str, Any]:
             opened[name] = opened.get(name, 0) + 1
 
     sys.addaudithook(count)
-    from lengthwise.cli.main import main
+    if words[0] in ("results", "evidence"):
+        import lengthwise as lw
 
-    code = main(words)
+        found = lw.results(words[1]).table() if words[0] == "results" else lw.evidence()
+        code = 0 if str(found) else 1
+    else:
+        from lengthwise.cli.main import main
+
+        if words[0] == "compare":
+            from lengthwise.experiments.compare import ModelSetting
+            from tiny_comparison import make_comparisons_tiny
+
+            make_comparisons_tiny(pytest.MonkeyPatch(), (ModelSetting(1, 1e-2, 0.0),))
+        code = main(words)
     used = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "code": code, "cpu_seconds": round(used.ru_utime + used.ru_stime, 1), "peak_mib": used.ru_maxrss // 1024,

@@ -62,13 +62,16 @@ def test_each_result_is_read_once_and_configurations_are_shared(runs: Path, monk
 
 @pytest.mark.slow
 def test_ten_thousand_runs(tmp_path: Path) -> None:
+    runs = str(tmp_path / "runs")
     many_runs.make(tmp_path / "runs", 10_000)
-    for words in (["report", str(tmp_path / "runs"), "-o", str(tmp_path / "page.html")], ["list"]):
+    compare = ["compare", "copy", "--systems=nope", "--seeds=1", "--max-length=3", "--budget=1h", f"--out={runs}"]
+    report = ["report", runs, "-o", str(tmp_path / "page.html")]
+    every = (report, 10_000), (["results", runs], 10_000), (["list"], 0), (["evidence"], 0), (compare, 20), (compare, 20)
+    for words, most in every:
         command = [sys.executable, many_runs.__file__, *words]
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
         found = json.loads(done.stderr.splitlines()[-1])
         assert found["code"] == 0
         assert found["peak_mib"] < MIB
-        # Twice the aim: a machine with other work takes longer for the same.
-        assert found["cpu_seconds"] < 2 * SECONDS
-        assert sum(found["opened"].values()) == (10_000 if words[0] == "report" else 0)
+        assert found["cpu_seconds"] < SECONDS
+        assert sum(found["opened"].values()) <= most

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -213,6 +214,7 @@ class Picture:
     wide: Drawing
     narrow: Drawing | None = None
 
+    @cached_property
     def html(self) -> Markup:
         """Both versions, of which the style sheet shows one; without a narrow version, a narrow page scrolls."""
         from markupsafe import Markup

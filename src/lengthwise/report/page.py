@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
-from lengthwise.core.result_file import StudyResult
+from lengthwise.core.result_file import StudyResult, collector_paused
 from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.prediction.example import TokenSequence, short_example, tested_structure, title_of
 from lengthwise.prediction.predict import predict_task
@@ -91,9 +92,14 @@ def _section(label: str, system: SystemSummary, shown: TokenSequence | None, ful
         "length": shown.length if shown else 0,
         "tokens": shown.tokens if shown else (),
         "structure": structure if full else None,
-        "figure": Picture(f"{label}-dependencies", draw_dependencies(shown)) if shown and full else None,
+        "figure": _dependencies(label, shown.title, shown.length, shown.tokens) if shown and full else None,
         "caption": CAPTION,
     }
+
+
+@lru_cache(maxsize=64)  # recipes of the same task show the same example
+def _dependencies(label: str, *shown: Any) -> Picture:
+    return Picture(f"{label}-dependencies", draw_dependencies(TokenSequence(*shown)))
 
 
 def _example(system: SystemSummary) -> TokenSequence | None:
@@ -268,6 +274,7 @@ def read_report(folders: Sequence[Path], *, all_figures: bool = False) -> Result
     return replace(ResultsPage.of(results, influences, all_figures=all_figures), studies=studies)
 
 
+@collector_paused()
 def write_report(folders: Sequence[Path], target: Path, figures: Path | None = None) -> int:
     """Write the page to ``target`` and its figures into the folder ``figures``; returns the number of results.
 

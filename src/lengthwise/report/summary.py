@@ -82,7 +82,8 @@ def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -
 
 def _checked(path: Path) -> Any:
     values = read_json(path, what="result file")
-    check_seal(values, f"result file {path}")
+    if kind_of(values) is not None:  # of a training run, `SeedResult.of` does it
+        check_seal(values, f"result file {path}")
     return values
 
 
@@ -100,7 +101,8 @@ def known_task(experiment: Mapping[str, Any]) -> Task | None:
 
 def common_chance(experiments: Iterable[Mapping[str, Any]], length: int, axes: Axes) -> float | None:
     """`chance` if it is equal for all experiments, else None."""
-    found = {chance(experiment, length, axes) for experiment in experiments}
+    tasks = {repr(experiment["task"]): experiment for experiment in experiments}
+    found = {chance(experiment, length, axes) for experiment in tasks.values()}
     return found.pop() if len(found) == 1 else None
 
 
@@ -218,13 +220,12 @@ def summarize(results: Iterable[SeedResult]) -> list[SystemSummary]:
     groups: dict[tuple[str, str, str], list[SeedResult]] = {}
     for result in results:
         groups.setdefault((result.recipe, result.system, canonical_json(result.experiment)), []).append(result)
-    names = Counter((recipe, system) for recipe, system, _ in groups)
+    rivals: dict[tuple[str, str], list[Any]] = {}
+    for (recipe, system, _), members in groups.items():
+        rivals.setdefault((recipe, system), []).append(members[0].experiment)
     summaries = []
     for (recipe, system, _), members in groups.items():
-        settings = ""
-        if names[recipe, system] > 1:
-            rivals = [g[0].experiment for (r, s, _), g in groups.items() if (r, s) == (recipe, system)]
-            settings = _differences(members[0].experiment, rivals)
+        settings = _differences(members[0].experiment, rivals[recipe, system])
         in_order = tuple(sorted(members, key=lambda result: result.seed))
         summaries.append(SystemSummary(recipe, system, in_order, settings))
     return summaries
