@@ -62,7 +62,7 @@ def test_a_model_that_solves_everything_and_one_that_solves_nothing(tmp_path: Pa
         result = audited(stub.url, tmp_path / "wrong")
     assert totals(result)["right"] == 0
     assert result["causes"]["breaks"] == []
-    assert "fails at the shortest length" in result["causes"]["says"]
+    assert result["causes"]["says"] == "Never right, even at the shortest length: nothing can be said about length."
 
 
 def test_length_distance_and_number_vary_one_at_a_time():

@@ -58,6 +58,7 @@ def test_both_harnesses_and_the_audit_count_the_same_in_every_cell(
         for i, q in enumerate({q.prompt: q for q in questions}.values())
     }
     budgets: dict[str, int] = {}
+    asked: list[str] = []
 
     class Planted(LM):
         def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
@@ -72,6 +73,7 @@ def test_both_harnesses_and_the_audit_count_the_same_in_every_cell(
 
     def said(given: Any, tools: Any, choice: Any, config: Any) -> Any:
         budgets[given[-1].text] = config.max_tokens
+        asked.append(given[-1].text)
         output = ModelOutput.from_content("mock", texts[given[-1].text])
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it counts online
         return output
@@ -83,29 +85,25 @@ def test_both_harnesses_and_the_audit_count_the_same_in_every_cell(
     loaded = {
         name: runpy.run_path(f"{name}/lengthwise_{task}.py") for name, task in (("c", "majority"), ("b", "parity"))
     }
-    # Inspect takes a second for each task, so of a sweep it gets one.
-    chosen = list(cells)[:: 2 if sweeps else 1]
-    tasks = [loaded["b"]["lengthwise_parity"](cell=cell) for cell in chosen]
-    logs = inspect_ai.eval(
-        tasks, model=get_model("mockllm/model", custom_outputs=said), log_dir="logs", display="none", max_tasks=1
-    )
+    (log,) = inspect_ai.eval(
+        loaded["b"]["lengthwise_parity"](), model=get_model("mockllm/model", custom_outputs=said), log_dir="logs",
+        display="none",
+    )  # fmt: skip
+    assert log.status == "success", log.error
+    read = {score.name: {name: found.value for name, found in score.metrics.items()} for score in log.results.scores}
+    assert set(read["exact_match"]) == set(cells)
+    assert sorted(asked) == sorted(q.prompt for q in questions)
     rates_seen: set[float] = set()
-    read = dict(zip(chosen, logs, strict=True))
     for cell, own in cells.items():
         exact = sum(outcome(texts[q.prompt], q.expected, scoring) == RIGHT for q in own) / len(own)
         strict = sum(strictly_right(texts[q.prompt], q.expected, scoring) for q in own) / len(own)
         harness = found["results"][f"lengthwise_parity_{cell}"]
         assert (harness["exact_match,none"], harness["strict_match,none"]) == (exact, strict)
         rates_seen.add(exact)
-        if cell not in read:
-            continue
-        log = read[cell]
-        assert log.status == "success", log.error
-        rates = {score.name: score.metrics["accuracy"].value for score in log.results.scores}
-        assert rates == pytest.approx({"exact_match": exact, "strict_match": strict})
+        assert (read["exact_match"][cell], read["strict_match"][cell]) == pytest.approx((exact, strict))
     assert rates_seen != {0.0}
     assert rates_seen != {1.0}
-    assert all(budgets[q.prompt] >= q.budget for cell in chosen for q in cells[cell])
+    assert all(budgets[q.prompt] == q.budget for q in questions)
 
 
 @pytest.mark.parametrize("name", ["../../evil", "my task: #1 'x'", "examples/my_task.py:EverySecond", "def f(): 1"])
@@ -136,11 +134,12 @@ def test_names_of_users_become_plain_names_of_files(name: str, tmp_path: Path):
     assert everything == {path for path in tmp_path.rglob("*") if path.is_file()}
 
 
-def test_a_cell_that_was_not_exported_is_named(tmp_path: Path):
-    export("inspect", PLAN, tmp_path)
+def test_a_sweep_is_a_part_and_one_that_was_not_exported_is_named(tmp_path: Path):
+    export("inspect", PLAN, tmp_path, sweeps=True)
     made = runpy.run_path(str(tmp_path / "lengthwise_parity.py"))["lengthwise_parity"]
-    with pytest.raises(ValueError, match="no problems problem_3; choose from problem_2, problem_4"):
-        made(cell="problem_3")
+    assert {sample.metadata["cell"] for sample in made(sweep="length").dataset} == {"length_2", "length_4"}
+    with pytest.raises(ValueError, match="no sweep tokens; choose from all, problem, length"):
+        made(sweep="tokens")
 
 
 def test_sweeps_by_tokens_need_a_tokenizer_and_have_its_tokens(tmp_path: Path):

@@ -253,13 +253,14 @@ def test_no_tokenizer_looks_like_truncation_and_a_cut_does(count: Callable[[str]
         ([("length", 5, 20, 20), ("length", 60, 0, 0)], "Nothing can be said, since too few answers count: length"),
         ([("length", 5, 20, 20)], "Nothing can be said, since too few answers count: length"),
         ([("distance", 5, 20, 20), ("distance", 60, 20, 20)], "nothing can be said"),
-        ([("length", 5, 0, 20), ("length", 60, 0, 20)], "fails at the shortest length already"),
+        ([("length", 5, 0, 20), ("length", 60, 0, 20)], "Never right, even at the shortest length: nothing can be"),
+        ([("length", 5, 7, 20), ("length", 60, 0, 20)], "Right on 7 of 20 at the shortest length: nothing can be"),
         ([("length", 5, 2, 2), ("length", 60, 2, 2)], "too wide to say"),
     ],
 )  # fmt: skip
 def test_nothing_is_concluded_from_no_data(cells: list[tuple[str, int, int, int]], says: str):
     rows = [
-        {"sweep": sweep, "level": level, "answered": n, "high": 1.0, "counts": {"right": right}}
+        {"sweep": sweep, "level": level, "answered": n, "high": 1.0, "counts": {"right": right}, "guess": 0.0}
         for sweep, level, right, n in cells
     ]
     found = causes(rows)
@@ -269,7 +270,8 @@ def test_nothing_is_concluded_from_no_data(cells: list[tuple[str, int, int, int]
 
 def test_what_was_not_varied_is_not_named():
     rows = [
-        {"sweep": "length", "level": level, "answered": 90, "high": 1.0, "counts": {"right": 90}} for level in (5, 60)
+        {"sweep": "length", "level": level, "answered": 90, "high": 1.0, "counts": {"right": 90}, "guess": 0.0}
+        for level in (5, 60)
     ]
     says = causes(rows)["says"]
     assert "length of the text" in says

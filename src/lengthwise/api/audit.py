@@ -81,7 +81,8 @@ def _cells(values: dict[str, Any]) -> Table:
                "interval", "strict", "not counted")  # fmt: skip
     tokens = f"{values['prompt_tokens']:,} tokens asked, {values['completion_tokens']:,} answered"
     notes = (*values["warnings"], f"{values['requests']} requests, {values['retries']} retries, {tokens}")
-    return Table(columns, rows, caption=f"{values['model']['name']}: {values['causes']['says']}", notes=notes)
+    caption = "\n".join((f"{values['model']['name']}:", *values["causes"]["lines"]))
+    return Table(columns, rows, caption=caption, notes=notes)
 
 
 def audit_model(

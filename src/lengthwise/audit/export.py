@@ -1,8 +1,8 @@
 """Tasks as folders for evaluation harnesses: lm-evaluation-harness and Inspect.
 
 A folder has the problems as JSON lines, a reader that scores as the audit does, the files that the harness loads, and
-a page that says what is asked and what theory expects. Every cell of the audit is a task of its own, so that no result
-has to mark the lengths that it is not about.
+a page that says what is asked and what theory expects. Every cell of the audit is a task of its own in the first, and
+a metric of its own in one log of the second.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
-from lengthwise.audit.model import prompt_ids, tokenizer_of
+from lengthwise.audit.model import prompt_ids
 from lengthwise.audit.questions import AuditPlan, Question, instruction, natural_questions, sweep_questions
 from lengthwise.audit.run import theory_of
 from lengthwise.core.errors import UnknownNameError, require
@@ -54,7 +54,7 @@ aggregate_metric_list:
   - metric: strict_match
     weight_by_size: true
 """
-INSPECT = '''"""Exact and strict match by cell, for Inspect; run `inspect eval {name}.py -T cell={cell}`."""
+INSPECT = '''"""Exact and strict match of every cell in one log, for Inspect; `-T sweep=NAME` takes the cells of one sweep."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -62,18 +62,19 @@ from pathlib import Path
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig
-from inspect_ai.scorer import Score, accuracy, scorer, stderr
-from inspect_ai.solver import generate
+from inspect_ai.scorer import Score, accuracy, grouped, scorer
+from inspect_ai.solver import solver
 
 # By its path and under a name of its own, since other folders have a reader.py, too.
 spec = spec_from_file_location("{name}_reader", Path(__file__).with_name("reader.py"))
 reader = module_from_spec(spec)
 spec.loader.exec_module(reader)
 
-BUDGETS = {budgets}
+CELLS = {cells}
+by_cell = grouped(accuracy(), "cell", all=False)
 
 
-@scorer(metrics=[accuracy(), stderr()])
+@scorer(metrics=[by_cell])
 def exact_match():
     async def score(state, target):
         text = state.output.completion
@@ -82,7 +83,7 @@ def exact_match():
     return score
 
 
-@scorer(metrics=[accuracy(), stderr()])
+@scorer(metrics=[by_cell])
 def strict_match():
     async def score(state, target):
         text = state.output.completion
@@ -91,13 +92,26 @@ def strict_match():
     return score
 
 
+@solver
+def answer():
+    async def solve(state, generate):
+        return await generate(state, max_tokens=state.metadata["budget"])
+
+    return solve
+
+
 @task
-def {name}(cell: str = "{cell}") -> Task:
-    if cell not in BUDGETS:
-        raise ValueError(f"no problems {{cell}}; choose from {{', '.join(BUDGETS)}}")
-    samples = [Sample(input=row["prompt"], target=row["answer"]) for row in reader.rows(cell)]
-    config = GenerateConfig(temperature=0.0, max_tokens=BUDGETS[cell])
-    return Task(dataset=samples, solver=generate(), scorer=[exact_match(), strict_match()], config=config)
+def {name}(sweep: str = "all") -> Task:
+    if sweep not in ("all", *CELLS):
+        raise ValueError(f"no sweep {{sweep}}; choose from all, {{', '.join(CELLS)}}")
+    samples = [
+        Sample(input=row["prompt"], target=row["answer"], metadata={{"cell": cell, "budget": row["budget"]}})
+        for name, cells in CELLS.items()
+        for cell in cells
+        for row in (reader.rows(cell) if sweep in ("all", name) else ())
+    ]
+    config = GenerateConfig(temperature=0.0)
+    return Task(dataset=samples, solver=answer(), scorer=[exact_match(), strict_match()], config=config)
 '''
 
 
@@ -126,30 +140,32 @@ def export(
     require(not plan.tokens or sweeps, "tokens are for filler, which only sweeps have; choose `sweeps`")
     require(not plan.tokens or tokenizer is not None, "tokens needs a tokenizer that counts them; give `tokenizer`")
     if tokenizer is not None:
-        count = tokenizer_of(tokenizer)
+        from lengthwise.influence.huggingface import loaded_tokenizer
+
+        count = loaded_tokenizer(tokenizer, extra="hf")
         plan = replace(plan, count=lambda prompt, amounts: len(prompt_ids(count, prompt)))
     name, form = task_name(plan), plan.prompt_forms[0].name
     cells: dict[str, list[Question]] = {}
     asked = [question for question in natural_questions(plan) if question.form == form]
     for question in [*asked, *(sweep_questions(plan, form) if sweeps else ())]:
         cells.setdefault(f"{question.sweep}_{question.level}", []).append(question)
-    groups: dict[str, list[str]] = {}
+    by_sweep: dict[str, list[str]] = {}
     for cell, members in cells.items():
-        sweep = members[0].sweep
-        groups.setdefault(name if sweep == "problem" else f"{name}_{sweep}", []).append(cell)
-    budgets = {cell: max(question.budget for question in members) for cell, members in cells.items()}
+        by_sweep.setdefault(members[0].sweep, []).append(cell)
     texts = {f"{cell}.jsonl": _problems(members) for cell, members in cells.items()}
     texts["reader.py"] = files("lengthwise.audit").joinpath("scoring.py").read_text("utf-8")
     if harness == "lm-eval":
+        groups = {name if sweep == "problem" else f"{name}_{sweep}": inner for sweep, inner in by_sweep.items()}
         command = f"lm_eval --include_path {folder} --tasks {','.join(groups)}"
-        for cell, budget in budgets.items():
+        for cell, members in cells.items():
+            budget = max(question.budget for question in members)
             texts[f"{name}_{cell}.yaml"] = CELL.format(name=name, cell=cell, budget=budget)
-        for group, members in groups.items():
-            tasks = "\n".join(f"  - {name}_{cell}" for cell in members)
+        for group, inner in groups.items():
+            tasks = "\n".join(f"  - {name}_{cell}" for cell in inner)
             texts[f"{group}.yaml"] = GROUP.format(name=group, tasks=tasks)
     else:
-        command = f"inspect eval {folder}/{name}.py -T cell={next(iter(cells))}"
-        texts[f"{name}.py"] = INSPECT.format(name=name, cell=next(iter(cells)), budgets=budgets)
+        command = f"inspect eval {folder}/{name}.py"
+        texts[f"{name}.py"] = INSPECT.format(name=name, cells=by_sweep)
     texts["README.md"] = _page(plan, command, list(cells))
     settings = "scoring.json"
     known = {*texts, settings}
@@ -163,7 +179,7 @@ def export(
 
 def _problems(members: list[Question]) -> str:
     """One problem per line."""
-    names = ("sweep", "level", "words", "distance", "number", "distractors", "prose")
+    names = ("sweep", "level", "words", "distance", "number", "distractors", "prose", "budget")
     return "".join(
         json.dumps({"prompt": question.prompt, "answer": question.expected}
                    | {name: getattr(question, name) for name in names}) + "\n"

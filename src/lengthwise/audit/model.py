@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from lengthwise.audit.scoring import DEFAULT, ONLY_THOUGHT, RIGHT, UNSTOPPED, WRONG, Scoring, settled
@@ -17,13 +18,13 @@ from lengthwise.core.errors import require, shortened
 
 ANSWERED = (RIGHT, WRONG)
 """What counts in the rate."""
-TRUNCATED, TOO_LONG, NOT_FINITE = "truncated", "too long", "not finite"
+TRUNCATED, TOO_LONG, NOT_FINITE, UNKNOWN = "truncated", "too long", "not finite", "unknown words"
 REFUSED, TIMED_OUT, FAILED, NOT_ASKED = "refused", "timed out", "failed", "not asked"
-APART = (UNSTOPPED, ONLY_THOUGHT, TRUNCATED, NOT_FINITE, TOO_LONG, REFUSED, TIMED_OUT, FAILED, NOT_ASKED)
+APART = (UNSTOPPED, ONLY_THOUGHT, TRUNCATED, NOT_FINITE, TOO_LONG, UNKNOWN, REFUSED, TIMED_OUT, FAILED, NOT_ASKED)
 """What is counted apart and is never a wrong answer."""
-NO_RESPONSE = (TOO_LONG, REFUSED, TIMED_OUT, FAILED, NOT_ASKED)
+NO_RESPONSE = (TOO_LONG, UNKNOWN, REFUSED, TIMED_OUT, FAILED, NOT_ASKED)
 """Requests to which the model gave no response."""
-WRITTEN = (NOT_FINITE, TOO_LONG, REFUSED, TIMED_OUT, FAILED)
+WRITTEN = (NOT_FINITE, TOO_LONG, UNKNOWN, REFUSED, TIMED_OUT, FAILED)
 """Outcomes that are written down; the others follow from a text."""
 AGAIN = (TIMED_OUT, FAILED, TOO_LONG, NOT_ASKED)
 """Requests that a continued audit repeats; it repeats all of `NO_RESPONSE` if no request had a response."""
@@ -149,8 +150,19 @@ class LocalModel(Asker):
         self, model: Any, tokenizer: Any = None, *, context: int | None = None, encoding: str | None = None
     ) -> None:
         if isinstance(model, str):
-            name, tokenizer = model, tokenizer_of(model)
-            model = _loaded(name, "AutoModelForCausalLM", use_safetensors=True)
+            from lengthwise.influence.huggingface import check_folder, loaded, loaded_tokenizer
+            from lengthwise.influence.models import model_type
+
+            name = model
+            check_folder(name)
+            require(
+                model_type(Path(name)) != "lengthwise",
+                f"{name} holds our transformer, which reads ids and no text; lengthwise.hf.right_answers counts its "
+                "answers",
+            )
+            tokenizer = loaded_tokenizer(name, extra="hf")
+            what = f"model {name} can't be loaded"
+            model = loaded("AutoModelForCausalLM", name, what, extra="hf", use_safetensors=True)
         else:
             require(tokenizer is not None, "a model that is given needs its tokenizer; give (model, tokenizer)")
             name = str(model.config.name_or_path or type(model).__name__)
@@ -192,6 +204,8 @@ class LocalModel(Asker):
         import torch
 
         ids, new = prompt_ids(self.tokenizer, prompt, self.ends), []
+        if (word := self._unknown(prompt)) is not None:
+            raise RequestFailed(UNKNOWN, f"the tokenizer has no token for {word!r}")
         rows = self.model.get_input_embeddings().weight.shape[0]
         require(
             max(ids) < rows,
@@ -215,6 +229,17 @@ class LocalModel(Asker):
                     break
         return Reply(self._text(new), finish, len(ids), len(new))
 
+    def _unknown(self, prompt: str) -> str | None:
+        """The first word of which the model would see that it is unknown and nothing else, or None."""
+        unknown = self.tokenizer.unk_token_id
+
+        def holds(text: str) -> bool:
+            return unknown in self.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+        if unknown is None or unknown in self.ends or not holds(prompt):
+            return None
+        return next(filter(holds, prompt.split()), prompt)
+
     def _text(self, ids: list[int]) -> str:
         return self.tokenizer.decode(ids, skip_special_tokens=True)
 
@@ -226,17 +251,6 @@ def prompt_ids(tokenizer: Any, prompt: str, ends: Collection[int] = ()) -> list[
     special = {*tokenizer.all_special_ids, *ends}
     # A special token that the text itself ends with stays.
     return _without_last(ids, special) + bare[len(_without_last(bare, special)) :]
-
-
-def tokenizer_of(source: str) -> Any:
-    """The tokenizer of a folder or a hub name."""
-    return _loaded(source, "AutoTokenizer")
-
-
-def _loaded(source: str, kind: str, **options: Any) -> Any:
-    from lengthwise.influence.huggingface import loaded
-
-    return loaded(kind, source, f"model {source} can't be loaded", extra="hf", **options)
 
 
 def _bytes_of(tensor: Any) -> memoryview:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
@@ -113,6 +114,15 @@ NATURAL = {
 """Tasks whose numbers can be written as people do, and which digit comes first in their operands and answers."""
 
 
+def check_digits(task: Task, digits: str) -> None:
+    """Raises `LengthwiseError` for a way of writing digits that the task doesn't have."""
+    require(digits in ("blanks", "natural"), f"digits must be 'blanks' or 'natural', got {digits!r}")
+    require(
+        digits == "blanks" or TASKS.describe(task)["name"] in NATURAL,
+        f"task {task.name!r} has no natural digits; those of {', '.join(NATURAL)} have",
+    )
+
+
 def instruction(task: Task, digits: str = "blanks") -> str:
     """What to do, in words: the sentence of a task of the library, else the summary of the task."""
     values = TASKS.describe(task)
@@ -137,8 +147,8 @@ def words_of(tokens: Sequence[str]) -> list[str]:
     return [SHOWN_SEP if token == SEP else token for token in tokens if token == SEP or token not in SPECIALS]
 
 
-def text_of(batch: Batch, row: int, separator: str = " ") -> tuple[str, str]:
-    """Prompt and answer of one sequence as text.
+def text_of(task: Task, batch: Batch, row: int, digits: str = "blanks") -> tuple[str, str]:
+    """Prompt and answer of one sequence as words with blanks between them, or with ``natural`` digits.
 
     Raises `LengthwiseError` if the batch has no answer, or scores tokens within its prompt.
     """
@@ -148,8 +158,9 @@ def text_of(batch: Batch, row: int, separator: str = " ") -> tuple[str, str]:
         "a task that scores tokens within its prompt can't be split into prompt and answer; choose another task",
     )
     words = batch.text(row)
-    prompt, answer = words[: batch.prompt_length], words[batch.prompt_length :]
-    return separator.join(words_of(prompt)), separator.join(words_of(answer))
+    parts = words[: batch.prompt_length], words[batch.prompt_length :]
+    prompt, answer = (" ".join(words_of(part)) for part in parts)
+    return naturally(task, prompt, answer) if digits == "natural" else (prompt, answer)
 
 
 def naturally(task: Task, prompt: str, answer: str) -> tuple[str, str]:
@@ -199,54 +210,78 @@ def relevance(batch: Batch, row: int) -> Relevance:
 
 @dataclass(frozen=True)
 class PromptForm:
-    """One way of asking: a head, what stands before a problem, and what stands before its answer.
+    """One way of asking: a head, what stands before a problem, before its answer, and between words.
 
-    ``{instruction}`` in the head stands for what to do, in words.
+    ``{instruction}`` in the head stands for what to do, in words. Each of them may be empty.
     """
 
     name: str
-    head: str
-    problem: str
-    answer: str
+    head: str = ""
+    problem: str = ""
+    answer: str = ""
+    separator: str = " "
 
-    def prompt(self, what: str, shots: Sequence[tuple[str, str]], problem: str, before: str, between: str) -> str:
+    def prompt(
+        self, what: str, shots: Sequence[tuple[str, str]], problem: str, before: str = "", between: str = ""
+    ) -> str:
         """Examples, filler ``before``, the problem, filler ``between``, the mark of the answer."""
         parts = [self.head.replace("{instruction}", what)] if self.head else []
-        parts += [f"{self.problem}{problem_text}\n{self.answer} {answer}" for problem_text, answer in shots]
-        return "\n\n".join([*parts, f"{before}{self.problem}{problem}\n{between}{self.answer}"])
+        parts += [self._asked(problem_text) + self.completion(answer) for problem_text, answer in shots]
+        return "\n\n".join([*parts, before + self._asked(problem, between)])
+
+    def completion(self, answer: str) -> str:
+        """What follows a prompt whose answer has these words."""
+        return (" " if self.answer else self.separator) + self.written(answer)
+
+    def written(self, text: str) -> str:
+        """Words with the separator between them; raises `LengthwiseError` where two would run together."""
+        if not self.separator:
+            for one, other in pairwise(text.split()):
+                require(
+                    not (one[-1].isalnum() and other[0].isalnum()) or len(one) == len(other) == 1,
+                    f"form {self.name}: {one!r} and {other!r} run together without a separator",
+                )
+        return text.replace(" ", self.separator)
+
+    def _asked(self, problem: str, between: str = "") -> str:
+        mark = f"\n{between}{self.answer}" if between or self.answer else ""
+        return self.problem + self.written(problem) + mark
 
 
 FORMS = {
     form.name: form
     for form in (
         PromptForm("lines", "", "Input: ", "Output:"),
-        PromptForm("arrow", "", "", "->"),
+        PromptForm("arrow", answer="->"),
         PromptForm(
             "instruction",
             "{instruction} Write only the answer. Lines that start with # mean nothing.",
             "Question: ",
             "Answer:",
         ),
+        PromptForm("bare"),
     )
 }
 """Every form by name."""
+ASKED = ("lines", "arrow", "instruction")
+"""The forms of an audit, unless others are chosen."""
 
 
 def form_named(name: str) -> PromptForm:
-    """A form of `FORMS`, or of a JSON file with ``head``, ``problem`` and ``answer``; raises `LengthwiseError`."""
+    """A form of `FORMS`, or of a JSON file with some of its texts; raises `LengthwiseError`."""
     if not name.endswith(".json"):
         if name not in FORMS:
             raise UnknownNameError("form", name, FORMS)
         return FORMS[name]
     found = read_json(Path(name), what="template")
-    parts = {"head": "", "problem": "", "answer": ""}
-    right = isinstance(found, dict) and set(found) <= set(parts) and found.get("answer")
+    right = isinstance(found, dict) and found and set(found) <= {"head", "problem", "answer", "separator"}
     require(
         bool(right) and all(isinstance(text, str) and len(text) <= MOST_TEMPLATE for text in found.values()),
-        f"template {name} needs the texts head, problem and answer, as in "
+        f"template {name} needs some of the texts head, problem, answer and separator, as in "
         '{"head": "{instruction}", "problem": "Q: ", "answer": "A:"}',
     )
-    return PromptForm(Path(name).stem, **{**parts, **found})
+    require("\n" not in found.get("separator", ""), f"template {name}: a separator is a part of one line")
+    return PromptForm(Path(name).stem, **found)
 
 
 def filler(words: int, distracting: Sequence[str] = ()) -> str:
@@ -388,7 +423,7 @@ class AuditPlan:
     lengths: tuple[int, ...] = (5, 10, 20, 40)
     samples: int = 40
     shots: int = 4
-    forms: tuple[str, ...] = tuple(FORMS)
+    forms: tuple[str, ...] = ASKED
     seed: int = 0
     digits: Literal["blanks", "natural"] = "blanks"
     answer_tokens: int | None = None
@@ -415,11 +450,7 @@ class AuditPlan:
         require(bool(self.forms), f"forms needs one name or more of {', '.join(FORMS)}, or a template.json")
         tokens = self.answer_tokens
         require(tokens is None or tokens >= 1, f"answer_tokens must be 1 or more, got {tokens}")
-        name = TASKS.describe(self.task)["name"]
-        require(
-            self.digits == "blanks" or name in NATURAL,
-            f"task {self.task.name!r} has no natural digits; those of {', '.join(NATURAL)} have",
-        )
+        check_digits(self.task, self.digits)
         if self.text is not None:
             prose_of(self.text)
         for length in self.lengths:
@@ -473,12 +504,10 @@ class AuditPlan:
         for index in range(len(known), count):
             # Each is drawn alone, so that layouts vary, too.
             batch = self.task.batch(length, 1, stream(self.seed, "audit", what, length, index))
-            prompt, answer = text_of(batch, 0)
+            prompt, answer = text_of(self.task, batch, 0, self.digits)
             require(
                 bool(answer), f"task {self.task.name!r} has no answer in words at length {length}; choose another task"
             )
-            if self.digits == "natural":
-                prompt, answer = naturally(self.task, prompt, answer)
             known.append(Problem(prompt, answer, relevance(batch, 0)))
         return known[:count]
 
@@ -563,7 +592,7 @@ def questions_of(plan: AuditPlan, form: PromptForm, cell: Arrangement) -> Iterat
         known = problem.relevance
         units = len(problem.answer.split()) if plan.digits == "blanks" else len(problem.answer)
         yield Question(
-            cell.sweep, form.name, cell.level, cell.length, prompt, problem.answer,
+            cell.sweep, form.name, cell.level, cell.length, prompt, form.written(problem.answer),
             plan.answer_tokens or 32 + 6 * units, known.number, known.distance + behind, known.words + words,
             amounts.distractors, amounts.prose, amounts,
         )  # fmt: skip

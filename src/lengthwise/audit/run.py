@@ -18,6 +18,7 @@ from lengthwise.audit.model import (
     NOT_FINITE,
     TOO_LONG,
     TRUNCATED,
+    UNKNOWN,
     WRITTEN,
     Asker,
     ModelFacts,
@@ -349,6 +350,9 @@ def _warnings(asker: Asker, once: dict[str, AskedQuestion], store: AnswerStore) 
     texts = [each for each in once.values() if each.outcome not in (*WRITTEN, NOT_ASKED)]
     if count[NOT_FINITE]:
         found.append(f"{count[NOT_FINITE]} answers ended in logits that are not finite; they count as no answer.")
+    if count[UNKNOWN]:
+        why = next(store.get(key)["detail"] for key, each in once.items() if each.outcome == UNKNOWN)
+        found.append(f"{count[UNKNOWN]} of {len(once)} prompts have words that the model can't read: {why}.")
     if count[NOT_ASKED]:
         found.append(f"{count[NOT_ASKED]} questions were not asked, since the budget was used up.")
     unknown = sum(not each.prompt_tokens for each in texts)

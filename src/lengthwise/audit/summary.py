@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from lengthwise.core.statistics import Z95, wilson
 NOTICEABLE = 0.1
 """A drop of the rate whose interval lies above this breaks the model; below twice this, the sweep is excluded."""
 SOUND_BASE = 0.5
-"""Rate at the start of a sweep below which nothing can be read from what follows."""
+"""Rate at the start of a sweep below which nothing can be read from what follows; so if guesses reach it, too."""
 NAMES = {
     "length": "length of the text",
     "distance": "distance of what matters",
@@ -66,7 +67,19 @@ def _cell(key: tuple[str, str, int], members: Sequence[AskedQuestion]) -> dict[s
         "tokens": round(sum(counted) / len(counted)) if counted else None, "asked": len(members), "answered": answered,
         "rate": counts[RIGHT] / answered if answered else None, "low": low, "high": high,
         "strict": strict, "texts": texts, "strict_rate": strict / texts if texts else None, "counts": counts,
+        "guess": guess_rate([each.question.expected for each in members]),
     }  # fmt: skip
+
+
+def guess_rate(answers: Sequence[str]) -> float:
+    """How often the commonest answer, known from the other questions, is the right one."""
+    return (max(Counter(answers).values()) - 1) / max(1, len(answers) - 1)
+
+
+def is_sound(cell: Mapping[str, Any]) -> bool:
+    """Whether a model has learned what a cell asks: right on half of the answers, and surely more than a guess is."""
+    right, answered = cell["counts"][RIGHT], cell["answered"]
+    return right >= SOUND_BASE * answered and (not cell["guess"] or wilson(right, answered)[0] > cell["guess"])
 
 
 def best_form(cells: Sequence[Mapping[str, Any]], forms: Sequence[str]) -> str:
@@ -97,7 +110,7 @@ def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             continue
         found = drop(first["counts"][RIGHT], first["answered"], last["counts"][RIGHT], last["answered"])
         drops[sweep] = found
-        if first["counts"][RIGHT] < SOUND_BASE * first["answered"]:
+        if not is_sound(first):
             failing.append(sweep)
         elif found["low"] > NOTICEABLE:
             breaks.append(sweep)
@@ -107,14 +120,30 @@ def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             wide.append(sweep)
     base = min((cell for cell in cells if cell["sweep"] == "length"), key=lambda cell: cell["level"], default=None)
     if base is None or not base["answered"]:
-        says = "No answer at the shortest length counts, so nothing can be said about what breaks the model."
+        lines = ["No answer at the shortest length counts, so nothing can be said about what breaks the model."]
         breaks, excluded = [], []
-    elif "length" in failing or base["counts"][RIGHT] < SOUND_BASE * base["answered"]:
-        says = "The model fails at the shortest length already, so nothing can be said about what breaks it."
+    elif not is_sound(base):
+        lines = [f"{_not_learned(base)}: nothing can be said about length."]
         breaks, excluded = [], []
     else:
-        says = _says(breaks, excluded, wide, empty, failing)
-    return {"drops": drops, "breaks": breaks, "excluded": excluded, "says": says}
+        own = [cell for cell in cells if (cell["sweep"], cell.get("form")) == ("problem", base.get("form"))]
+        lines = [*_lengths_say(own), *_says(breaks, excluded, wide, empty, failing)]
+    return {"drops": drops, "breaks": breaks, "excluded": excluded, "lines": lines, "says": " ".join(lines)}
+
+
+def _not_learned(base: Mapping[str, Any]) -> str:
+    """That a model fails at the shortest length already, in words."""
+    right, answered = base["counts"][RIGHT], base["answered"]
+    if not right:
+        return "Never right, even at the shortest length"
+    low = f"Right on {right} of {answered} at the shortest length"
+    return low if right < SOUND_BASE * answered else f"{low}, where one answer to all is right on {base['guess']:.0%}"
+
+
+def _lengths_say(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Right answers to the problems as they are, length by length."""
+    shown = [f"{cell['level']}: {cell['counts'][RIGHT]} of {cell['answered']}" for cell in cells if cell["answered"]]
+    return [f"Right at length {', '.join(shown)}."] if shown else []
 
 
 def drop(right: int, n: int, later_right: int, later_n: int) -> dict[str, float]:
@@ -131,7 +160,7 @@ def drop(right: int, n: int, later_right: int, later_n: int) -> dict[str, float]
 
 def _says(
     breaks: Sequence[str], excluded: Sequence[str], wide: Sequence[str], empty: Sequence[str], failing: Sequence[str]
-) -> str:
+) -> list[str]:
     """A sentence for each kind of conclusion that has members."""
     points = round(200 * NOTICEABLE)
     kinds = {
@@ -141,7 +170,7 @@ def _says(
         "Nothing can be said, since the model fails where the sweep begins": failing,
         "Nothing can be said, since too few answers count": empty,
     }
-    return " ".join(f"{what}: {', '.join(NAMES[name] for name in names)}." for what, names in kinds.items() if names)
+    return [f"{what}: {', '.join(NAMES[name] for name in names)}." for what, names in kinds.items() if names]
 
 
 def paired(first: Sequence[AskedQuestion], second: Sequence[AskedQuestion]) -> list[dict[str, Any]]:
@@ -156,11 +185,12 @@ def paired(first: Sequence[AskedQuestion], second: Sequence[AskedQuestion]) -> l
         sweep, form, level = one.question.cell
         row = rows.setdefault(
             one.question.cell,
-            {"sweep": sweep, "form": form, "level": level, "asked": 0, "pairs": 0, "lost": 0, "won": 0},
+            {"sweep": sweep, "form": form, "level": level, "asked": 0, "pairs": 0, "both": 0, "lost": 0, "won": 0},
         )
         row["asked"] += 1
         if one.outcome in ANSWERED and other.outcome in ANSWERED:
             row["pairs"] += 1
+            row["both"] += one.outcome == RIGHT == other.outcome
             row["lost"] += one.outcome == RIGHT != other.outcome
             row["won"] += one.outcome != RIGHT == other.outcome
     return [{**row, **difference(row["lost"], row["won"], row["pairs"])} for row in rows.values()]
@@ -194,6 +224,8 @@ def _change(row: Mapping[str, Any]) -> str:
     where = f"at length {row['level']}"
     if row["difference"] is None:
         return f"nothing can be said {where}, where no question was answered by both"
+    if not (row["both"] or row["lost"] or row["won"]):
+        return f"neither is ever right {where}, so nothing can be said there"
     points = round(100 * row["difference"])
     verb = f"gains {points} points" if points > 0 else f"costs {-points} points" if points < 0 else "changes nothing"
     interval = f"[{100 * row['low']:+.0f}, {100 * row['high']:+.0f}] of {row['pairs']} pairs"

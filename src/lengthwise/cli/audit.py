@@ -147,16 +147,19 @@ def audit(given: AuditSettings) -> None:
         emit_json(found.to_json())
         return
     console = out()
+
+    def say(line: str, style: str = "") -> None:
+        console.print(Text(line, style=style), soft_wrap=not console.is_terminal)
+
     for table in (found.table(), found.second(), found.pairs()):
         if table is not None:
             console.print(table.text(), soft_wrap=True)
-            console.print(Text(table.caption, style="bold"))
+            for line in table.caption.splitlines():
+                say(line, "bold")
             for note in table.notes:
-                console.print(Text(note, style="dim"))
+                say(note, "dim")
     for theory in found.values["theory"]:
-        console.print(
-            Text(f"theory, {theory['system']}: {theory['answer']}; {theory['why'].removeprefix('no guarantee: ')}")
-        )
+        say(f"theory, {theory['system']}: {theory['answer']}; {theory['why'].removeprefix('no guarantee: ')}")
     err().print(f"wrote {found.file}, and beside it {found.page.name}", soft_wrap=True)
 
 

@@ -13,6 +13,7 @@ from lengthwise.core.config import digest, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import make_folder, read_json, write_json, write_text
 from lengthwise.core.table import Table, Tabular
+from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
@@ -51,6 +52,8 @@ class Explanation(Tabular):
         found = [f"right on {rate or 0:.3f} of strings up to length {self.accuracy.train}"]
         if beyond is not None:
             found[0] += f", on {beyond:.3f} beyond"
+        if (rate or 0) < EvaluationConfig.fit_threshold:
+            found.append(f"below {EvaluationConfig.fit_threshold} it is not fitted, and this says nothing about length")
         if self.automaton is not None:
             found.append(f"computes {self.automaton.line}")
             first = self.automaton.first_contradiction

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lengthwise.hf.attachment import detach as detach
     from lengthwise.hf.data import collate as collate
     from lengthwise.hf.data import dataset as dataset
+    from lengthwise.hf.data import task_tokenizer as task_tokenizer
     from lengthwise.hf.data import text_dataset as text_dataset
     from lengthwise.hf.extension import extend as extend
     from lengthwise.hf.influence import language_model as language_model
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 # No module may have the name of a function: its import would take the function's place.
 _NAMES = {
     "attachment": "attach detach",
-    "data": "collate dataset text_dataset",
+    "data": "collate dataset task_tokenizer text_dataset",
     "extension": "extend",
     "influence": "language_model task_windows",
     "own": "LengthwiseConfig LengthwiseForCausalLM decode encode_prompt from_run model_card save_with_card to_run",

@@ -12,18 +12,35 @@ from typing import Any
 import numpy as np
 import torch
 from datasets import IterableDataset
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import Tensor
+from transformers import PreTrainedTokenizerFast
 
-from lengthwise.audit.questions import text_of
+from lengthwise.audit.questions import (
+    FILLER,
+    FORMS,
+    MARK,
+    NATURAL,
+    SHOWN_SEP,
+    PromptForm,
+    check_digits,
+    form_named,
+    instruction,
+    text_of,
+)
+from lengthwise.audit.questions import filler as filler_of
 from lengthwise.core import config as arguments
 from lengthwise.core.batch import NOT_SCORED, Batch
 from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
+from lengthwise.core.vocab import BOS, EOS, PAD, SEP
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
 
 PADDING: dict[str, int] = {"labels": NOT_SCORED, "place_ids": 0, "attention_mask": 0, "allowed": 0}
 """What pads each column; ``input_ids`` are padded by the collator's ``pad``."""
+CHAT = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% endfor %}"
+"""The chat template of a task's tokenizer, which servers need: the prompt as it is."""
 
 
 def dataset(
@@ -66,36 +83,96 @@ def text_dataset(
     lengths: Sequence[int],
     tokenizer: Any,
     *,
-    separator: str = " ",
+    form: str | PromptForm = "lines",
+    digits: str = "blanks",
+    filler: int = 0,
     size: int | None = None,
     rows: int = 16,
     seed: int = 0,
 ) -> IterableDataset:
-    """Sequences of a task as text in the tokens of any ``tokenizer``, with ``labels`` on the answer only.
+    """Sequences of a task as text in the tokens of any ``tokenizer``, as an audit without examples asks them.
 
-    Words of the task are joined by ``separator``; its special tokens are left out, and the tokenizer's end token is
-    last. Prompt and answer are tokenized as one string, as the model will see them. Rows also hold ``prompt`` and
-    ``answer`` as text. Raises `LengthwiseError` for a task that scores tokens before its prompt has ended, for a
-    tokenizer without offsets, and for one that joins the end of the prompt and the answer in one token.
+    Prompt and answer are tokenized as one string, as the model will see them, and the tokenizer's end token is last.
+
+    Arguments:
+        task: the task, or what `lengthwise.task` takes.
+        lengths: task lengths; one is drawn for each run of ``rows`` rows.
+        tokenizer: a fast tokenizer of transformers; `task_tokenizer` makes one that knows the words of a task alone.
+        form: of the prompts, as in `lengthwise.AuditPlan`.
+        digits: ``blanks`` or ``natural``, likewise.
+        filler: most words of filler; their number is drawn, and how many of them stand behind the problem.
+        size: rows in all; without it the data never ends.
+        rows: rows of one length.
+        seed: of everything that is drawn.
+
+    Returns:
+        Rows with ``input_ids``, ``labels`` on the answer only, and ``prompt`` and ``answer`` as text.
+
+    Raises:
+        LengthwiseError: for a task that scores tokens before its prompt has ended, a tokenizer without offsets, and one
+            that joins the end of the prompt and the answer in one token.
     """
-    built = TASKS.build(task)
+    built, shape = TASKS.build(task), form_named(form) if isinstance(form, str) else form
     lengths = _check(built, lengths, size, rows, seed)
+    check_digits(built, digits)
+    arguments.whole("filler", filler)
 
     def generate() -> Iterator[dict[str, Any]]:
-        for batch in _batches(built, lengths, size, rows, seed):
+        what = instruction(built, digits)
+        for number, batch in enumerate(_batches(built, lengths, size, rows, seed)):
+            rng = stream(seed, "hf", "filler", number)
             for row in range(batch.size):
-                prompt, answer = text_of(batch, row, separator)
-                tokens, border = split_tokens(tokenizer, prompt, separator + answer)
+                problem, answer = text_of(built, batch, row, digits)
+                words = int(rng.integers(filler + 1))
+                behind = int(rng.integers(words + 1))
+                prompt = shape.prompt(what, (), problem, filler_of(words - behind), filler_of(behind))
+                tokens, border = split_tokens(tokenizer, prompt, shape.completion(answer))
                 if tokenizer.eos_token_id not in (None, tokens[-1]):
                     tokens = [*tokens, tokenizer.eos_token_id]
                 yield {
                     "input_ids": tokens,
                     "labels": [NOT_SCORED] * border + tokens[border:],
                     "prompt": prompt,
-                    "answer": answer,
+                    "answer": shape.written(answer),
                 }
 
     return IterableDataset.from_generator(generate)
+
+
+def task_tokenizer(
+    task: str | Task | dict[str, Any], forms: Sequence[str | PromptForm] = tuple(FORMS)
+) -> PreTrainedTokenizerFast:
+    """A tokenizer whose tokens are the words of a task, to be saved beside a model that was trained on it.
+
+    The ids of a problem in the form ``bare`` are those of `dataset`, ``<bos>`` in front. Words of the forms and of
+    filler have ids behind those of the task. Every other word is ``<unk>``, and an audit asks no prompt with one.
+
+    Arguments:
+        task: the task, or what `lengthwise.task` takes.
+        forms: whose words the tokenizer knows; with none, filler is unknown, too, and the tokens are the task's.
+
+    Returns:
+        The tokenizer; ``len()`` of it is the ``vocab_size`` that a model needs.
+
+    Raises:
+        LengthwiseError: for an unknown task or form.
+    """
+    built = TASKS.build(task)
+    shapes = [form_named(form) if isinstance(form, str) else form for form in forms]
+    natural = TASKS.describe(built)["name"] in NATURAL
+    texts = [instruction(built, digits) for digits in (("blanks", "natural") if natural else ("blanks",))]
+    texts = [shape.prompt(text, (), "") for shape in shapes for text in texts] + [MARK, *FILLER] * bool(shapes)
+    words = [SHOWN_SEP if token == SEP else token for token in built.vocab.tokens]
+    words += [word for text in texts for word in text.split()] + ["<unk>"]
+    known = {word: index for index, word in enumerate(dict.fromkeys(words))}
+    inner = Tokenizer(models.WordLevel(known, "<unk>"))
+    digits = [pre_tokenizers.Digits(individual_digits=True)] * natural
+    inner.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), *digits])
+    inner.post_processor = processors.TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, known[BOS])])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner, bos_token=BOS, eos_token=EOS, pad_token=PAD, unk_token="<unk>",
+        clean_up_tokenization_spaces=False, chat_template=CHAT,
+    )  # fmt: skip
 
 
 def split_tokens(tokenizer: Any, prompt: str, answer: str) -> tuple[list[int], int]:
@@ -111,12 +188,12 @@ def split_tokens(tokenizer: Any, prompt: str, answer: str) -> tuple[list[int], i
     found = tokenizer(prompt + answer, return_offsets_mapping=True)
     tokens, offsets = found["input_ids"], found["offset_mapping"]
     border = next((index for index, (_, end) in enumerate(offsets) if end > len(prompt)), len(tokens))
-    require(border < len(tokens), f"the answer {answer!r} has no tokens of its own; choose another separator")
+    require(border < len(tokens), f"the answer {answer!r} has no tokens of its own; choose another form")
     start, end = offsets[border]
     require(
         start >= len(prompt),
         f"one token, {(prompt + answer)[start:end]!r}, holds the end of the prompt and the beginning of the answer; "
-        "choose another separator",
+        "choose another form",
     )
     return tokens, border
 

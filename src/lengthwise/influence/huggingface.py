@@ -18,7 +18,7 @@ from jaxtyping import Float, Num
 from numpy import ndarray
 from torch import Tensor
 
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, require, shortened
 from lengthwise.core.rng import stream
 from lengthwise.influence.models import (
     Ids,
@@ -44,6 +44,9 @@ NEAR = 4
 """Tokens that are decoded together with one, for its blanks."""
 LENGTHS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length")
 """Under which names configurations say how many positions a model has."""
+HUB_SECONDS = 10.0
+"""The longest wait for the hub's word on a name."""
+TOKENIZER_FILES = ("tokenizer*", "vocab*", "*.model")
 REACHES = 0.001
 """The largest difference that passes where reach is tested, relative to what the first token changes."""
 DRAWS = 4
@@ -123,12 +126,16 @@ class HuggingFaceModel(LanguageModel):
         Raises `LengthwiseError` without the [lm] extra, if the model does not exist, or if it can't be masked.
         """
         source = str(source)
-        _check_folder(source)
+        check_folder(source)
+        require(
+            model_type(Path(source)) != "lengthwise",
+            f"{source} holds the model of a task, which reads no text; measure it alone, as `model`",
+        )
         what = f"model {source} can't be loaded"
         inner = loaded("AutoModelForCausalLM", source, what, use_safetensors=True).to(chosen_device())
         name = Path(source).name if Path(source).is_dir() else source
         try:
-            bos = _tokenizer(name, source).bos
+            bos = HuggingFaceTokenizer(loaded_tokenizer(source)).bos
         except LengthwiseError:
             bos = None  # A model without a tokenizer is measured on tokens.
         return cls(name, inner, max_length, source=source, bos=bos)
@@ -137,10 +144,7 @@ class HuggingFaceModel(LanguageModel):
     def tokenizer(self) -> HuggingFaceTokenizer:
         """The tokenizer in the model's folder; raises `LengthwiseError` if it is missing."""
         require(self._source is not None, f"model {self.name} was not loaded from a folder and has no tokenizer")
-        found = _tokenizer(self.name, self._source)
-        # Some classes load without their files and encode every text as nothing.
-        require(bool(found.encode("a text")), _no_tokenizer(self.name))
-        return found
+        return HuggingFaceTokenizer(loaded_tokenizer(self._source))
 
     @torch.inference_mode()
     def target_losses(self, tokens: Tokens, positions: Ids, targets: Targets) -> Nats:
@@ -287,7 +291,7 @@ class HuggingFaceModel(LanguageModel):
         )
 
 
-def loaded(auto: str, source: str | None, what: str, *, extra: str = "lm", **options: Any) -> Any:
+def loaded(auto: str, source: str, what: str, *, extra: str = "lm", **options: Any) -> Any:
     """What a class of `transformers` loads from a folder or the hub, without remote code.
 
     Raises `LengthwiseError`, with ``what`` if that fails, and with the ``extra`` that brings the package.
@@ -298,10 +302,8 @@ def loaded(auto: str, source: str | None, what: str, *, extra: str = "lm", **opt
         raise LengthwiseError(
             f"models of Hugging Face need the package transformers; run: pip install 'lengthwise[{extra}]'"
         ) from None
-    if source is not None:
-        path = Path(source)
-        looks_local = path.is_absolute() or source.startswith((".", "~")) or source.count("/") > 1
-        require(path.is_dir() or not looks_local, f"no folder {source}; check `model`")
+    if not Path(source).is_dir():
+        _check_hub(source)
     logging = transformers.utils.logging
     logging.disable_progress_bar()
     try:
@@ -313,29 +315,46 @@ def loaded(auto: str, source: str | None, what: str, *, extra: str = "lm", **opt
         logging.enable_progress_bar()
 
 
-def _check_folder(source: str) -> None:
-    """Raises `LengthwiseError` for a folder that holds no model, or the model of a task."""
-    path = Path(source)
-    if not path.is_dir():
-        return
-    require((path / "config.json").is_file(), f"folder {source} holds no model (config.json is missing); check `model`")
-    require(
-        model_type(path) != "lengthwise",
-        f"{source} holds the model of a task, which reads no text; measure it alone, as `model`",
+def _check_hub(source: str) -> None:
+    """Raises `LengthwiseError` for what is neither here nor on the hub; one request, where loading would try many."""
+    from huggingface_hub import HfApi, try_to_load_from_cache
+
+    looks_local = Path(source).is_absolute() or source.startswith((".", "~")) or source.count("/") > 1
+    require(not looks_local, f"no folder {source}; check `model`")
+    try:
+        if not isinstance(try_to_load_from_cache(source, "config.json"), str):
+            HfApi().model_info(source, timeout=HUB_SECONDS)
+    # Errors of names, of the network and of the hub have no common type.
+    except Exception as error:
+        why = f"{type(error).__name__}: {_first_line(error)}"
+        raise LengthwiseError(
+            f"no folder {source}, and no model of that name from the hub ({why}); check `model`"
+        ) from None
+
+
+def check_folder(source: str) -> None:
+    """Raises `LengthwiseError` for a folder that holds no model."""
+    found = not Path(source).is_dir() or (Path(source) / "config.json").is_file()
+    require(found, f"folder {source} holds no model (config.json is missing); check `model`")
+
+
+def loaded_tokenizer(source: str, extra: str = "lm") -> Any:
+    """The tokenizer of a folder or a hub name; raises `LengthwiseError` if there is none."""
+    folder, name = Path(source), Path(source).name if Path(source).is_dir() else source
+    none = (
+        f"no tokenizer beside model {name}; save the one of its training into the same folder, which for a model of "
+        "lengthwise.hf.dataset is lengthwise.hf.task_tokenizer(task)"
     )
+    require(not folder.is_dir() or any(next(folder.glob(kind), None) for kind in TOKENIZER_FILES), none)
+    found = loaded("AutoTokenizer", source, f"the tokenizer of {name} can't be loaded", extra=extra)
+    # Some classes load without their files and encode every text as nothing.
+    require(bool(found("a text", verbose=False)["input_ids"]), none)
+    return found
 
 
 def _first_line(error: Exception) -> str:
     """The beginning of an error's text."""
-    return (str(error).strip().splitlines() or [""])[0][:160].rstrip(".")
-
-
-def _tokenizer(name: str, source: str | None) -> HuggingFaceTokenizer:
-    return HuggingFaceTokenizer(loaded("AutoTokenizer", source, _no_tokenizer(name)))
-
-
-def _no_tokenizer(name: str) -> str:
-    return f"no tokenizer beside model {name}; save one into the same folder"
+    return shortened((str(error).strip().splitlines() or [""])[0]).rstrip(".")
 
 
 def _max_length(name: str, settings: Any, given: int | None) -> int:
