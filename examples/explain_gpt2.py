@@ -21,7 +21,8 @@ def words(n):
 
 
 torch.manual_seed(0)
-model = GPT2LMHeadModel(GPT2Config(vocab_size=4, n_positions=48, n_embd=64, n_layer=2, n_head=2, eos_token_id=EOS))
+shape = {"n_positions": 48, "n_embd": 64, "n_layer": 2, "n_head": 2}
+model = GPT2LMHeadModel(GPT2Config(vocab_size=4, bos_token_id=BOS, eos_token_id=EOS, **shape))
 optimizer, rng = torch.optim.AdamW(model.parameters(), lr=1e-3), random.Random(0)
 for _ in range(300):
     ids, allowed = words(rng.randint(1, 20))

@@ -29,6 +29,8 @@ MOST_STATES = 60
 SHORT = 400
 """All words up to a length are asked, while they are at most this many."""
 PER_LENGTH = 12
+WANTED = 100
+"""Words of a length on which an automaton or a program is compared with the model; all, where there are few."""
 SHOWN = 5
 TOLERANCE = 0.02
 MOST_WALKED = 12
@@ -67,8 +69,10 @@ class Automaton:
     exceptions: tuple[str, ...]
     """The shortest tested words within training on which the model contradicts it."""
     asked: int
+    fresh: int
+    """Words within training that were not asked before it was learned; where there are none, all that were asked."""
     fidelity: float
-    """The share of fresh words within training on which automaton and model agree."""
+    """The share of the fresh words on which automaton and model agree."""
     beyond: tuple[Contradiction, ...]
     train: int
 
@@ -93,7 +97,9 @@ class Automaton:
         if self.complete and not self.exceptions:
             return states
         grows = ", ".join(f"{count} up to length {length}" for length, count in self.learned)
-        but = f"but not exactly (fidelity {self.fidelity:.3f}; states that fit the words: {grows})"
+        but = (
+            f"but not exactly (fidelity {self.fidelity:.3f} on {self.fresh} words; states that fit the words: {grows})"
+        )
         return f"{states}; {but}" + (f"; it is wrong about {self.exceptions[0]}" if self.exceptions else "")
 
 
@@ -119,20 +125,21 @@ def learn_automaton(
         close = [dfa for dfa in tried if shares[dfa] >= max(shares.values()) - TOLERANCE]
         found = min(close, key=lambda dfa: (dfa.size, -shares[dfa]))
     agree = learned_accepts(found, fresh) == says
+    new = np.array([word not in model.asked for word in fresh], dtype=bool)
+    new = new if new.any() else ~new
     beyond = []
     for length in lengths:
-        words = words_beyond(subject, oracle, found, length, stream(seed, "explain", "beyond", length))
-        if words:
-            wrong = np.flatnonzero(learned_accepts(found, words) != oracle.accepts(words))
-            word = oracle.text(words[wrong[0]]) if len(wrong) else ""
-            beyond.append(Contradiction(length, len(words), len(wrong), word))
+        words = words_of_length(oracle, found, length, seed)
+        wrong = np.flatnonzero(learned_accepts(found, words) != oracle.accepts(words))
+        word = oracle.text(words[wrong[0]]) if len(wrong) else ""
+        beyond.append(Contradiction(length, len(words), len(wrong), word))
     exceptions = sorted((fresh[i] for i in np.flatnonzero(~agree)), key=lambda word: (len(word), word))[:SHOWN]
     return Automaton(
         meaning=oracle.meaning, alphabet=found.alphabet, delta=found.delta, accepting=found.accepting,
         complete=complete, learned=model.sizes, equal=None if own is None else own == found,
         differing=() if own is None else tuple((oracle.text(w), yes) for w, yes in differing_words(found, own)),
-        exceptions=tuple(map(oracle.text, exceptions)), asked=model.asked, fidelity=float(agree.mean()),
-        beyond=tuple(beyond), train=subject.train,
+        exceptions=tuple(map(oracle.text, exceptions)), asked=len(model.asked), fresh=int(new.sum()),
+        fidelity=float(agree[new].mean()), beyond=tuple(beyond), train=subject.train,
     )  # fmt: skip
 
 
@@ -160,15 +167,32 @@ def differing_words(learned: Dfa, own: Dfa) -> list[tuple[Word, bool]]:
     return found[:SHOWN]
 
 
-def words_beyond(subject: Subject, oracle: WordOracle, learned: Dfa, length: int, rng: Any) -> list[Word]:
-    """Words of a length beyond training: instances of the task, words of the automaton, hard ones, and edits."""
+def words_of_length(oracle: WordOracle, learned: Dfa | None, length: int, seed: int) -> list[Word]:
+    """All words of a length, or about `WANTED` of them, fresh ones for ``seed``.
+
+    Those are instances of the task, words of the automata, hard ones, and their edits.
+    """
+    symbols, rng = len(oracle.alphabet), stream(seed, "explain", "words of a length", length)
+    if symbols**length <= SHORT:
+        return list(itertools.product(range(symbols), repeat=length))
     found = oracle.members(length, 2 * PER_LENGTH, rng)
     for dfa in (learned, oracle.dfa):
         if dfa is not None and count_words(dfa, length):
             found += map(tuple, sample_words(dfa, length, PER_LENGTH, rng).tolist())
             found += _hard(dfa, length, PER_LENGTH, rng)
-    changed = [edited(word, len(oracle.alphabet), rng) for word in found]
-    return list(dict.fromkeys([*found, *(word for word in changed if len(word) == length)]))
+    if learned is None and oracle.dfa is None:
+        found += map(tuple, rng.integers(symbols, size=(2 * PER_LENGTH, length)).tolist())
+    start = list(dict.fromkeys(found)) or [tuple(rng.integers(symbols, size=length).tolist())]
+    words = dict.fromkeys(start)
+    for number in range(20 * WANTED):
+        if len(words) >= WANTED:
+            break
+        word = start[number % len(start)]
+        for _ in range(1 + number // len(start) % 3):
+            word = edited(word, symbols, rng)
+        if len(word) == length:
+            words[word] = None
+    return list(words)
 
 
 @dataclass(frozen=True)
@@ -177,7 +201,7 @@ class _Learned:
     """All of them, minimized; the last one is the largest."""
     exact: bool
     sizes: tuple[tuple[int, int], ...]
-    asked: int
+    asked: set[Word]
 
 
 def _learn(
@@ -192,7 +216,7 @@ def _learn(
         sizes.append((length, found[-1].size))
         stands.append(found[-1] if stood else None)
     exact = stands[-1] is not None and (stands[0] == stands[-1] or stands[-1] == oracle.dfa)
-    return _Learned(tuple(hypotheses), exact, tuple(sizes), len(asked))
+    return _Learned(tuple(hypotheses), exact, tuple(sizes), asked)
 
 
 def _learn_up_to(

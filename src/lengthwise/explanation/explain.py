@@ -13,19 +13,18 @@ from lengthwise.core.config import digest, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import make_folder, read_json, write_json, write_text
 from lengthwise.core.table import Table, Tabular
-from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.heads import Heads, explain_heads
-from lengthwise.explanation.model import Accuracy, Subject, WordOracle, accuracy
+from lengthwise.explanation.model import CUT, Accuracy, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
 from lengthwise.tasks import TASKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 2
+VERSION = 3
 T = TypeVar("T")
 
 
@@ -46,19 +45,74 @@ class Explanation(Tabular):
     """Parts that are missing, and why."""
 
     @property
+    def learned(self) -> bool:
+        """Whether it is right on at least `CUT` of the strings at trained lengths, so that it can break beyond."""
+        return (self.accuracy.rate(inside=True) or 0) >= CUT
+
+    @property
+    def answer(self) -> str:
+        """To which length it is right, where it breaks, and what is known of the reason."""
+        train, rate = self.accuracy.train, self.accuracy.rate(inside=True)
+        if rate is None:
+            return f"no strings of trained lengths were asked; give `lengths` up to {train}, too"
+        shares = self._shares()
+        wrong = [length for length, share in shares.items() if share < CUT]
+        if not self.learned:
+            short = max((length for length in shares if length < min(wrong, default=0)), default=None)
+            but = "" if short is None else f" (to length {short}, all are)"
+            return (
+                f"not learned: {rate:.3f} of the strings up to length {train} are right{but}, which it was trained on, "
+                "so there is no length from which it breaks; if its training says otherwise, the fault is in `vocab`, "
+                "`offset` or the rule of position ids that it was trained under (lengthwise.hf.attach)"
+            )
+        beyond = {length: share for length, share in shares.items() if length > train}
+        if not beyond:
+            return f"right on {rate:.3f} of strings up to length {train}; no longer length was asked"
+        broken = next((length for length, share in beyond.items() if share < CUT), None)
+        if broken is None:
+            hard = next((r for r in self.failures.rows if r.hard and r.hard_right < CUT * r.hard), None)
+            line = f"right to length {max(beyond)}, the longest that was asked"
+            return line if hard is None else (
+                f"{line}, on strings as in training; on hard ones it breaks at {hard.length} "
+                f"({hard.hard_right} of {hard.hard} right)"
+            )  # fmt: skip
+        held = max(length for length in shares if length < broken)
+        lasts = all(share < CUT for length, share in beyond.items() if length >= broken)
+        found = (
+            f"right to length {held}, breaks {'from' if lasts else 'first at'} {broken} ({beyond[broken]:.2f} right)"
+        )
+        return f"{found}: {'; '.join(self._reasons())}"
+
+    def _shares(self) -> dict[int, float]:
+        """The share of right strings at every length that was asked."""
+        counts = {row.length: (row.random_right, row.random) for row in self.failures.rows}
+        counts |= {row.length: (row.right, row.n) for row in self.accuracy.rows}
+        return {length: right / n for length, (right, n) in sorted(counts.items())}
+
+    def _reasons(self) -> list[str]:
+        """What is known to be different beyond training: the position ids, and heads that leave their patterns."""
+        moved, heads = self.failures.moved, self.heads.heads if self.heads is not None else ()
+        ids = [] if moved is None else [moved.line]
+        left = [f"{head.name} {head.fault}" for head in heads if head.fault]
+        left += [failure.why for failure in self.failures.smallest if failure.why]
+        if not left and heads and (moved is None or not moved.to_blame):
+            left = ["no head was found that leaves a pattern there"]
+        return ids + left[:1]
+
+    @property
     def lines(self) -> list[str]:
-        """The explanation in a few sentences."""
-        rate, beyond = self.accuracy.rate(inside=True), self.accuracy.rate(inside=False)
-        found = [f"right on {rate or 0:.3f} of strings up to length {self.accuracy.train}"]
-        if beyond is not None:
-            found[0] += f", on {beyond:.3f} beyond"
-        if (rate or 0) < EvaluationConfig.fit_threshold:
-            found.append(f"below {EvaluationConfig.fit_threshold} it is not fitted, and this says nothing about length")
+        """The explanation in a few sentences, the answer first."""
+        rate, beyond, found = self.accuracy.rate(inside=True), self.accuracy.rate(inside=False), [self.answer]
+        if self.learned and beyond is not None:
+            found.append(f"right on {rate:.3f} of strings up to length {self.accuracy.train}, on {beyond:.3f} beyond")
         if self.automaton is not None:
             found.append(f"computes {self.automaton.line}")
             first = self.automaton.first_contradiction
             if first is not None:
-                found.append(f"contradicts its own automaton from length {first.length} on, e.g. on {first.word}")
+                found.append(
+                    f"contradicts its own automaton from length {first.length} on: there on {first.wrong} of {first.n} "
+                    f"words, e.g. on {first.word}"
+                )
         if self.program is not None:
             found.append(f"agrees with {self.program.line}")
         if self.heads is not None:
@@ -75,7 +129,8 @@ class Explanation(Tabular):
         """Where what was measured says the contrary of the forecast, which looks at no answer to a longer string."""
         measured = {row.length: row.right / row.n for row in self.accuracy.rows if row.n}
         rows = self.forecast.rows if self.forecast else ()
-        wrong = [row for row in rows if (row.probability >= 0.5) != (measured.get(row.length, row.probability) >= 0.5)]
+        wrong = [row for row in rows if row.length in measured]
+        wrong = [row for row in wrong if (row.probability >= 0.5) != (measured[row.length] >= CUT)]
         if not wrong:
             return []
         last = wrong[-1]
@@ -92,15 +147,18 @@ class Explanation(Tabular):
             hard, same, states = random.get(row.length), agree.get(row.length), own.get(row.length)
             p = expected.get(row.length)
             rows.append((
-                row.length, "trained" if row.length <= self.accuracy.train else "", round(row.right / row.n, 4),
+                row.length, "trained" if row.length <= self.accuracy.train else "", row.n, round(row.right / row.n, 4),
                 round(hard.hard_right / hard.hard, 4) if hard and hard.hard else None,
                 round(1 - states.wrong / states.n, 4) if states else None,
                 round(same.agree / same.n, 4) if same else None, None if p is None else round(p, 2),
             ))  # fmt: skip
         columns = (
-            "length", "", "right", "right, hard strings", "as that automaton", "as that program", "forecast P(right)",
+            "length", "", "strings", "right", "right, hard strings", "as that automaton", "as that program",
+            "forecast P(right)",
         )  # fmt: skip
-        return Table(columns, tuple(rows), caption=f"{self.model} on {self.task}", notes=tuple(self.lines))
+        return Table(
+            columns, tuple(rows), caption=f"{self.model} on {self.task}: {self.answer}", notes=tuple(self.lines[1:])
+        )
 
     def plot(self) -> Figure:
         """Accuracy against length, of random and of hard strings."""
@@ -122,6 +180,7 @@ class Explanation(Tabular):
             "explanation.html",
             title=f"{self.model} on {self.task}",
             lines=self.lines,
+            learned=self.learned,
             table=self.table(),
             curve=Picture("curve", curve(self.accuracy, self.failures)),
             automaton=self.automaton,
@@ -131,6 +190,7 @@ class Explanation(Tabular):
             ids=self.heads.ids if self.heads else "",
             failures=[(f, picture(f"failure {n}", draw_failure(f, n))) for n, f in enumerate(self.failures.smallest)],
             rows=self.failures.rows,
+            moved=self.failures.moved,
             forecast=self.forecast,
         )
 
@@ -199,10 +259,14 @@ def explain_subject(
         "too few position ids for them; choose other `lengths`, or a smaller `offset`",
     )
     beyond = [length for length in chosen if length > subject.train]
-    weights, notes = subject.network.digest(), []
+    weights, notes = subject.network.digest(), subject.left_out(lengths)
+    rule = getattr(subject.network, "rule", None)
+    if rule is not None:
+        notes.append(f"its position ids are those of the rule {type(rule.rule).__name__}")
     settings = {
-        "version": VERSION, "weights": weights, "task": TASKS.describe(subject.task), "train": subject.train,
-        "offset": subject.offset, "tokens": subject.token_ids.tolist(), "outputs": subject.output_ids.tolist(),
+        "version": VERSION, "weights": weights, "task": TASKS.show(subject.task), "train": subject.train,
+        "ids": [digest(subject.ids_of(length).tolist()) for length in (subject.inside[-1], chosen[-1])],
+        "tokens": subject.token_ids.tolist(), "outputs": subject.output_ids.tolist(),
         "lengths": chosen, "samples": samples, "seconds": seconds, "seed": seed,
     }  # fmt: skip
     stages = _Stages(out, None if weights is None else settings, note)

@@ -16,7 +16,7 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
-from lengthwise.explanation.model import Subject, edited
+from lengthwise.explanation.model import CUT, Subject, edited
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
 from lengthwise.languages.sampling import count_words, sample_words
@@ -60,11 +60,43 @@ class LengthFailures:
 
 
 @config
+class Moved:
+    """Short trained strings under the position ids of the first length that breaks: is it the ids, or the length?"""
+
+    length: int
+    n: int
+    right: int
+    moved_right: int
+    """How many of them are right under the ids that the longer strings end with."""
+    known: int
+    """The largest id of training."""
+    largest: int
+
+    @property
+    def to_blame(self) -> bool:
+        """Whether the ids alone make right strings wrong."""
+        return self.moved_right < CUT * self.right
+
+    @property
+    def line(self) -> str:
+        """The answer in one sentence."""
+        where = f"strings of length {self.length} under ids up to {self.largest}"
+        if not self.to_blame:
+            return f"it is not the position ids alone: {where} stay right ({self.moved_right} of {self.n})"
+        return (
+            f"it is the position ids above {self.known}, which training never showed: of {where}, "
+            f"{self.moved_right} of {self.n} are right, and {self.right} under their own"
+        )
+
+
+@config
 class Failures:
     """Shares by length, and the smallest failing strings."""
 
     rows: tuple[LengthFailures, ...]
     smallest: tuple[Failure, ...]
+    moved: Moved | None
+    """None where no length breaks, where all its ids were seen, and where the model makes its ids itself."""
 
     @property
     def line(self) -> str:
@@ -201,7 +233,7 @@ def find_failures(
     subject: Subject, lengths: Sequence[int], heads: Heads | None, learned: Dfa | None, samples: int, seed: int
 ) -> Failures:
     """The shares of right strings at ``lengths`` and at the first ones beyond training, and small failing strings."""
-    beyond = [n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if subject.fits(n)][:4]
+    beyond = [n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if not subject.misfit(n)][:4]
     searched = sorted({*beyond, *(length for length in lengths if length > subject.train)})
     rows, smallest, usual = [], list[Failure](), _Usual(subject, heads, samples, seed)
     for length in searched:
@@ -220,7 +252,25 @@ def find_failures(
                         smallest.append(found)
             counts += [n, right]
         rows.append(LengthFailures(length, *counts))
-    return Failures(tuple(rows), tuple(smallest[:SHOWN]))
+    broken = next((row.length for row in rows if row.random_right < CUT * row.random), None)
+    moved = None if broken is None else _moved(subject, broken, samples, seed)
+    return Failures(tuple(rows), tuple(smallest[:SHOWN]), moved)
+
+
+def _moved(subject: Subject, broken: int, samples: int, seed: int) -> Moved | None:
+    """Strings of half of the training lengths under the ids at the end of strings of length ``broken``."""
+    if getattr(subject.network, "rule", None) is not None or (subject.scheme is not None and subject.scheme.predicted):
+        return None
+    inside = subject.inside
+    short, known = inside[len(inside) // 2], int(subject.ids_of(inside[-1], 256, training=True).max())
+    largest = int(subject.ids_of(broken).max())
+    if largest <= known:
+        return None
+    strings = list(subject.task.test_strings(short, short, samples, stream(seed, "explain", "moved")).batches)
+    most = max(int(subject.inputs(batch, stream(0, "explain"))[1].max()) for batch in strings)
+    there = dataclasses.replace(subject, shift=largest - most)
+    counts = [sum(int(s.right(batch).all(axis=1).sum()) for batch in strings) for s in (subject, there)]
+    return Moved(short, sum(batch.size for batch in strings), *counts, known, largest)
 
 
 def _replayed(subject: Subject, one: Batch, kind: str, usual: _Usual) -> Failure | None:

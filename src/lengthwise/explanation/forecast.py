@@ -21,6 +21,7 @@ from lengthwise.core.rng import stream
 from lengthwise.explanation.automaton import Automaton
 from lengthwise.explanation.failures import hard_strings
 from lengthwise.explanation.heads import Heads
+from lengthwise.explanation.model import CUT as CUT
 from lengthwise.explanation.model import Accuracy, Subject
 from lengthwise.forecast import features
 from lengthwise.forecast.model import COVERED, Logistic
@@ -28,8 +29,6 @@ from lengthwise.measured.cells import Format
 from lengthwise.tasks.language import Language
 
 FILE = Path(str(files("lengthwise.explanation"))) / "coefficients.json"
-CUT = 0.95
-"""The accuracy at M that counts as right."""
 MATTERS = 0.05
 """A head counts if its removal costs so many nats at the longest trained length."""
 TOLD = 3

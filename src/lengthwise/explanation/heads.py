@@ -372,16 +372,7 @@ def loss(subject: Subject, batch: Batch) -> float:
 
 def _ids_seen(subject: Subject, inside: int, longest: int) -> str:
     """Whether strings of the longest length have position ids above all of training."""
-    task, rng = subject.task, stream(0, "explain", "ids seen")
-
-    def largest(length: int, rows: int) -> int:
-        batch = task.batch(length, rows, rng)
-        ids = subject.position_ids(batch, rng)
-        if subject.scheme is not None and length == inside:
-            ids = subject.scheme.assign(batch.places, task.levels, rng)
-        return int(ids.max())
-
-    known, needed = largest(inside, 256), largest(longest, 8)
+    known, needed = int(subject.ids_of(inside, 256, training=True).max()), int(subject.ids_of(longest).max())
     if needed <= known:
         return f"position ids up to {needed} at length {longest} were all seen in training (up to {known})"
     return f"position ids {known + 1} to {needed} of length {longest} were never seen in training"

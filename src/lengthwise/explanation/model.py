@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Num
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -42,6 +42,8 @@ from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 
 Offset = int | Literal["random"]
+CUT = 0.95
+"""The share of strings from which on a length counts as right."""
 
 
 class Network(ABC):
@@ -62,6 +64,10 @@ class Network(ABC):
     @abstractmethod
     def logits(self, ids: Int[Tensor, "B T"], positions: Int[Tensor, "B T L"]) -> Float[Tensor, "B T V"]:
         """The logits after every token."""
+
+    def own_ids(self, ids: Int[Tensor, "B T"], *, training: bool = False) -> Num[Tensor, "B T"] | None:
+        """The position ids that the model gives tokens itself; None if it takes those that it is given."""
+        return None
 
     def attention(self, ids: Int[Tensor, "B T"], positions: Int[Tensor, "B T L"]) -> list[Float[Tensor, "B H T T"]]:
         """The attention weights of every layer."""
@@ -136,9 +142,33 @@ OUTPUT_MATRICES = ("attn.c_proj", "self_attn.o_proj", "attention.dense", "self_a
 
 
 class HuggingFaceNetwork(Network):
-    """A causal model of a folder that `save_pretrained` wrote, with an architecture that transformers knows."""
+    """A causal model of transformers; it gives its own position ids if a rule is attached (`lengthwise.hf.attach`)."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, model: Any) -> None:
+        from lengthwise.hf.attachment import STATE, stock
+
+        self.model = stock(model).eval()
+        self.rule = self.model.__dict__.get(STATE)
+        """What `attach` gave the model; None: it takes the ids that it is given."""
+        settings = self.model.config
+        learned = "gpt2" in settings.model_type or getattr(settings, "n_positions", None) is not None
+        if self.rule is None and learned:
+            self.positions = settings.max_position_embeddings
+        ends = [m for name, m in self.model.named_modules() if name.endswith(OUTPUT_MATRICES)]
+        count = settings.num_attention_heads
+        self._outputs = ends if len(ends) == settings.num_hidden_layers else []
+        self._width = (
+            settings.hidden_size // count if getattr(settings, "head_dim", None) is None else settings.head_dim
+        )
+        self.heads = (tuple(f"head {head}" for head in range(count)),) * settings.num_hidden_layers
+        self.size: int = settings.vocab_size
+        if self.rule is not None and hasattr(self.rule.rule, "token_ids"):
+            names = {number: token for token, number in self.rule.rule.token_ids.items()}
+            self.tokens = tuple(names.get(number, "") for number in range(self.size))
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> HuggingFaceNetwork:
+        """The model of a folder that `save_pretrained` wrote, with the rule of position ids that it was saved with."""
         try:
             from transformers import AutoModelForCausalLM
             from transformers.utils import logging
@@ -154,32 +184,36 @@ class HuggingFaceNetwork(Network):
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         try:
-            self.model = AutoModelForCausalLM.from_pretrained(
+            model = AutoModelForCausalLM.from_pretrained(
                 folder, local_files_only=True, trust_remote_code=False, use_safetensors=True,
                 attn_implementation="eager", dtype=torch.float32,
-            ).eval()  # fmt: skip
+            )  # fmt: skip
         except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
             raise LengthwiseError(
                 f"{folder} can't be read as a causal model of transformers ({' '.join(str(error).split())[:200]})"
             ) from None
-        settings = self.model.config
-        if "gpt2" in settings.model_type or getattr(settings, "n_positions", None) is not None:
-            self.positions = settings.max_position_embeddings
-        ends = [m for name, m in self.model.named_modules() if name.endswith(OUTPUT_MATRICES)]
-        count = settings.num_attention_heads
-        self._outputs = ends if len(ends) == settings.num_hidden_layers else []
-        self._width = (
-            settings.hidden_size // count if getattr(settings, "head_dim", None) is None else settings.head_dim
-        )
-        self.heads = (tuple(f"head {head}" for head in range(count)),) * settings.num_hidden_layers
-        self.size: int = settings.vocab_size
+        from lengthwise.hf.attachment import SAVED, attach
+
+        return cls(attach(model) if hasattr(model.config, SAVED) else model)
+
+    def own_ids(self, ids: Tensor, *, training: bool = False) -> Tensor | None:
+        return None if self.rule is None else self.rule.ids(ids, training=training)
+
+    def _output(self, ids: Tensor, positions: Tensor, **settings: Any) -> Any:
+        model, device = self.model, self.model.device
+        given = {} if self.rule is not None else {"position_ids": positions[..., 0].to(device)}
+        before = model.config._attn_implementation
+        model.set_attn_implementation("eager")  # Other ways to compute attention keep no weights.
+        try:
+            return model(input_ids=ids.to(device), use_cache=False, **given, **settings)
+        finally:
+            model.set_attn_implementation(before)
 
     def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        return self.model(input_ids=ids, position_ids=positions[..., 0], use_cache=False).logits
+        return self._output(ids, positions).logits
 
     def attention(self, ids: Tensor, positions: Tensor) -> list[Tensor]:
-        found = self.model(input_ids=ids, position_ids=positions[..., 0], use_cache=False, output_attentions=True)
-        return list(found.attentions)
+        return list(self._output(ids, positions, output_attentions=True).attentions)
 
     @contextmanager
     def ablated(self, layer: int, head: int) -> Iterator[None]:
@@ -269,11 +303,20 @@ class Subject:
     scheme: PositionScheme | None = None
     """What gives position ids; None: they count tokens from ``offset`` on."""
     offset: Offset = 0
+    shift: int = 0
+    """What is added to all ids."""
 
-    def position_ids(self, batch: Batch, rng: Rng) -> Int[ndarray, "B T L"]:
-        """The ids of a batch; raises `LengthwiseError` where the model has too few."""
+    def position_ids(self, batch: Batch, rng: Rng, *, training: bool = False) -> Num[ndarray, "B T L"]:
+        """The ids of a batch, as at test or as in training; raises `LengthwiseError` where the model has too few."""
         if self.scheme is not None:
-            return self.scheme.for_evaluation().assign(batch.places, self.task.levels, rng)
+            scheme = self.scheme if training else self.scheme.for_evaluation()
+            ids = scheme.assign(batch.places, self.task.levels, rng)
+            return ids + self.shift * (ids > 0) if scheme.uses_places else ids + self.shift
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(0)
+            own = self.network.own_ids(torch.from_numpy(self._tokens(batch)), training=training)
+        if own is not None:
+            return own.cpu().numpy()[..., None]
         most, first = self.network.positions, self.network.first_position
         # The last token is never read.
         need = batch.tokens - 1 + first
@@ -281,24 +324,34 @@ class Subject:
         offset = 0 if self.offset == "random" else self.offset
         require(
             most is None or offset <= room,
-            f"length {batch.layout.length} needs {need + offset} position ids, but the model has {most}; choose "
-            "smaller `lengths`",
+            f"it takes {need + offset} position ids, and the model has {most}; choose smaller `lengths`",
         )
         start = np.full(batch.size, offset + first)
         if self.offset == "random" and room > 0:
             start = first + rng.integers(room + 1, size=batch.size)
-        return (start[:, None] + np.arange(batch.tokens))[..., None]
+        return (start[:, None] + np.arange(batch.tokens))[..., None] + self.shift
 
-    def inputs(self, batch: Batch, rng: Rng) -> tuple[Tensor, Tensor]:
-        """Tokens and position ids for the network, up to the last token whose output is scored."""
-        end = int(np.flatnonzero(batch.scored)[-1])
-        ids = self.token_ids[batch.input_ids[:, :end]]
+    def ids_of(self, length: int, rows: int = 8, *, training: bool = False) -> Num[ndarray, "B T L"]:
+        """The ids that the model reads of some strings of a length."""
+        rng = stream(0, "explain", "ids seen", length)
+        batch = self.task.batch(length, rows, rng)
+        return self.position_ids(batch, rng, training=training)[:, : self._tokens(batch).shape[1]]
+
+    def _tokens(self, batch: Batch) -> Int[ndarray, "B T"]:
+        """The model's ids of the tokens, up to the last one whose output is scored."""
+        given = batch.input_ids[:, : int(np.flatnonzero(batch.scored)[-1])]
+        ids = self.token_ids[given]
         if (ids < 0).any():
-            token = batch.vocab.tokens[int(batch.input_ids[:, :end][ids < 0].flat[0])]
+            token = batch.vocab.tokens[int(given[ids < 0].flat[0])]
             raise LengthwiseError(
                 f"task {self.task.name!r} uses the token {token!r}, which the model has not; name its id in `vocab`"
             )
-        return torch.from_numpy(ids), torch.from_numpy(self.position_ids(batch, rng)[:, :end])
+        return ids
+
+    def inputs(self, batch: Batch, rng: Rng) -> tuple[Tensor, Tensor]:
+        """Tokens and position ids for the network, up to the last token whose output is scored."""
+        ids = self._tokens(batch)
+        return torch.from_numpy(ids), torch.from_numpy(self.position_ids(batch, rng)[:, : ids.shape[1]])
 
     @torch.inference_mode()
     def logits(self, batch: Batch) -> Float[ndarray, "B T V"]:
@@ -327,21 +380,43 @@ class Subject:
             return ((at_logits[..., END:] > 0) == batch.allowed[:, at, END:]).all(-1) & finite
         return (at_logits.argmax(-1) == batch.input_ids[:, at + 1]) & finite
 
-    def fits(self, length: int) -> bool:
-        """Whether the model has the position ids that a length needs."""
+    def misfit(self, length: int) -> str:
+        """Why the model can't read strings of a length; empty if it can."""
+        batch = self.task.batch(length, 1, stream(0, "explain", "fits"))
+        self._tokens(batch)  # A token that the model has not is another fault.
         try:
-            self.position_ids(self.task.batch(length, 1, stream(0, "explain", "fits")), stream(0, "explain"))
-        except LengthwiseError:
-            return False
-        return True
+            self.position_ids(batch, stream(0, "explain"))
+        except LengthwiseError as error:
+            return str(error)
+        return ""
 
     def lengths(self, wanted: Sequence[int] | None) -> list[int]:
         """Lengths inside training and beyond that the task has and the model takes."""
+        return [length for length in self._near(wanted).values() if length is not None and not self.misfit(length)]
+
+    def left_out(self, wanted: Sequence[int] | None) -> list[str]:
+        """A line for each wanted length that is not among `lengths`."""
+        lines = []
+        for length, near in self._near(wanted).items():
+            if near is None:
+                lines.append(f"length {length} is left out: the task has none of {length} to {length + 10}")
+            elif why := self.misfit(near):
+                lines.append(f"length {length} is left out: {why}")
+            elif wanted is not None and near != length:
+                lines.append(f"length {near} stands for {length}, which the task has not")
+        return lines
+
+    def _near(self, wanted: Sequence[int] | None) -> dict[int, int | None]:
+        """The length of the task that is measured for each wanted one, each once."""
         if wanted is None:
             shares = (0.25, 0.5, 0.75, 1, 1.1, 1.25, 1.5, 2, 3)
             wanted = [round(self.train * share) for share in shares]
-        near = [next(iter(self.task.lengths(max(1, length), length + 10)), None) for length in wanted]
-        return [length for length in dict.fromkeys(near) if length is not None and self.fits(length)]
+        found: dict[int, int | None] = {}
+        for length in wanted:
+            near = next(iter(self.task.lengths(max(1, length), length + 10)), None)
+            if near is None or near not in found.values():
+                found[length] = near
+        return found
 
     @property
     def inside(self) -> list[int]:
@@ -382,6 +457,12 @@ def _mapping(task: Task, vocab: Path | Mapping[str, int] | None, network: Networ
     return ids, np.array([network.outputs.index(token) if token in network.outputs else -1 for token in tokens])
 
 
+def is_pretrained(model: Any) -> bool:
+    """Whether the model is one of transformers, PEFT's wrappers included; without loading that package."""
+    kinds = {f"{cls.__module__}.{cls.__name__}" for cls in type(model).__mro__}
+    return bool(kinds & {"transformers.modeling_utils.PreTrainedModel", "peft.peft_model.PeftModel"})
+
+
 def subject_of(
     model: Any,
     task: Task | None,
@@ -403,7 +484,9 @@ def subject_of(
             if isinstance(settings, dict) and "experiment" in settings:
                 experiment, model = (load_exported if "vocabulary" in settings else load_trained)(path)
             else:
-                model = HuggingFaceNetwork(path)
+                model = HuggingFaceNetwork.of_folder(path)
+    elif is_pretrained(model):
+        model = HuggingFaceNetwork(model) if experiment is None else model.transformer
     if isinstance(model, Transformer):
         require(
             experiment is not None, "a Transformer doesn't know its task and scheme; give what lengthwise.load returns"
@@ -416,6 +499,10 @@ def subject_of(
     elif not isinstance(model, Network):
         require(callable(model), f"model must be a path, a model or a function of logits, got {type(model).__name__}")
         model = FunctionNetwork(model)
+    rule = getattr(model, "rule", None)
+    if rule is not None:
+        task = task or getattr(rule.rule, "task", None)
+        require(offset == 0, f"the model's rule gives its position ids; leave `offset` at 0, got {offset}")
     require(task is not None, "only a run knows its task; name the `task` of this model")
     require(train is not None, "only a run knows its training lengths; give the longest of them as `train`")
     assert task is not None

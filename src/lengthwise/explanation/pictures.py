@@ -35,6 +35,10 @@ def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
         if hard:
             axes.plot([r.length for r in hard], [r.hard_right / r.hard for r in hard], "s--", color=COLOURS[1],
                       label="hard strings")  # fmt: skip
+        moved = failures.moved
+        if moved is not None:
+            axes.plot([moved.length], [moved.moved_right / moved.n], "X", ms=9, color=COLOURS[2],
+                      label=f"strings of length {moved.length} with\nposition ids up to {moved.largest}")  # fmt: skip
         axes.set_ylim(-0.03, 1.03)
         axes.set_xlim(left=0)
         axes.set_xlabel("length")

@@ -12,6 +12,7 @@ import numpy as np
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
+from lengthwise.core.statistics import wilson
 from lengthwise.crasp.decide import decide
 from lengthwise.crasp.extraction import program_of
 from lengthwise.crasp.interpreter import run
@@ -19,7 +20,7 @@ from lengthwise.crasp.margin import margin
 from lengthwise.crasp.program import Program
 from lengthwise.crasp.syntax import to_text
 from lengthwise.crasp.synthesis import synthesize
-from lengthwise.explanation.automaton import _words, words_beyond
+from lengthwise.explanation.automaton import _words, words_of_length
 from lengthwise.explanation.model import Subject, WordOracle
 from lengthwise.languages.automaton import Dfa, Word
 
@@ -39,6 +40,17 @@ class Fidelity:
     length: int
     n: int
     agree: int
+    accepted: int
+    """Words that one of the two accepts; where these are few, the others make agreement easy."""
+    both: int
+    """Words that both accept."""
+    every: bool
+    """Whether there are no other words of this length."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the share, as of independent words; the share itself, where these are all."""
+        return (self.agree / self.n,) * 2 if self.every else wilson(self.agree, self.n)
 
 
 @config
@@ -55,17 +67,29 @@ class ModelProgram:
     fidelity: tuple[Fidelity, ...]
     train: int
 
+    def total(self, *, inside: bool) -> Fidelity | None:
+        """The counts of all training lengths, or of all beyond; None without such lengths."""
+        rows = [row for row in self.fidelity if (row.length <= self.train) == inside]
+        if not rows:
+            return None
+        counts = (sum(getattr(row, name) for row in rows) for name in ("n", "agree", "accepted", "both"))
+        return Fidelity(rows[-1].length, *counts, every=all(row.every for row in rows))
+
     def rate(self, *, inside: bool) -> float | None:
         """The share of held-out words on which it agrees with the model at training lengths, or beyond."""
-        rows = [row for row in self.fidelity if (row.length <= self.train) == inside]
-        return sum(row.agree for row in rows) / sum(row.n for row in rows) if rows else None
+        total = self.total(inside=inside)
+        return None if total is None else total.agree / total.n
 
     @property
     def line(self) -> str:
         """The program in one sentence."""
-        inside, beyond = self.rate(inside=True), self.rate(inside=False)
-        outside = "" if beyond is None else f", {beyond:.3f} beyond"
-        return f"a program of size {self.size} ({self.found}), fidelity {inside or 0:.3f} inside training{outside}"
+        said = [
+            f"{row.agree / row.n:.3f} [{row.interval[0]:.3f}, {row.interval[1]:.3f}] {where} "
+            f"({row.agree} of {'all ' if row.every else ''}{row.n} words, {row.both} of {row.accepted} accepted)"
+            for row, where in ((self.total(inside=True), "inside training"), (self.total(inside=False), "beyond"))
+            if row is not None
+        ]
+        return f"a program of size {self.size} ({self.found}), fidelity {', '.join(said)}"
 
 
 def learn_program(
@@ -115,11 +139,14 @@ def learn_program(
     _, program, found = best
     rows, strings = [], dict[int, np.ndarray]()
     for length in lengths:
-        drawn = _held_out(subject, oracle, learned, length, seed)
-        if drawn:
-            agree = len(drawn) - len(_wrong(program, oracle, drawn))
-            rows.append(Fidelity(length, len(drawn), agree))
-            strings[length] = np.array(drawn)
+        drawn = words_of_length(oracle, learned, length, seed)
+        every, used = len(drawn) == len(oracle.alphabet) ** length, set(words)
+        drawn = drawn if every else [word for word in drawn if word not in used] or drawn
+        wrong = set(_wrong(program, oracle, drawn))
+        says = set(itertools.compress(drawn, oracle.accepts(drawn)))
+        agree, either, both = len(drawn) - len(wrong), len(says | wrong), len(says - wrong)
+        rows.append(Fidelity(length, len(drawn), agree, either, both, every))
+        strings[length] = np.array(drawn)
     return ModelProgram(
         oracle.meaning, to_text(program), program.size, program.fragment, found, margin(program, strings).line,
         tuple(rows), subject.train,
@@ -150,11 +177,3 @@ def _wrong(program: Program, oracle: WordOracle, words: Sequence[Word]) -> list[
         accepted = run(program, np.array(group, dtype=np.int64).reshape(len(group), length))
         wrong += [word for word, differs in zip(group, accepted != oracle.accepts(group), strict=True) if differs]
     return wrong
-
-
-def _held_out(subject: Subject, oracle: WordOracle, learned: Dfa | None, length: int, seed: int) -> list[Word]:
-    rng = stream(seed, "explain", "held out", length)
-    if learned is not None:
-        return words_beyond(subject, oracle, learned, length, rng)
-    drawn = oracle.members(length, 24, rng)
-    return [*drawn, *(tuple(row) for row in rng.integers(len(oracle.alphabet), size=(24, length)).tolist())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import threading
@@ -16,7 +17,7 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.hf.probe import Places, position_modules
-from lengthwise.hf.rules import IdFunction, IdRule, as_rule, check_prefix
+from lengthwise.hf.rules import IdFunction, IdRule, as_rule, built, check_prefix, described
 
 
 def padding_mask(mask: Tensor | None, tokens: Int[Tensor, "B T"]) -> Bool[Tensor, "B T"]:
@@ -101,7 +102,8 @@ def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 HFModel = TypeVar("HFModel", bound=nn.Module)
-STATE = "_lengthwise_attachment"
+STATE, SAVED = "_lengthwise_attachment", "lengthwise_rule"
+"""The attribute of an attached model, and the entry of a saved configuration with the rule."""
 REFUSED = ("generate_batch", "init_continuous_batching", "continuous_batching_context_manager")
 
 
@@ -120,8 +122,9 @@ class _Pass(threading.local):
 class Attachment:
     """What is attached to a model: the rule, the hooks, and the ids of the forward passes that run."""
 
-    def __init__(self, places: Places, rule: IdRule) -> None:
+    def __init__(self, places: Places, rule: IdRule, module: str | None) -> None:
         self.rule, self.places, self.running = rule, places, _Pass()
+        self.description = {**described(rule), "module": module}
         below = places.entry
         self.signature = inspect.signature(below.forward)
         self.handles = [
@@ -159,6 +162,11 @@ class Attachment:
         refuse_positions(given.get("position_ids"), mask)
         self.running.current = rule_ids(self.rule, tokens, mask, training=module.training)
 
+    def ids(self, tokens: Int[Tensor, "B T"], *, training: bool = False) -> Num[Tensor, "B T"]:
+        """The ids of rows without padding; raises `LengthwiseError` where the model has too few."""
+        found = rule_ids(self.rule, tokens, torch.ones_like(tokens, dtype=torch.bool), training=training)
+        return _of_table(found, self.places.limit) if self.places.whole else found
+
     def after_forward(self, module: nn.Module, args: Any, output: Any) -> None:
         """Forget the ids."""
         self.running.current = None
@@ -180,14 +188,15 @@ class Attachment:
         return _of_table(ids, self.places.limit) if self.places.whole else ids
 
 
-def attach(model: HFModel, rule: IdRule | IdFunction, *, module: str | None = None) -> HFModel:
+def attach(model: HFModel, rule: IdRule | IdFunction | None = None, *, module: str | None = None) -> HFModel:
     """Give ``model`` the position ids of ``rule``, in training, in forward passes and in `generate`; returns it.
 
     ``rule`` is a function of token ids [B, T] to position ids [B, T] (rotary encodings take floats, too), or one of
-    the rules of `lengthwise.hf`. Rows come without padding in front. ``module`` names the module that encodes
-    positions; by default it is found. Either way a probe of a few short forward passes shows that ids given there reach
-    the logits, as if the model itself had been given them. PEFT models with LoRA can be attached before or after
-    wrapping.
+    the rules of `lengthwise.hf`; by default the one that the model was saved with, since `save_pretrained` keeps rules
+    of `lengthwise.hf` in the configuration. Rows come without padding in front. ``module`` names the module that
+    encodes positions; by default it is found. Either way a probe of a few short forward passes shows that ids given
+    there reach the logits, as if the model itself had been given them. PEFT models with LoRA can be attached before or
+    after wrapping.
 
     Raises `LengthwiseError` for a model that does not pass the probe; see `detach` for the way back.
     """
@@ -202,6 +211,10 @@ def attach(model: HFModel, rule: IdRule | IdFunction, *, module: str | None = No
         not any(isinstance(getattr(hook, "__self__", None), Attachment) for hook in hooks),
         "the model has a rule already; call detach(model) first, on the model that was attached",
     )
+    if rule is None:
+        saved = getattr(inner.config, SAVED, None)
+        require(saved is not None, "the model was saved without a rule of position ids; give one: attach(model, rule)")
+        rule, module = built(saved), module or saved.get("module")
     needed = getattr(rule, "vocab_size", 0)
     known = getattr(inner.config.get_text_config(), "vocab_size", needed)
     require(
@@ -209,7 +222,8 @@ def attach(model: HFModel, rule: IdRule | IdFunction, *, module: str | None = No
         f"the model knows {known} tokens, and the rule's task has {needed}; give it vocab_size={needed}",
     )
     found = position_modules(inner, module)
-    inner.__dict__[STATE] = Attachment(found, as_rule(rule))
+    inner.__dict__[STATE] = Attachment(found, as_rule(rule), module)
+    inner.__dict__["save_pretrained"] = types.MethodType(_in_place_of(type(inner).save_pretrained, _save), inner)
     if hasattr(inner, "generate"):
         for name, wrapper in (("generate", _generate), ("prepare_inputs_for_generation", _prepare)):
             inner.__dict__[name] = types.MethodType(_in_place_of(getattr(type(inner), name), wrapper), inner)
@@ -227,7 +241,7 @@ def detach(model: HFModel) -> HFModel:
         raise LengthwiseError("the model has no rule; attach(model, rule) gives it one")
     for handle in state.handles:
         handle.remove()
-    for name in ("generate", "prepare_inputs_for_generation", *REFUSED):
+    for name in ("save_pretrained", "generate", "prepare_inputs_for_generation", *REFUSED):
         inner.__dict__.pop(name, None)
     return model
 
@@ -240,6 +254,16 @@ def _in_place_of(original: Any, wrapper: Any) -> Any:
         return wrapper(self, *args, **kwargs)
 
     return replaced
+
+
+def _save(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """`save_pretrained` of the model's class, with the rule in the configuration; models may share one otherwise."""
+    shared, self.config = self.config, copy.deepcopy(self.config)
+    setattr(self.config, SAVED, self.__dict__[STATE].description)
+    try:
+        return type(self).save_pretrained(self, *args, **kwargs)
+    finally:
+        self.config = shared
 
 
 def _generate(self: Any, *args: Any, **kwargs: Any) -> Any:

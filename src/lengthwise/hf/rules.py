@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from torch import Tensor
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, require, shortened, spelled
 from lengthwise.core.rng import Rng, stream
+from lengthwise.core.user_code import no_new_code
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import NO_PLACES
@@ -34,6 +36,10 @@ class IdRule(ABC):
         Rules with random ids draw anew for each row in ``training``, and are deterministic otherwise. Raises
         `LengthwiseError` for tokens that the rule can't number.
         """
+
+    def arguments(self) -> dict[str, Any] | None:
+        """What makes the same rule again, as JSON; None for a rule that no file can keep."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,9 @@ class Restart(IdRule):
         starts = torch.isin(tokens, torch.tensor(self.separators, device=tokens.device))
         return since_last(starts)
 
+    def arguments(self) -> dict[str, Any]:
+        return {"separator": list(self.separators)}
+
 
 @dataclass(frozen=True, init=False)
 class Abacus(IdRule):
@@ -141,6 +150,9 @@ class Abacus(IdRule):
             number = number + torch.randint(self.offset + 1, (len(tokens), 1), device=tokens.device)
         return number * is_digit
 
+    def arguments(self) -> dict[str, Any]:
+        return {"digits": list(self.digits), "offset": self.offset}
+
 
 @dataclass(frozen=True)
 class Interpolated(IdRule):
@@ -154,6 +166,9 @@ class Interpolated(IdRule):
     def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Float[Tensor, "B T"]:
         index = torch.arange(tokens.shape[1], device=tokens.device, dtype=torch.float32)
         return (index / self.factor).expand(tokens.shape)
+
+    def arguments(self) -> dict[str, Any]:
+        return {"factor": self.factor}
 
 
 def since_last(starts: Tensor) -> Int[Tensor, "B T"]:
@@ -233,6 +248,17 @@ class CoupledPlaces(IdRule):
             width = min(rows.shape[1], found.shape[1])
             ids[chosen, :width] = found[:, :width]
         return torch.from_numpy(ids).to(tokens.device)
+
+    def arguments(self) -> dict[str, Any]:
+        return {
+            "task": TASKS.describe(self.task), "scheme": SCHEMES.describe(self.scheme), "token_ids": self.token_ids,
+            "seed": self.seed,
+        }  # fmt: skip
+
+    @property
+    def token_ids(self) -> dict[str, int]:
+        """The model's id of every token of the task."""
+        return {self.task.vocab.tokens[own]: number for number, own in self._known.items()}
 
     def _translated(self, tokens: Tensor) -> Int[ndarray, "B T"]:
         """The task's numbers of the tokens, -1 where it has none."""
@@ -349,6 +375,9 @@ class SchemeIds(IdRule):
             ids[chosen, :length] = table[:, :length]
         return torch.from_numpy(ids).to(tokens.device)
 
+    def arguments(self) -> dict[str, Any]:
+        return {"scheme": SCHEMES.describe(self.scheme), "tokens": self.tokens, "seed": self.seed}
+
     def in_all(self, length: int) -> int:
         """How many tokens a row of ``length`` tokens has at its end, on which ids at test may depend."""
         if not self._counted or self.tokens is None:
@@ -368,3 +397,34 @@ def is_fixed(scheme: PositionScheme) -> bool:
     draws = [assigned(scheme, 4, count, stream(seed, "hf", "probe")) for seed in (0, 1)]
     longest = assigned(scheme, 1, most, stream(0, "hf", "probe"))[:, :count]
     return all(bool((draw == longest).all()) for draw in draws)
+
+
+RULES: dict[str, type[IdRule]] = {
+    cls.__name__: cls for cls in (Restart, Abacus, Interpolated, CoupledPlaces, SchemeIds)
+}
+"""The rules that files keep, by name."""
+
+
+def described(rule: IdRule) -> dict[str, Any]:
+    """The JSON form of a rule, from which `built` makes one with the same ids; of one's own, its name alone."""
+    given = None
+    with suppress(LengthwiseError):  # A task that was typed in has no name.
+        given = rule.arguments() if type(rule) in RULES.values() else None
+    return {"rule": type(rule).__name__, **({} if given is None else {"arguments": given})}
+
+
+def built(values: Any) -> IdRule:
+    """The rule of a file. Raises `LengthwiseError` for one that no file can keep, or that can't be made."""
+    try:
+        name, given = values["rule"], values.get("arguments")
+        if name not in RULES or given is None:
+            raise LengthwiseError(
+                f"the model was saved with position ids of {name!r}, a rule of one's own, which no file keeps; load it "
+                "with transformers, attach(model, rule), and pass on the model itself"
+            )
+        with no_new_code():
+            return RULES[name](**given)
+    except (AttributeError, KeyError, TypeError):
+        raise LengthwiseError(
+            "the rule of position ids in the model's configuration is damaged; give it anew"
+        ) from None

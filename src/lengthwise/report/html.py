@@ -36,6 +36,7 @@ def _environment() -> Any:
         loader=jinja2.FunctionLoader(_text),
     )  # fmt: skip
     environment.filters["number"] = number
+    environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
     return environment
 
 
