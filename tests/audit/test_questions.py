@@ -24,7 +24,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.tasks import TASKS
 
 EXPORTABLE = sorted({TASKS.describe(TASKS.build(name))["name"] for name in TASKS} - {"language", "planted", "recoupled",
-                    "task-hinting"})  # fmt: skip
+                    "task-hinting", "traced"})  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPORTABLE)

@@ -32,7 +32,8 @@ from lengthwise.prediction.target import AutomatonFile, Expression, parse_target
 from lengthwise.prediction.verdict import SHOWN, Prediction
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
-from lengthwise.tasks.language import Language, StateScratchpad
+from lengthwise.tasks.language import Language
+from lengthwise.tasks.traced import StateScratchpad
 
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe

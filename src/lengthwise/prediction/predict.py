@@ -213,6 +213,8 @@ def arguments_from_locality(system: PositionSystem, row: StructureRow | None) ->
         return []
     if not system.coupled and not len(set(row.both)) == len(set(row.both_span)) == 1:
         return []
+    if not any(row.sparsity):
+        return []  # No token decides anything, so the length does, and the theorems say nothing of it.
     # A span that is equal at few or close lengths may still grow.
     if len(row.lengths) < FEWEST or max(row.lengths) < SPREAD * min(row.lengths):
         return []

@@ -22,7 +22,8 @@ from lengthwise.languages.named import LANGUAGES
 from lengthwise.prediction.verdict import Argument
 from lengthwise.tasks import Task, addition, copying, counting, modular, parity, planted, recall, recoupled
 from lengthwise.tasks import variable_assignment as assignment
-from lengthwise.tasks.language import Language, StateScratchpad
+from lengthwise.tasks.language import Language
+from lengthwise.tasks.traced import StateScratchpad, Traced
 
 HUANG = "Huang et al. 2025"
 ASKED = {NEXT: "the next symbols of words of ", STATE: "the states, named also at an end mark, of "}
@@ -122,7 +123,7 @@ SMALL = 4
 """Symbols of a program that is written out for fewer symbols than the task has."""
 LATER = "later work on retrieval and copying, arXiv 2505.21785, as listed by others"
 PARITIES = "Running parities reveal every bit: from Alice's message at = Bob could write the trace and read her N bits."
-PRODUCTS = "Products reveal every element: from Alice's message at = Bob could write them and read her N elements."
+TRACES = "Words of N symbols have c^N traces, for some c > 1, and Bob could write Alice's from her message at the end."
 DIGITS = "Alice's bits are the first operand; Bob adds 0 and writes all of its digits: N digits are needed."
 SYMBOLS = "abcdefg"
 NAMES, VALUES = "abcd", "0123"
@@ -145,7 +146,6 @@ STATEMENTS: dict[type[Task], str] = {
 
 BOUNDED = "the number of {} bounds the length, so that no program for all lengths is asked for"
 OPEN: dict[type[Task], str] = {
-    StateScratchpad: "each state depends on the one before it and a symbol, and is local under coupled ids",
     addition.HintedAddition: BOUNDED.format("hints"),
     recoupled.TaskHinting: "a hint adds training data and does not change the question; predict the task itself",
     modular.BracketedArithmetic: "no bound is known to us, and no program",
@@ -173,9 +173,18 @@ def _written_out(template: str, name: str, key: str, symbols: Sequence[str]) -> 
     return [template_evidence(template, name, for_symbols(len(symbols)), **{key: symbols})]
 
 
+def _traced(task: Traced) -> list[Evidence]:
+    """An answer alone is that of the task; signposts bound the length, and of a wrong trace nothing is known to us."""
+    if task.trace == "none" and isinstance(task.task, Language):
+        return list(_language(task.task, STATE if task.task.ask == "state" else "eos"))
+    if task.trace == "none":
+        return evidence(task.task)
+    return [communication(TRACES)] if task.trace in ("states", "changes") and task.unrolled.branches else []
+
+
 def _group_words(task: modular.GroupWords) -> Iterable[Evidence]:
     if task.scratchpad:
-        return [communication(PRODUCTS)]
+        return [communication(TRACES)]
     return _cycle_of(2, "powers of an element of order two that are the identity")
 
 
@@ -350,6 +359,8 @@ SUITES: dict[type[Task], Callable[..., Iterable[Evidence]]] = {
     copying.Copy: _copy,
     copying.Reverse: _reverse,
     parity.Parity: lambda _: language_evidence("(0*10*1)*0*", "the even words"),
+    Traced: _traced,
+    StateScratchpad: lambda task: _traced(task.traced),
     parity.ParityScratchpad: lambda _: [communication(PARITIES)],
     addition.Addition: lambda _: [communication(DIGITS)],
     addition.BinaryAddition: lambda _: [fooling_set("addition")],

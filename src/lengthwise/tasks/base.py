@@ -22,6 +22,7 @@ from lengthwise.core.registry import NameOfClass, Registry
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.languages.machine import Machine
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.regex import SPECIAL
 
@@ -120,6 +121,10 @@ class Task(ABC):
 
         Raises `ValueError` where ``prompt`` is not an instance of the task.
         """
+
+    def machine(self) -> Machine | None:
+        """A machine that reads what is between ``<bos>`` and the end mark, and says the answer, one token; if any."""
+        return None
 
     @final
     def solve(self, prompt: Sequence[str]) -> list[str]:

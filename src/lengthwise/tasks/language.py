@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
@@ -14,14 +14,18 @@ from numpy import ndarray
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
 from lengthwise.core.errors import LengthwiseError, reject
 from lengthwise.core.rng import Rng
-from lengthwise.core.vocab import BOS, EOS, SEP, SPECIALS, Vocab
+from lengthwise.core.vocab import BOS, EOS, SEP, SPECIALS
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.automaton import language as automaton_of
 from lengthwise.languages.counter import COUNTER_LANGUAGES, CounterLanguage
 from lengthwise.languages.hard_words import Words, hard_words
+from lengthwise.languages.machine import Machine
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.sampling import all_words, allowed_next, count_words, lengths_with_words, sample_words
-from lengthwise.tasks.base import ROWS, TASKS, StringSet, Task, body, chunks, shares, write_prompt, write_states
+from lengthwise.tasks.base import ROWS, TASKS, StringSet, Task, chunks, shares
+
+DEAD = "dead"
+"""The state of a counter after symbols with which no word begins."""
 
 
 @TASKS.register("language")
@@ -161,6 +165,23 @@ class Language(Task):
         """The minimal automaton; None for a counter language."""
         return self._source if isinstance(self._source, Dfa) else None
 
+    def machine(self) -> Machine:
+        """The automaton or counter, which answers with its state if that is asked for, else with ``yes`` or ``no``."""
+        source = self._source
+        if isinstance(source, Dfa):
+            number = {symbol: index for index, symbol in enumerate(source.alphabet)}
+            said = self._state_names or ["yes" if accepts else "no" for accepts in source.accepting]
+            return Machine(source.alphabet, 0, lambda state, x: source.delta[state][number[x]], said.__getitem__)
+
+        def step(state: Any, symbol: str) -> Hashable:
+            after = None if state == DEAD else source.step(state, symbol)
+            return DEAD if after is None else after
+
+        def accepts(state: Any) -> str:
+            return "yes" if state != DEAD and source.distance(state) == 0 else "no"
+
+        return Machine(source.alphabet, source.start, step, accepts)
+
     def batches_of(self, parts: Iterable[Words]) -> Iterator[Batch]:
         """Batches of given words of the language: arrays ``[words, length]`` of symbol numbers, one length each."""
         for words in parts:
@@ -240,54 +261,3 @@ HUANG: dict[str, dict[str, Any]] = {
 
 for _key in ("bin_majority", "bin_majority_interleave", "unique_copy", "repeat_copy"):
     TASKS.alias(_key, HUANG[_key])
-
-
-@TASKS.register("state-scratchpad")
-class StateScratchpad(Task):
-    """``<bos> a b a <sep> <q1> <q0> <q1> <eos>``: after ``<sep>`` the state of the minimal automaton after each symbol.
-
-    Length = symbols of the word. Symbol i and the state *before* it share a place (``<sep>`` shares that of the first
-    symbol), so what the next state depends on is always at the current place and the one before, and the place goes up
-    by one per token: with coupled ids every regular language is local. ``<q0>`` is the state of the empty word. Half of
-    the strings are drawn from all of a length, half from those that begin a word, where there are any.
-    """
-
-    summary = "the states of an automaton after each symbol of a word, one state per step"
-    place_rule = "next"
-
-    language: str = "(aa|b)*"
-    alphabet: str | None = None
-
-    def __post_init__(self) -> None:
-        # The automaton is built now, so that a wrong expression is reported when the task is.
-        self.vocab  # noqa: B018
-
-    @cached_property
-    def _strings(self) -> Language:
-        """The task whose strings are read; it raises `LengthwiseError` for a language without a finite automaton."""
-        return Language(language=self.language, alphabet=self.alphabet, ask="state")
-
-    @property
-    def _dfa(self) -> Dfa:
-        dfa = self._strings.automaton()
-        assert dfa is not None  # `Language` refuses to ask for the states of others.
-        return dfa
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        """The vocabulary of the language with the names of its states."""
-        return self._strings.vocab
-
-    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """Symbol i (from 1) has place i, ``<sep>`` 1, the state after symbol i place i + 1."""
-        n = layout.length
-        words = self._strings.strings(n, seq.size, rng)
-        states = self._dfa.states_along(words)[:, 1:].T + self.vocab["<q0>"]
-        given = write_prompt(seq, words.T + len(SPECIALS), np.arange(n) + 1)
-        write_states(seq, states, given)
-
-    def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Run the automaton symbol by symbol."""
-        symbols = body(prompt, SEP, what := "a word followed by <sep>")
-        reject(not symbols or not set(symbols) <= set(self._dfa.alphabet), f"not {what}")
-        return [*(f"<q{self._dfa.run(self._dfa.encode(symbols[: i + 1]))}>" for i in range(len(symbols))), EOS]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from itertools import permutations
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,9 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.errors import reject
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, SEP
-from lengthwise.tasks.base import TASKS, Task, body, numbered, read, write_prompt, write_states
+from lengthwise.languages.machine import Machine
+from lengthwise.tasks.base import TASKS, Task, body, numbered, read, write_prompt
+from lengthwise.tasks.traced import Traced
 
 Shape = int | tuple[Any, Any]
 """A bracketed expression: the index of a number, or two expressions with an operation between them."""
@@ -66,6 +69,25 @@ class ModularArithmetic(Task):
             term = np.where(product, term * x[i + 1], np.where(signs[i] == 1, -x[i + 1], x[i + 1])) % self.modulus
         seq.predicted((total + term) % self.modulus + zero, place=1, parents=given)
         seq.eos()
+
+    def machine(self) -> Machine | None:
+        """Keeps the sum, the product that may go on, and a sign that waits for its number; brackets need more."""
+        if "(" in self.vocab.ids:
+            return None
+        m = self.modulus
+
+        def step(state: tuple[int, int, str], symbol: str) -> tuple[int, int, str] | None:
+            total, term, sign = state
+            if (symbol in signs_of(self)) == (sign != ""):
+                return None
+            if sign == "":
+                return (total, term, symbol) if symbol == "*" else ((total + term) % m, 0, symbol)
+            term = {"+": 1, "-": -1, "*": term}[sign] * int(symbol) % m
+            return (total, term, "") if self.times else ((total + term) % m, 0, "")
+
+        alphabet = (*self.vocab.tokens[4 : 4 + m], *signs_of(self))
+        value = lambda state: None if state[2] else str((state[0] + state[1]) % m)  # noqa: E731
+        return Machine(alphabet, (0, 0, "+"), step, value, symbols=lambda length: 2 * length - 1)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         parts = body(prompt, "=", what := "an expression")
@@ -230,7 +252,7 @@ class GroupWords(Task):
     """``<bos> e3 e1 e4 = e3 e5 e0 <eos>``: the product of the elements read so far; the last one is the answer.
 
     Length = number of elements of the ``group``, by default S3. Without ``scratchpad`` only the last product is asked
-    for, and every element matters. As in `parity-scratchpad`, element i and the product before it share a place.
+    for, and every element matters; with it, the task is that one `Traced`.
     """
 
     summary = "the products of n elements of a finite group, one after the other"
@@ -243,32 +265,39 @@ class GroupWords(Task):
     def chance(self, layout: Layout) -> float:
         return 1.0 / (len(self.vocab) - 5)
 
+    @cached_property
+    def _traced(self) -> Traced:
+        return Traced(replace(self, scratchpad=False))
+
+    def machine(self) -> Machine | None:
+        names, table = self.vocab.tokens[4:-1], table_of(self.group)
+        product = lambda state, element: int(table[state, names.index(element)])  # noqa: E731
+        return None if self.scratchpad else Machine(names, 0, product, names.__getitem__)
+
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """Element i (from 1) has place i, ``=`` has 1, product i has i + 1; without scratchpad all have place 1."""
-        n, zero, table = layout.length, self.vocab["e0"], table_of(self.group)
-        x = rng.integers(len(table), size=(n, seq.size), dtype=np.int64)
-        seq.bos()
-        given = seq.givens(x + zero, place=np.arange(1, n + 1) if self.scratchpad else 1)
-        seq.given(self.vocab["="], place=1)
-        products = np.empty_like(x)
-        for i in range(n):
-            products[i] = table[products[i - 1], x[i]] if i else x[i]
+        """Without scratchpad all have place 1."""
         if self.scratchpad:
-            write_states(seq, products + zero, given)
-        else:
-            seq.predicted(products[-1] + zero, place=1, parents=given)
-            seq.eos(place=1)
+            self._traced.write(seq, layout, rng)
+            return
+        table = table_of(self.group)
+        x = rng.integers(len(table), size=(layout.length, seq.size), dtype=np.int64)
+        seq.bos()
+        given = seq.givens(x + self.vocab["e0"], place=1)
+        seq.given(self.vocab["="], place=1)
+        seq.predicted(reduce(lambda p, q: table[p, q], x) + self.vocab["e0"], place=1, parents=given)
+        seq.eos(place=1)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
+        if self.scratchpad:
+            return self._traced.answer(prompt)
         listed = elements(self.group)
         names = {f"e{i}": permutation for i, permutation in enumerate(listed)}
         text = body(prompt, "=", what := "elements followed by =")
         reject(not text or not set(text) <= set(names), f"not {what}")
-        product, trace = listed[0], []
+        product = listed[0]
         for token in text:
             product = tuple(names[token][i] for i in product)
-            trace.append(f"e{listed.index(product)}")
-        return [*(trace if self.scratchpad else trace[-1:]), EOS]
+        return [f"e{listed.index(product)}", EOS]
 
 
 TASKS.alias("group-words-a5", {"name": "group-words", "group": "A5"})
@@ -298,6 +327,10 @@ class CycleNavigation(Task):
         given = write_prompt(seq, moves + self.vocab["left"], 1, sep=2)
         seq.predicted((moves - 1).sum(axis=0) % self.size + self.vocab["0"], place=1, parents=given)
         seq.eos()
+
+    def machine(self) -> Machine:
+        move = lambda at, symbol: (at + MOVES.index(symbol) - 1) % self.size  # noqa: E731
+        return Machine(MOVES, 0, move, str)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         at = 0

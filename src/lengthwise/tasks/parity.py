@@ -16,6 +16,7 @@ from lengthwise.core.config import AtLeast1
 from lengthwise.core.errors import reject, require
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, SEP
+from lengthwise.languages.machine import Machine
 from lengthwise.tasks.addition import read_numbers, write_numbers
 from lengthwise.tasks.base import (
     TASKS,
@@ -59,6 +60,9 @@ class Parity(Task):
         given = write_prompt(seq, bits.T + self.vocab["0"], 1, sep=2 if n else 0)
         seq.predicted(bits.sum(axis=1) % 2 + self.vocab["e"], place=1 if n else 0, parents=given)
         seq.eos()
+
+    def machine(self) -> Machine:
+        return Machine(("0", "1"), 0, lambda odd, bit: odd ^ (bit == "1"), "eo".__getitem__)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         bits = body(prompt, SEP, what := "a string of bits")

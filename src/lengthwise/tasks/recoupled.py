@@ -33,7 +33,7 @@ COPY_RULE = CouplingRule(
 """The rule that the search finds for copy, the default ``task``; a test compares the two."""
 
 
-class _Around(Task):
+class Around(Task):
     """A task around another one: what a subclass does not define is that of ``task``."""
 
     task: AnyTask
@@ -62,7 +62,7 @@ class _Around(Task):
 
 
 @TASKS.register("recoupled")
-class Recoupled(_Around):
+class Recoupled(Around):
     """The sequences of ``task``, token by token, with the places of ``rule``.
 
     Layouts, answers, parents and lengths are the task's own. Only tasks with one level of places can be placed anew.
@@ -120,7 +120,7 @@ class HintingLayout(Layout):
 
 
 @TASKS.register("task-hinting")
-class TaskHinting(_Around):
+class TaskHinting(Around):
     """Strings of ``task``, and with probability ``share`` of ``hint`` (Awasthi and Gupta 2023).
 
     Training and in-distribution measures draw both; tests at a length, and test strings, are of ``task`` alone. The
