@@ -145,7 +145,9 @@ _PACKAGES = (
     "measured", "models",
     "nn", "positions", "prediction", "report", "sparsity", "tasks", "testing", "training",
 )  # fmt: skip
-_MODULES = {name: name for name in _PACKAGES} | {"encodings": "positions.encodings", "schemes": "positions.schemes"}
+_MODULES = {name: name for name in _PACKAGES} | {
+    "encodings": "positions.encodings", "schemes": "positions.schemes", "mixers": "models.mixers",
+}  # fmt: skip
 """Public modules by name, with where they are in this package."""
 
 __all__ = ["__version__", *_HOMES, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -122,6 +122,7 @@ CHANGES: dict[str, Any] = {
     "lengths": [3],
     "log_length": 9,
     "width": 256,
+    "mixer": "lstm",
     "heads": 8,
     "batch_size": 128,
     "groups": 8,

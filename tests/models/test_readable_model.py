@@ -18,7 +18,7 @@ from oracle import SMALL, rough_model, slow_logits, some_inputs
 FOLDER = Path(lengthwise.models.transformer.__file__).parent
 KINDS = ("nope", "learned", "rope", "xpos", "t5", "cope", "path", "layers")
 """Encodings of every kind that the model tells apart; tests/laws/test_encodings.py has them all."""
-PARTS = ("attention_state", "config", "initial_weights", "position_head", "transformer")
+PARTS = ("attention_state", "config", "initial_weights", "mixers", "position_head", "recurrence", "transformer")
 SCRIPT = """
 import sys
 sys.modules["lengthwise.models"] = None  # any import from there fails

@@ -86,6 +86,7 @@ def compare(
     seeds: int = 3,
     jobs: int = 1,
     max_length: int = 6,
+    models: bool = False,
     out: str | Path | None = None,
     on: Cluster = HERE,
     progress: Callable[[Event], None] = lambda event: None,
@@ -103,6 +104,9 @@ def compare(
         seeds: seeds of every system.
         jobs: seeds at the same time, a process each.
         max_length: the longest training length, in the task's unit.
+        models: compare architectures, too: LSTM, state space models, delta rules and hybrids beside attention, with
+            equally many parameters within 10 %. Systems may name mixers, such as ``"lstm"`` or
+            ``"mamba+attention@rope"``, without it.
         out: the folder for results, by default one in ``runs/compare``.
         on: a Ray cluster, instead of this machine.
         progress: called with every `Event`.
@@ -123,7 +127,14 @@ def compare(
     longest = arguments.whole("max_length", max_length, 1)
     names = arguments.names("systems", systems)
     plan = run_comparison(
-        built, folder, systems=names, budget=given, max_length=longest, on=on.executor(folder), progress=progress
+        built,
+        folder,
+        systems=names,
+        budget=given,
+        max_length=longest,
+        models=models,
+        on=on.executor(folder),
+        progress=progress,
     )
     return gathered(built, plan, folder, given.seconds, given.jobs)
 
@@ -138,8 +149,9 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
     rows = ranked(folder, plan)
     prediction = predict_task(task)
     for row in rows:
-        scheme = plan.experiment(plan.system(row["system"]), plan.grid[0]).scheme
-        row |= explained(prediction, row["scheme"], row["encoding"]) | structure_under(prediction, task, scheme)
+        system = plan.system(row["system"])
+        scheme = plan.experiment(system, plan.grid[0]).scheme
+        row |= explained(prediction, system) | structure_under(prediction, task, scheme)
     values = {
         "task": plan.task,
         "name": task.name,
@@ -152,6 +164,7 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
         "jobs": jobs,
         "grid": [fields_of(setting) for setting in plan.grid],
         "systems": rows,
+        "equal": plan.equal,
         "top_and_bottom_differ_in_every_seed": differ_in_every_seed(rows),
         **provenance("cpu"),
     }
@@ -172,10 +185,9 @@ def summaries(folder: Path, rows: Sequence[dict[str, Any]]) -> list[SystemSummar
     return sorted(Result.of([folder / "runs"]).systems, key=lambda system: order.index(system.name))
 
 
-def explained(prediction: Prediction, scheme: str, encoding: str) -> dict[str, Any]:
+def explained(prediction: Prediction, system: PositionSystem) -> dict[str, Any]:
     """The verdict for a system and its reason; None where theory says nothing."""
-    name = PositionSystem(scheme, encoding).known_as
-    verdict = next((v for v in prediction.verdicts if v.system == name), None)
+    verdict = next((v for v in (*prediction.verdicts, *prediction.models) if v.system == system.known_as), None)
     return {
         "verdict": None if verdict is None else SHOWN[verdict.answer],
         "why": None if verdict is None else verdict.why,

@@ -1,4 +1,4 @@
-"""Tasks, schemes and encodings by name; the laws; and how authors of other packages add their own. No torch."""
+"""Tasks, schemes, encodings and mixers by name; the laws; and how authors of other packages add their own. No torch."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from lengthwise.core.config import fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.registry import Registry
 from lengthwise.core.table import Table, Tabular
+from lengthwise.models.mixers import MIXERS, MixerSpec
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
@@ -18,7 +19,7 @@ from lengthwise.tasks.base import named_language
 if TYPE_CHECKING:
     from lengthwise.testing import Checked
 
-REGISTRIES: dict[str, Registry[Any]] = {"task": TASKS, "scheme": SCHEMES, "encoding": ENCODINGS}
+REGISTRIES: dict[str, Registry[Any]] = {"task": TASKS, "scheme": SCHEMES, "encoding": ENCODINGS, "mixer": MIXERS}
 """The registry of each kind of component."""
 
 ENCODING_ALIASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -71,10 +72,10 @@ def encoding(spec: str | EncodingSpec | dict[str, Any], **fields: Any) -> Encodi
 
 
 def register(kind: str, name: str) -> Any:
-    """Class decorator: enter a task, scheme or encoding of your own under a name.
+    """Class decorator: enter a task, scheme, encoding or mixer of your own under a name.
 
     Arguments:
-        kind: ``"task"``, ``"scheme"`` or ``"encoding"``.
+        kind: ``"task"``, ``"scheme"``, ``"encoding"`` or ``"mixer"``.
         name: the name by which it is found from now on.
 
     Returns: the decorator, which returns the class as it is.
@@ -92,7 +93,7 @@ def register(kind: str, name: str) -> Any:
 
 
 class Available(Tabular):
-    """What has a name: tasks, schemes, encodings and recipes."""
+    """What has a name: tasks, schemes, encodings, mixers and recipes."""
 
     def __init__(self, entries: dict[str, list[dict[str, Any]]]) -> None:
         self.entries = entries
@@ -107,7 +108,7 @@ class Available(Tabular):
         return Table(("kind", "name", "what it is"), rows)
 
     def names(self, kind: str) -> list[str]:
-        """The names of one kind: ``tasks``, ``schemes``, ``encodings`` or ``recipes``.
+        """The names of one kind: ``tasks``, ``schemes``, ``encodings``, ``mixers`` or ``recipes``.
 
         Raises `LengthwiseError` for another kind.
         """
@@ -120,7 +121,7 @@ def available(kind: str | None = None) -> Available:
     """Everything that has a name, with one line on what it is.
 
     Arguments:
-        kind: ``"tasks"``, ``"schemes"``, ``"encodings"`` or ``"recipes"``; by default all four.
+        kind: ``"tasks"``, ``"schemes"``, ``"encodings"``, ``"mixers"`` or ``"recipes"``; by default all.
 
     Returns: the entries by kind; those of components have ``settings``, the fields with their defaults, and those that
         are not built in say ``from`` which package they are.
@@ -139,6 +140,7 @@ def available(kind: str | None = None) -> Available:
         "tasks": _entries(TASKS),
         "schemes": _entries(SCHEMES),
         "encodings": encodings,
+        "mixers": _entries(MIXERS),
         "recipes": [*({"name": name, "summary": summary} for name, summary in RECIPES.names().items())],
     }
     if kind is not None and kind not in found:
@@ -186,12 +188,12 @@ class Checks(Tabular):
         return Table(("law", "holds?", "says", "broken by"), rows, sentences=("says", "broken by"))
 
 
-def check(target: str | Task | PositionScheme | EncodingSpec, kind: str | None = None) -> Checks:
+def check(target: str | Task | PositionScheme | EncodingSpec | MixerSpec, kind: str | None = None) -> Checks:
     """Hold a component, such as a task of your own, to every law that the package holds its own components to.
 
     Arguments:
-        target: a task, scheme or encoding: an object, its name, or ``"path/to/file.py:Class"``.
-        kind: ``"task"``, ``"scheme"`` or ``"encoding"``, where the name is not enough.
+        target: a task, scheme, encoding or mixer: an object, its name, or ``"path/to/file.py:Class"``.
+        kind: ``"task"``, ``"scheme"``, ``"encoding"`` or ``"mixer"``, where the name is not enough.
 
     Returns: every law, and what came of it.
 
@@ -203,13 +205,13 @@ def check(target: str | Task | PositionScheme | EncodingSpec, kind: str | None =
     return Checks(kind, list(checks(kind, component)))
 
 
-def _component(target: str | Task | PositionScheme | EncodingSpec, kind: str | None) -> tuple[str, Any]:
+def _component(target: str | Task | PositionScheme | EncodingSpec | MixerSpec, kind: str | None) -> tuple[str, Any]:
     """The kind of a target and the component with its default settings."""
     if not isinstance(target, str):
-        kinds = {"task": Task, "scheme": PositionScheme, "encoding": EncodingSpec}
+        kinds = {"task": Task, "scheme": PositionScheme, "encoding": EncodingSpec, "mixer": MixerSpec}
         found = next((name for name, cls in kinds.items() if isinstance(target, cls)), None)
         if found is None:
-            raise LengthwiseError(f"{target!r} is neither a task nor a scheme nor an encoding; give one of these")
+            raise LengthwiseError(f"{target!r} is no task, scheme, encoding or mixer; give one of these")
         return found, target
     if kind is not None:
         if kind not in REGISTRIES:
@@ -222,7 +224,7 @@ def _component(target: str | Task | PositionScheme | EncodingSpec, kind: str | N
             except LengthwiseError as error:
                 if "; derive it from " not in str(error):
                     raise
-        raise LengthwiseError(f"{target} is neither a task nor a scheme nor an encoding; derive it from one of these")
+        raise LengthwiseError(f"{target} is no task, scheme, encoding or mixer; derive it from one of these")
     for name, registry in REGISTRIES.items():
         if target in registry:
             return name, registry.build(target)

@@ -152,7 +152,7 @@ def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
 
 def _name(configuration: RunConfig) -> str:
     """The name that `run` and `compare` give to the system, too."""
-    return system_of(configuration.scheme, configuration.encoding).name
+    return system_of(configuration.scheme, configuration.encoding, configuration.model.mixer).name
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:

@@ -120,7 +120,7 @@ def training_command(target: str, prediction: Prediction) -> str:
         trained = job.works[0]
         if job.extra or not isinstance(trained, RunConfig) or trained.task.name != TASKS.build(target).name:
             continue
-        system = system_of(trained.scheme, trained.encoding)
+        system = system_of(trained.scheme, trained.encoding, trained.model.mixer)
         if system in SYSTEMS and system.known_as in recommended:
             return command("run", word, only=shlex.quote(job.name))
     return command("compare", word, budget=COMPARE)

@@ -72,7 +72,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
     for heading, width in (("positions", 20), ("generalizes?", 12), ("basis", 8)):
         table.add_column(heading, width=width)
     table.add_column("why", ratio=1)
-    for group in _same_reason(prediction.verdicts):
+    for group in _same_reason((*prediction.verdicts, *prediction.models)):
         first, names = group[0], ", ".join(verdict.system for verdict in group)
         style = STYLE["unknown"] if first.conflict else STYLE[first.answer]
         table.add_row(names, Text(first.shown, style=style), first.basis or "–", Text(_reason(group)))

@@ -29,10 +29,10 @@ COUNTED = "away: from the token before, where the model predicts it, to the fart
 
 
 def list_(
-    kind: Annotated[str | None, typer.Argument(help="tasks, schemes, encodings or recipes.")] = None,
+    kind: Annotated[str | None, typer.Argument(help="tasks, schemes, encodings, mixers or recipes.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List tasks, position schemes, position encodings and recipes."""
+    """List tasks, position schemes, position encodings, mixers and recipes."""
     from lengthwise.api.components import available
 
     chosen = available(kind).entries
@@ -377,7 +377,7 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
 def check(
     hold: Api,
     target: Annotated[
-        str, typer.Argument(help="A task, scheme or encoding: its name, an expression, or FILE.py:Class.")
+        str, typer.Argument(help="A task, scheme, encoding or mixer: its name, an expression, or FILE.py:Class.")
     ],
     threads: Threads = None,
     as_json: AsJson = False,

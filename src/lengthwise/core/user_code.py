@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import inspect
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -123,8 +124,9 @@ def code_of(component: object) -> str | None:
 def _files_of(component: object) -> set[Path]:
     """The user's files that hold the class of a component, of those inside of it, and the functions that it names."""
     if isinstance(component, str):
-        path = Path(component.rpartition(":")[0])
-        return {path.resolve()} if path.suffix == ".py" and path.is_file() else set()
+        # A pattern by layer names several.
+        paths = [Path(part.rpartition(":")[0]) for part in (component, *re.split(r"[+*(]", component))]
+        return {path.resolve() for path in paths if path.suffix == ".py" and path.is_file()}
     if isinstance(component, list | tuple):
         return {path for part in component for path in _files_of(part)}
     cls, found = type(component), set[Path]()

@@ -7,25 +7,28 @@ and the other seeds train with what was chosen; what is finished is reused, and 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.config import config, fields_of, from_fields
+from lengthwise.core.config import canonical_json, config, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TrainingDivergedError, require
-from lengthwise.core.files import locked, make_folder, read_json, remove_folder, remove_unfinished, write_json
+from lengthwise.core.files import locked, make_folder, read_json, remove_folder, remove_unfinished, slug, write_json
 from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
+from lengthwise.core.rng import stream
 from lengthwise.core.user_code import code_of
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments import defaults
 from lengthwise.experiments.cluster import reclaim
-from lengthwise.experiments.defaults import chosen_systems, default_experiment
+from lengthwise.experiments.defaults import chosen_systems, default_experiment, model_systems
 from lengthwise.experiments.engine import end_of, sweep
 from lengthwise.experiments.events import Event, Progress, reporter, unwatched
 from lengthwise.experiments.execute import Executor, Processes, Unit
@@ -33,6 +36,8 @@ from lengthwise.experiments.recipe import Candidates, Job, Recipe
 from lengthwise.experiments.run import HERE, Place, in_distribution_score, run_seed, stack_folders, train
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, RESULT, claim_run_dir, finished, run_directory
+from lengthwise.models.config import ModelConfig
+from lengthwise.models.mixers import layer_mixers
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import PositionSystem
 from lengthwise.tasks import TASKS, Task
@@ -96,6 +101,11 @@ class Plan:
     fit_samples: int = 200
     code: str | None = None
     """A digest of the file of a task of the user's own."""
+    equal: bool = False
+    """All models have about as many parameters as one with attention of `width` and no positions has."""
+    speeds: tuple[float, ...] = ()
+    """With ``equal``, training steps a second of each system's first seed at the fastest setting, when steps were
+    timed."""
 
     @property
     def built_task(self) -> Task:
@@ -107,13 +117,13 @@ class Plan:
         return next(system for system in self.systems if system.name == name)
 
     def experiment(self, system: PositionSystem, setting: ModelSetting) -> RunConfig:
-        """What is trained: seeds share one schedule of lengths, and every system sees the same number of strings."""
-        made = default_experiment(
-            self.built_task, system.scheme, system.encoding, max_length=self.max_length, test_lengths=self.tests
-        )
+        """What is trained: seeds share one schedule of lengths, and every system sees the same strings."""
+        layers = max([setting.layers, *(len(layer_mixers(each.mixer)) for each in self.systems)])
+        made = self._sized(system, layers, self.width)
+        if self.equal:
+            made = _equalized(self, system, layers)
         return dataclasses.replace(
             made,
-            model=dataclasses.replace(made.model, layers=setting.layers, heads=self.heads, width=self.width),
             training=TrainingConfig(
                 max_length=self.max_length,
                 steps=self.steps,
@@ -130,9 +140,43 @@ class Plan:
             ),
         )
 
+    def _sized(self, system: PositionSystem, layers: int, width: int) -> RunConfig:
+        """Task, positions and model of a system."""
+        made = default_experiment(
+            self.built_task, system.scheme, system.encoding, max_length=self.max_length, test_lengths=self.tests
+        )
+        model = dataclasses.replace(made.model, layers=layers, heads=self.heads, width=width, mixer=system.mixer)
+        return dataclasses.replace(made, model=model)
+
     def write(self, folder: Path) -> None:
         """Write ``plan.json``."""
         write_sealed(folder / FILE, fields_of(self))
+
+
+@lru_cache(maxsize=256)
+def _parameters(task: str, system: PositionSystem, model: ModelConfig, max_length: int, tests: tuple[int, ...]) -> int:
+    """How many parameters the model of a system has; none is made."""
+    import torch
+
+    from lengthwise.training.data import TaskSetup
+
+    made = default_experiment(
+        TASKS.build(json.loads(task)), system.scheme, system.encoding, max_length=max_length, test_lengths=tests
+    )
+    with torch.device("meta"):
+        return TaskSetup(made.task, made.scheme, made.encoding, model).build(0).parameter_count
+
+
+def _equalized(plan: Plan, system: PositionSystem, layers: int) -> RunConfig:
+    """The system's model of the width that brings its parameters nearest to those of attention without positions."""
+
+    def counted(of: PositionSystem, width: int) -> int:
+        model = plan._sized(of, layers, width).model
+        return _parameters(canonical_json(plan.task), of, model, plan.max_length, plan.tests)
+
+    wanted, step = counted(PositionSystem("sequential", "nope"), plan.width), 2 * plan.heads
+    widths = range(step, 2 * plan.width + 1, step)
+    return plan._sized(system, layers, min(widths, key=lambda width: abs(counted(system, width) - wanted)))
 
 
 def read_plan(folder: Path) -> Plan | None:
@@ -218,12 +262,16 @@ def _seconds_of(take: Callable[[int], object]) -> float:
 
 def times_file(folder: Path, system: PositionSystem) -> Path:
     """Where `time_steps` writes, until there is a plan."""
-    return folder / "times" / f"{system.name}.json"
+    return folder / "times" / f"{_file_name(system)}.json"
+
+
+def _file_name(system: PositionSystem) -> str:
+    return system.name if system.mixer == "attention" else slug(system.name)
 
 
 def tuning_file(folder: Path, system: PositionSystem) -> Path:
     """Where the outcome of the tuning of one system is."""
-    return folder / "tuning" / f"{system.name}.json"
+    return folder / "tuning" / f"{_file_name(system)}.json"
 
 
 def tune(folder: Path, system: PositionSystem, progress: Progress, place: Place = HERE) -> None:
@@ -318,7 +366,7 @@ class StageUnit(Unit):
 
     @property
     def leases(self) -> Path:
-        return self.home / RUNS / LEASES / f"{self.stage}-{self.system.name}"
+        return self.home / RUNS / LEASES / f"{self.stage}-{_file_name(self.system)}"
 
     def compute(self, folder: Path, progress: Progress) -> None:
         STAGES[self.stage](folder, self.system, progress, self.place)
@@ -405,18 +453,25 @@ def run_comparison(
     systems: Sequence[str] = (),
     budget: Budget = DEFAULT_BUDGET,
     max_length: int = MAX_LENGTH,
+    models: bool = False,
     on: Executor | None = None,
     progress: Progress = unwatched,
 ) -> Plan:
     """Train all systems on ``task`` and measure them, in ``folder``; returns the plan.
 
     What the budget cuts off is finished by the next call with the same arguments, which gets a budget of its own.
-    ``on`` computes systems side by side, by default in ``budget.jobs`` processes of this machine.
+    ``on`` computes systems side by side, by default in ``budget.jobs`` processes of this machine. With ``models``, or
+    a system with another mixer than attention, all get equally many parameters within 10 %.
     Raises `LengthwiseError` for an unknown system, a budget that is too small, or a folder with another comparison.
     """
     require(not folder.exists() or folder.is_dir(), f"{folder} is a file; choose a folder for the results")
     started = time.monotonic()
-    wanted = wanted_plan(task, chosen_systems(task, systems), max_length, budget.seeds)
+    chosen = model_systems(task) if models and not systems else chosen_systems(task, systems)
+    wanted = wanted_plan(task, chosen, max_length, budget.seeds)
+    if models or any(system.mixer != "attention" for system in chosen):
+        wanted = dataclasses.replace(
+            wanted, equal=True, grid=tuple(dataclasses.replace(s, layers=2) for s in wanted.grid)
+        )
     make_folder(folder)
     with locked(folder):
         for part in (folder, folder / "times", folder / "tuning"):
@@ -446,7 +501,7 @@ def _planned(wanted: Plan, folder: Path, budget: Budget, clock: Clock, on: Execu
     found = read_plan(folder)
     if found is not None and (folder / "tuning").exists():
         # The number of steps follows from the budget and the machine.
-        if dataclasses.replace(wanted, steps=found.steps) != found:
+        if dataclasses.replace(wanted, steps=found.steps, speeds=found.speeds) != found:
             raise LengthwiseError(
                 f"{folder} holds a comparison of another task, or of other systems, lengths or seeds; "
                 "choose another folder, or delete it"
@@ -457,7 +512,8 @@ def _planned(wanted: Plan, folder: Path, budget: Budget, clock: Clock, on: Execu
     _do("time", folder, wanted.systems, clock, on)
     jobs = 1 if on is None else min(on.slots, len(wanted.systems))
     seconds = [read_json(times_file(folder, system), what="times of steps") for system in wanted.systems]
-    plan = dataclasses.replace(wanted, steps=steps_for(budget.seconds, jobs, seconds))
+    speeds = tuple(round(1 / min(first for first, _ in times), 2) for times in seconds) if wanted.equal else ()
+    plan = dataclasses.replace(wanted, steps=steps_for(budget.seconds, jobs, seconds), speeds=speeds)
     plan.write(folder)
     remove_folder(folder / "times")
     make_folder(folder / "tuning")
@@ -519,7 +575,26 @@ def _row(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any]:
         "reach": statistics.median_low([seed["reach"] for seed in seeds]) if seeds else 0,
         "mean_beyond": statistics.fmean(seed["mean_beyond"] for seed in seeds) if seeds else 0.0,
         "copy": None if setting is None else setting_to_copy(plan, system, setting),
+        **(_cost(plan, system, setting or plan.grid[0]) if plan.equal else {}),
     }
+
+
+def _cost(plan: Plan, system: PositionSystem, setting: ModelSetting) -> dict[str, Any]:
+    """Parameters, training steps a second, and numbers kept of a sequence of the longest training and test length."""
+    from lengthwise.models.attention_state import Cache
+    from lengthwise.models.inputs import Inputs
+    from lengthwise.training.data import TaskSetup
+
+    made, kept = plan.experiment(system, setting), []
+    model = TaskSetup(made.task, made.scheme, made.encoding, made.model).build(FIRST_SEED).eval()
+    for length in (plan.tests[0], plan.tests[-1]):
+        rng = stream(0, "comparison", "state")
+        inputs = Inputs.of(made.task.batch(length, 1, rng), made.scheme.for_evaluation(), made.task.levels, rng)
+        cache = Cache(capacity=inputs.input_ids.shape[1])
+        model(inputs.input_ids, inputs.position_ids, cache=cache)
+        kept.append(cache.numbers)
+    speed = plan.speeds[plan.systems.index(system)] if plan.speeds else None
+    return {"mixer": system.mixer, "parameters": model.parameter_count, "steps_per_second": speed, "state": kept}
 
 
 def _seed(result: RunResult, trained: int) -> dict[str, Any]:
@@ -547,10 +622,11 @@ def setting_to_copy(plan: Plan, system: PositionSystem, setting: ModelSetting) -
         "test_lengths": list(plan.tests),
         "steps": plan.steps,
         "model": {
-            "layers": setting.layers,
-            "width": plan.width,
+            "layers": experiment.model.layers,
+            "width": experiment.model.width,
             "heads": plan.heads,
             "log_length": experiment.model.log_length,
+            **({} if system.mixer == "attention" else {"mixer": system.mixer}),
         },
         "training": {"lr": setting.lr, "weight_decay": setting.weight_decay, "batch_size": plan.batch_size},
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +17,7 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.recipe import PRESETS, RECIPES, Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
+from lengthwise.models.mixers import MIXERS, layer_mixers
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, Coupled, Draw, PositionScheme, PredictiveCoupling, Sequential
 from lengthwise.positions.structure import has_places, structure
@@ -315,7 +317,8 @@ def chosen_systems(task: Task, names: Sequence[str]) -> tuple[PositionSystem, ..
     """The systems of these names: `standard_systems` for none, `sensible_systems` for ``all``.
 
     A name is ``scheme+encoding``, or an encoding alone (with plain ids, or a random start for a table), or a scheme
-    alone (with a learned table; ``pose`` with RoPE). Raises `LengthwiseError` for an unknown name, and for a scheme
+    alone (with a learned table; ``pose`` with RoPE), or a pattern of mixers, with ``@`` and such a name where layers
+    have attention and positions. Raises `LengthwiseError` for an unknown name, and for a scheme
     that gives no ids on this task.
     """
     if not names:
@@ -325,7 +328,29 @@ def chosen_systems(task: Task, names: Sequence[str]) -> tuple[PositionSystem, ..
     return tuple(dict.fromkeys(_system(task, name) for name in names))
 
 
+MODELS = (
+    "lstm", "mamba", "deltanet", "deltanet-negative", "gated-deltanet-negative", "rwkv7",
+    "gated-deltanet-negative+attention", "mamba+attention@rope",
+)  # fmt: skip
+"""What is compared beside attention where models are compared."""
+
+
+def model_systems(task: Task) -> tuple[PositionSystem, ...]:
+    """`MODELS`, and attention with coupled ids (where the task states places), none, learned ones and RoPE."""
+    coupled = coupled_system(task)
+    names = ("nope", "learned", "rope", *MODELS)
+    return (*([coupled] if coupled else []), *(_system(task, name) for name in names))
+
+
 def _system(task: Task, name: str) -> PositionSystem:
+    mixer, _, positions = name.rpartition("@")
+    if mixer or _names_mixers(name):
+        mixer, positions = (mixer, positions) if mixer else (positions, "nope")
+        try:
+            layer_mixers(mixer)
+        except ValueError as error:
+            raise LengthwiseError(f"system {name!r}: {error}") from None
+        return dataclasses.replace(_system(task, positions), mixer=mixer)
     name = "+".join(spelled(part, {*SCHEMES, *ENCODINGS, RANDOM_START}) for part in name.split("+"))
     if name == "coupled" and (coupled := coupled_system(task)) is not None:
         return coupled
@@ -336,7 +361,8 @@ def _system(task: Task, name: str) -> PositionSystem:
     elif not plus and name in ENCODINGS:
         scheme, encoding = RANDOM_START if ENCODINGS.get(name).has_table else "sequential", name
     elif not plus or not known_scheme or encoding not in ENCODINGS:
-        known = [*(system.name for system in standard_systems(task)), *ENCODINGS, *SCHEMES, RANDOM_START, "all"]
+        standard = (system.name for system in standard_systems(task))
+        known = [*standard, *ENCODINGS, *SCHEMES, RANDOM_START, *MIXERS, "all"]
         raise UnknownNameError("system", name, dict.fromkeys(known))
     if scheme != RANDOM_START:
         given = SCHEMES.get(scheme).uses_places and not SCHEMES.get(scheme).predicted
@@ -350,3 +376,9 @@ def _system(task: Task, name: str) -> PositionSystem:
         except LengthwiseError as error:
             raise LengthwiseError(f"system {name!r} does not suit task {task.name!r}: {error}") from None
     return PositionSystem(scheme, encoding)
+
+
+def _names_mixers(name: str) -> bool:
+    """Whether the name is a pattern of mixers, and none of positions."""
+    parts = [re.sub(r"\(.*?\)", "", part).partition("*")[0].strip() for part in re.split(r"\+(?![^(]*\))", name)]
+    return all(part in MIXERS or ".py:" in part for part in parts)

@@ -23,13 +23,13 @@ RESULT_FORMAT = FORMAT
 """Version of result files and run directories; another version never reuses their results."""
 
 NAMED_LATER = {
-    "model": ("loops",),
+    "model": ("loops", "mixer"),
     "training": ("regularizer_normed", "progressive", "curriculum", "priming", "priming_length"),
 }
 """Fields that came after names covered all fields, so no such name holds them."""
 NAMED_WITH_OR_WITHOUT = {"sparse-parity": "balanced", "variable-assignment": "separators"}
 """A field that a task gained while they did."""
-PARTS = ("task", "scheme", "encoding")
+PARTS = ("task", "scheme", "encoding", "model")
 """The parts of an experiment that may be the user's own code."""
 
 
@@ -64,8 +64,9 @@ class RunConfig:
         if "code" in values and values["code"] != (now := made._code().get("code", {})):
             differ = [part for part in PARTS if values["code"].get(part) != now.get(part)]
             part = differ[0] if differ else PARTS[0]
+            name = getattr(getattr(made, part), "name", made.model.mixer)
             raise LengthwiseError(
-                f"the code of {part} {getattr(made, part).name!r} (its file, or a module that it imports) was edited: "
+                f"the code of {part} {name!r} (its file, or a module that it imports) was edited: "
                 f"it was {values['code'].get(part)}, and is {now.get(part)}; restore it, or run again"
             )
         return made

@@ -28,6 +28,7 @@ from lengthwise.measured.cells import Format, MeasuredCell, cells
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.measured import same_task, trained_with
 from lengthwise.prediction.predict import predict_target, predict_with_search, silent
+from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
 from lengthwise.prediction.verdict import SHOWN, Prediction
 from lengthwise.tasks import TASKS, Task
@@ -591,11 +592,16 @@ def settle_command(
 def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem, ...]:
     """The systems that a name of a system or an encoding and a scheme mean; none where neither is given.
 
-    Raises `UnknownNameError` for names that are unknown.
+    Raises `UnknownNameError` for names that are unknown, and `LengthwiseError` for models without attention.
     """
     from lengthwise.positions.encodings import ENCODINGS
     from lengthwise.positions.schemes import SCHEMES
 
+    require(
+        encoding not in MODELS,
+        f"the forecast is not calibrated for {encoding}: no training of it has been counted yet; "
+        "`lengthwise predict … --why` says what theory has on it",
+    )
     names = KNOWN | {alias: KNOWN[name] for alias, name in ALIASES.items()}
     encoding = None if encoding is None else spelled(encoding, {*names, *ENCODINGS})
     scheme = None if scheme is None else spelled(scheme, SCHEMES)

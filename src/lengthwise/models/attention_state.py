@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.nn.base import PositionEncoding
+from lengthwise.nn.recurrence import State
 
 
 def causal_mask(queries: int, keys: int, device: torch.device, window: int | None = None) -> Float[Tensor, "Q T"]:
@@ -71,10 +72,14 @@ def visible_keys_seen(visible: Bool[Tensor, "B T"], window: int | None = None) -
 
 @dataclass
 class Cache:
-    """Keys, values and ids of the first ``length`` tokens, in buffers of ``capacity`` tokens that never grow."""
+    """Keys, values and ids of the first ``length`` tokens, in buffers of ``capacity`` tokens that never grow.
+
+    ``states`` has what the layers with other mixers keep of these tokens, by layer.
+    """
 
     capacity: int
     length: int = 0
+    states: dict[int, State] = field(default_factory=dict)
     _buffers: dict[str, Tensor] = field(default_factory=dict)
 
     def extend(self, name: str, new: Tensor, *, axis: int) -> Tensor:
@@ -90,5 +95,12 @@ class Cache:
         buffer.narrow(axis, self.length, added).copy_(new)
         return buffer.narrow(axis, 0, self.length + added)
 
+    @property
+    def numbers(self) -> int:
+        """How many numbers a sequence has in the cache, without its ids."""
+        kept = [buffer for name, buffer in self._buffers.items() if name != "ids"]
+        return sum(part[0].numel() for part in [*kept, *(part for state in self.states.values() for part in state)])
+
     def select(self, rows: Tensor) -> None:
         self._buffers = {name: buffer[rows] for name, buffer in self._buffers.items()}
+        self.states = {layer: tuple(part[rows] for part in state) for layer, state in self.states.items()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from lengthwise.core.config import AtLeast1, AtLeast2, NotNegative, ShareBelow1, config
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.models.mixers import AttentionSpec, MixerSpec, layer_mixers
 
 
 class Loops(NamedTuple):
@@ -28,7 +30,8 @@ class ModelConfig:
 
     ``init`` ``small`` draws matrices from N(0, 0.02²), and the token table and the heads from N(0, ``table_std``²).
     ``fan_in`` draws the token table from N(0, 1) and matrices from N(0, 1/fan_in); those that write to the residual
-    stream (``attention.out`` and ``down``) are then also scaled by 1/√(2·layers), which ``small`` does not do.
+    stream (``attention.out`` and ``down``) are then also scaled by 1/√(2·layers), which ``small`` does not do. Mixers
+    other than attention draw their own weights.
     """
 
     layers: AtLeast1 = 1
@@ -46,8 +49,16 @@ class ModelConfig:
     id_head: Literal["classification", "pointer"] = "classification"
     """How position ids are predicted under predictive position coupling."""
     loops: AtLeast1 | Literal["tokens"] = 1
+    mixer: str = "attention"
+    """What mixes the tokens: a name, or a pattern by layer such as ``mamba*3+attention``, or ``FILE.py:Class``."""
 
     def __post_init__(self) -> None:
+        period = len(layer_mixers(self.mixer))
+        if period > self.layers:
+            raise ValueError(
+                f"the pattern of mixers names {period} layers, but the model has {self.layers}; "
+                "raise model.layers or shorten the pattern"
+            )
         if self.width % self.heads:
             raise ValueError(f"width must be a multiple of heads, got {self.width} and {self.heads}")
 
@@ -58,3 +69,14 @@ class ModelConfig:
     @property
     def head_width(self) -> int:
         return self.width // self.heads
+
+    @property
+    def mixers(self) -> tuple[MixerSpec, ...]:
+        """The mixer of every layer."""
+        pattern = layer_mixers(self.mixer)
+        return tuple(pattern[layer % len(pattern)] for layer in range(self.layers))
+
+    def need_attention(self, what: str) -> None:
+        """Raise `LengthwiseError` unless every layer has attention, which ``what`` can't do without."""
+        if not all(isinstance(mixer, AttentionSpec) for mixer in self.mixers):
+            raise LengthwiseError(f"{what} needs attention in every layer, but model.mixer is {self.mixer}")

@@ -13,9 +13,9 @@ from lengthwise.models.config import ModelConfig
 
 @torch.no_grad()
 def draw_initial_weights(model: nn.Module, config: ModelConfig, heads: Sequence[nn.Linear]) -> None:
-    """Draw all weights of a transformer but those of its encoding, which has drawn its own."""
+    """Draw all weights of a transformer but those of its encoding and its mixers, which have drawn their own."""
     for name, module in model.named_modules():
-        if name.startswith("encoding"):
+        if name.startswith("encoding") or ".mixer." in name:
             continue
         if isinstance(module, nn.Linear):
             std = 0.02 if config.init == "small" else 1 / math.sqrt(module.in_features)

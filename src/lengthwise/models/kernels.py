@@ -23,9 +23,11 @@ from lengthwise.models.attention_state import attention_bias, causal_mask, keys_
 from lengthwise.models.config import Loops
 from lengthwise.models.inputs import FlatGroup, flat_positions
 from lengthwise.models.position_head import Classification, IdPrediction, Pointer, PointerLevel, PositionHead, point
+from lengthwise.models.recurrence import Recurrence
 from lengthwise.models.transformer import Attention, Block, Transformer, TransformerOutput
 from lengthwise.nn.base import Modules, PositionEncoding, Scalars, ScoreContext
 from lengthwise.nn.content import content_logits
+from lengthwise.nn.recurrence import Learned
 
 
 @dataclass(frozen=True)
@@ -319,6 +321,15 @@ class RunScalars(RunLayer, Scalars):
         return by_row.view(*by_row.shape, *[1] * (x.ndim - by_row.ndim))
 
 
+class RunLearned(RunLayer, Learned):
+    """Every run with its own numbers."""
+
+    def forward(self, x: Float[Tensor, "RB ..."]) -> Float[Tensor, rows * S]:
+        """Each row's numbers; one row where there is one run."""
+        by_run = self.weights()[0]
+        return by_run if len(by_run) == 1 else by_run.repeat_interleave(x.shape[0] // len(by_run), dim=0)
+
+
 def product(
     x: Float[Tensor, "RB *rest D"], weight: Float[Tensor, "R E D"], bias: Float[Tensor, "R E"] | None
 ) -> Float[Tensor, "RB *rest E"]:
@@ -399,6 +410,27 @@ class FlatAttention(Attention):
         return x.unflatten(2, (parts, self.heads, self.head_width)).permute(2, 0, 3, 1, 4).unbind(0)
 
 
+class FlatRecurrence(Recurrence):
+    """`Recurrence` for R runs, whose layers with weights have forms for runs of their own.
+
+    Sequences of all groups go through it together, padded behind their ends, where nothing is read.
+    """
+
+    def forward(  # type: ignore[override]
+        self, queries: Float[Tensor, "R A D"], x: Float[Tensor, "R N D"], context: FlatContext
+    ) -> Float[Tensor, "R A D"]:
+        groups, longest = context.groups, max(group.tokens for group in context.groups)
+        parts = [
+            functional.pad(part.unflatten(1, (group.rows, -1)), (0, 0, 0, longest - group.tokens))
+            for group, part in zip(groups, x.split([group.size for group in groups], 1), strict=True)
+        ]
+        mixed = self.mixer(torch.cat(parts, dim=1).flatten(0, 1))[0].unflatten(0, (len(x), -1))
+        rows = mixed.split([group.rows for group in groups], dim=1)
+        found = [part[:, :, : group.tokens].flatten(1, 2) for group, part in zip(groups, rows, strict=True)]
+        flat = torch.cat(found, dim=1)
+        return flat if context.query_index is None else flat.index_select(1, context.query_index)
+
+
 @dataclass
 class GroupPointers(IdPrediction):
     """Pointers of the groups of a flat batch, whose rows are the runs."""
@@ -458,7 +490,7 @@ def by_sequence(prediction: IdPrediction, sequences: int) -> IdPrediction:
 class FlatBlock(Block):
     """`Block` for R runs."""
 
-    attention: FlatAttention
+    attention: FlatAttention | FlatRecurrence
 
     def forward(self, x: Float[Tensor, "R N D"], context: FlatContext) -> Float[Tensor, "R A D"]:  # type: ignore[override]
         queries = normed = self.norm1(x)
@@ -529,6 +561,8 @@ class FlatTransformer(Transformer):
         self, groups: Sequence[FlatGroup], ids: Int[Tensor, "R N L"], visible: Bool[Tensor, "RB T"] | None
     ) -> list[FlatContext]:
         """What every layer's attention needs; layers with the same encoding share it."""
+        if visible is not None:
+            self.config.need_attention("hiding tokens")
         encodings = [self.encoding.layer(layer) for layer in range(len(self.blocks))]
         log_length = self.config.log_length
         made = {each: FlatContext.of(each, groups, ids, log_length, visible) for each in dict.fromkeys(encodings)}
@@ -541,7 +575,9 @@ FOR_RUNS: dict[type[nn.Module], type[nn.Module]] = {
     nn.RMSNorm: RunRMSNorm,
     nn.LayerNorm: RunLayerNorm,
     Scalars: RunScalars,
+    Learned: RunLearned,
     Attention: FlatAttention,
+    Recurrence: FlatRecurrence,
     Block: FlatBlock,
     PositionHead: FlatPositionHead,
     Transformer: FlatTransformer,
@@ -565,7 +601,7 @@ def optimize(model: Transformer, to_parameter: Callable[[nn.Parameter], nn.Param
         if found is None and own:
             raise LengthwiseError(
                 f"{type(module).__name__} holds parameters itself, which can't train as a stack; hold them in "
-                "torch.nn.Linear, or in Scalars or EmbeddingTable of lengthwise.nn.base"
+                "torch.nn.Linear, in Scalars or EmbeddingTable of lengthwise.nn.base, or in lengthwise.nn.Learned"
             )
         if own:
             layer.dimensions, layer.bias = own["weight"].ndim, own.get("bias")

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.models.kernels import FlatTransformer
-from lengthwise.models.transformer import Transformer
+from lengthwise.models.transformer import Attention, Transformer
 from lengthwise.nn.absolute import LearnedEmbedding
 
 
@@ -30,6 +30,7 @@ def positional_products(
             "or set training.regularizer to 0"
         )
     table = encoding.table()
+    model.config.need_attention("the positional regularizer")
     if normed:
         require(
             model.config.norm != "layer",
@@ -45,6 +46,7 @@ def positional_products(
             weight = block.norm1.weight
             assert isinstance(weight, Tensor)
             rows = table * weight[..., None, :]
+        assert isinstance(block.attention, Attention)
         q, k, _ = (rows @ block.attention.qkv.weight.mT).unflatten(-1, (3, heads, width)).movedim(-3, 0)
         q, k = q.transpose(-3, -2), k.transpose(-3, -2)
         products.append(q @ k.mT)

@@ -19,7 +19,9 @@ from lengthwise.core.errors import require
 from lengthwise.models.attention_state import Cache, attention_bias, causal_mask, keys_seen
 from lengthwise.models.config import Loops, ModelConfig
 from lengthwise.models.initial_weights import draw_initial_weights
+from lengthwise.models.mixers import AttentionSpec, MixerSpec
 from lengthwise.models.position_head import IdPrediction, PositionHead
+from lengthwise.models.recurrence import Recurrence
 from lengthwise.nn.base import Modules, PositionEncoding, Scalars, ScoreContext
 from lengthwise.nn.content import content_logits
 from lengthwise.positions.encodings import EncodingShape, EncodingSpec
@@ -125,13 +127,17 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and MLP, each behind a norm (in Peri-LN between two) and added to the residual stream."""
+    """Attention (or another mixer) and MLP, each behind a norm (in Peri-LN between two), added to the residual stream.
 
-    def __init__(self, config: ModelConfig) -> None:
+    Another mixer is called ``attention``, too.
+    """
+
+    def __init__(self, config: ModelConfig, mixer: MixerSpec) -> None:
         super().__init__()
         self.norm1, self.norm2 = make_norm(config), make_norm(config)
         self.added1, self.added2 = make_added_norm(config), make_added_norm(config)
-        self.attention = Attention(config)
+        plain = isinstance(mixer, AttentionSpec)
+        self.attention = Attention(config) if plain else Recurrence(mixer.build(config.width, config.heads))
         self.up = nn.Linear(config.width, config.mlp_ratio * config.width, bias=config.bias)
         self.down = nn.Linear(config.mlp_ratio * config.width, config.width, bias=config.bias)
         self.dropout = nn.Dropout(config.dropout)
@@ -160,7 +166,7 @@ class Transformer(nn.Module):
             f"the pattern of encodings names {self.encoding.period} layers, but the model has {config.layers}; "
             "raise model.layers or shorten the pattern",
         )
-        self.blocks = Modules[Block](Block(config) for _ in range(config.layers))
+        self.blocks = Modules[Block](Block(config, mixer) for mixer in config.mixers)
         self.norm = make_norm(config)
         self.head = None if config.tied else nn.Linear(config.width, vocab_size, bias=False)
         self.position_head = PositionHead(config, shape) if predicts_ids else None
@@ -225,13 +231,15 @@ class Transformer(nn.Module):
     def attention(
         self, input_ids: Int[Tensor, "B T"], position_ids: Int[Tensor, "B T L"], at: slice
     ) -> Float[Tensor, "layers B H A T"]:
-        """The attention weights of the queries ``at`` in every layer, loop by loop."""
+        """The attention weights of the queries ``at`` in every layer, loop by loop; every layer must have attention."""
+        self.config.need_attention("showing attention weights")
         found, x = [], (start := self.embed(input_ids, position_ids))
         for step, context in enumerate(self.contexts(position_ids) * self.config.loops_for(input_ids.shape[1])):
             block = self.blocks[step % len(self.blocks)]
             x = x + start if step > 0 and step % len(self.blocks) == 0 else x
             # An encoding that depends on content needs all tokens as queries.
             some = not context.encoding.has_scores
+            assert isinstance(block.attention, Attention)
             weights = block.attention.weights(block.norm1(x), context.for_queries(at if some else slice(None)))
             found.append(weights if some else weights[:, :, at])
             x = block(x, context, None, step)
@@ -241,6 +249,8 @@ class Transformer(nn.Module):
         self, position_ids: Int[Tensor, "B Q L"], cache: Cache | None = None, visible: Tensor | None = None
     ) -> list[AttentionContext]:
         """What every layer's attention needs; layers with the same encoding share it."""
+        if visible is not None:
+            self.config.need_attention("hiding tokens")
         key_ids = position_ids if cache is None else cache.extend("ids", position_ids, axis=1)
         encodings = [self.encoding.layer(layer) for layer in range(len(self.blocks))]
         made = {

@@ -1,9 +1,10 @@
-"""Position encodings as torch modules with plain arguments; each works in any model, without the rest of this package.
+"""Position encodings and mixers as torch modules with plain arguments; each works in any model, without the rest here.
 
 Ids are whole-number tensors of shape ``[B, T]``, or ``[B, T, L]`` where a token has an id on each of L levels. B is
 the batch, T the number of tokens (Q that of the queries), D the width of the model, H the number of heads and d the
 width of a head. Calling a module does the one thing that it is for; beside that, every module has the same hooks
-(`PositionEncoding.embed`, `rotate` and `bias`), so that one model can be written for all of them. The examples assume
+(`PositionEncoding.embed`, `rotate` and `bias`), so that one model can be written for all of them. Mixers (`LSTM`,
+`Mamba2`, `DeltaNet`, `RWKV7`) take and return ``[B, T, D]`` in place of attention, with a state. The examples assume
 ``import torch`` and ``from lengthwise.nn import *``.
 """
 
@@ -25,6 +26,7 @@ from lengthwise.nn.bias import LocalBias as LocalBias
 from lengthwise.nn.bias import Shaw as Shaw
 from lengthwise.nn.bias import T5Bias as T5Bias
 from lengthwise.nn.bias import TransformerXL as TransformerXL
+from lengthwise.nn.content import ASEntmax as ASEntmax
 from lengthwise.nn.content import CoPE as CoPE
 from lengthwise.nn.content import ForgettingBias as ForgettingBias
 from lengthwise.nn.content import PaTH as PaTH
@@ -38,7 +40,16 @@ from lengthwise.nn.context_extension import PositionInterpolation as PositionInt
 from lengthwise.nn.context_extension import ReRoPE as ReRoPE
 from lengthwise.nn.context_extension import SelfExtend as SelfExtend
 from lengthwise.nn.context_extension import YaRN as YaRN
+from lengthwise.nn.delta import DeltaNet as DeltaNet
 from lengthwise.nn.layers import LayerEncodings as LayerEncodings
+from lengthwise.nn.lstm import LSTM as LSTM
+from lengthwise.nn.mamba import Mamba2 as Mamba2
+from lengthwise.nn.recurrence import Learned as Learned
+from lengthwise.nn.recurrence import Mixer as Mixer
+from lengthwise.nn.recurrence import ShortConvolution as ShortConvolution
 from lengthwise.nn.rotary import PartialRotary as PartialRotary
+from lengthwise.nn.rotary import PoPE as PoPE
+from lengthwise.nn.rotary import RePo as RePo
 from lengthwise.nn.rotary import Rotary as Rotary
 from lengthwise.nn.rotary import XPos as XPos
+from lengthwise.nn.rwkv import RWKV7 as RWKV7

@@ -1,13 +1,15 @@
 """Positions from content instead of ids.
 
 CoPE (Golovneva et al. 2024), PaTH (Yang et al. 2025), the forgetting transformer, FoX (Lin et al. 2025), selective
-attention (Leviathan et al. 2024) and scalable softmax (Nakanishi 2025).
+attention (Leviathan et al. 2024), scalable softmax (Nakanishi 2025) and adaptive-scalable entmax (Vasylenko et al.
+2025).
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -205,3 +207,62 @@ class ScalableSoftmax(ContentEncoding):
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
         return scores * self.factor(scores) * tokens.visible.sum(-1, keepdim=True).log()
+
+
+class ASEntmax(ContentEncoding):
+    """Weights are 1.5-entmax((δ + β_i (ln n_i)^γ_i) · logits): many are exactly 0 (Vasylenko et al. 2025, 2506.16640).
+
+    n_i is the number of keys that query i sees, δ = 1, and per head β_i = softplus(w_h · x_i) and γ_i =
+    ``reach`` · tanh(u_h · x_i), x the input of the attention layer; all layers share w and u, and ``reach`` is ours.
+    1.5-entmax(z) is p = max(0, z/2 − τ)² with the τ for which p sums to 1 (Peters et al. 2019); the logits returned
+    are ln p, whose softmax is p. Ids are not used.
+
+    Needs ``x``. Raises `LengthwiseError` without heads or width.
+
+    >>> q, k = torch.randn(2, 2, 4, 10, 16)
+    >>> ASEntmax(width=64, heads=4)(q, k, x=torch.randn(2, 10, 64)).softmax(-1).shape
+    torch.Size([2, 4, 10, 10])
+    """
+
+    def __init__(self, width: int, heads: int, *, reach: float = 3.0, slots: Slots | None = None) -> None:
+        require(width >= 1 and heads >= 1, f"width and heads must be at least 1, got {width} and {heads}")
+        super().__init__(slots)
+        self.reach = reach
+        self.beta, self.gamma = nn.Linear(width, heads, bias=False), nn.Linear(width, heads, bias=False)
+
+    def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
+        x = tokens.x[:, tokens.index]
+        beta = functional.softplus(self.beta(x).float()).mT[..., None]
+        gamma = self.reach * self.gamma(x).float().tanh().mT[..., None]
+        # A query that sees one key has the weight 1, whatever the factor.
+        seen = tokens.visible.sum(-1, keepdim=True).clamp(min=2).log()
+        scaled = scores * (1 + beta * seen**gamma)
+        weights = _Entmax15.apply(scaled.masked_fill(~tokens.visible, HIDDEN))
+        assert isinstance(weights, Tensor)
+        return weights.masked_fill(weights == 0, 1.0).log().masked_fill(weights == 0, -math.inf)
+
+
+HIDDEN = -1e4
+"""A logit so low that entmax gives it no weight, and whose square is no infinity."""
+
+
+class _Entmax15(torch.autograd.Function):
+    """1.5-entmax along the last axis, exactly, by sorting. With s = √p: ∂z = s ⊙ g − s · Σ(s ⊙ g) / Σ s."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor) -> Tensor:
+        z = (z - z.amax(-1, keepdim=True)).clamp(min=HIDDEN) / 2
+        ordered = z.sort(-1, descending=True).values
+        count = torch.arange(1, z.shape[-1] + 1, device=z.device, dtype=z.dtype)
+        mean, square = ordered.cumsum(-1) / count, ordered.square().cumsum(-1) / count
+        thresholds = mean - ((1 - count * (square - mean.square())) / count).clamp(min=0).sqrt()
+        support = (thresholds <= ordered).sum(-1, keepdim=True)
+        roots = (z - thresholds.gather(-1, support - 1)).clamp(min=0)
+        ctx.save_for_backward(roots)
+        return roots.square()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:  # type: ignore[override]
+        (roots,) = ctx.saved_tensors
+        along = roots * grads[0]
+        return along - roots * (along.sum(-1, keepdim=True) / roots.sum(-1, keepdim=True))

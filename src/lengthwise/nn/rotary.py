@@ -1,4 +1,7 @@
-"""Rotary positions: RoPE (Su et al. 2021), partial RoPE (GPT-NeoX, GPT-J) and xPos (Sun et al. 2022)."""
+"""Rotary positions: RoPE (Su et al. 2021), partial RoPE (GPT-NeoX, GPT-J) and xPos (Sun et al. 2022).
+
+PoPE (Gopalakrishnan et al. 2025) keeps content out of the angles, RePo (Li et al. 2025) makes the positions of content.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor, nn
+from torch.nn import functional
 
 from lengthwise.core.errors import require
 from lengthwise.nn.base import PositionEncoding, ScoreContext, Slots, all_levels, level_indices
 from lengthwise.nn.content import ContentEncoding
+from lengthwise.nn.recurrence import Learned
 
 
 class Rotary(PositionEncoding):
@@ -194,3 +199,75 @@ class XPos(Rotary):
             f"most {int(limit)}: raise scale, or use another encoding",
         )
         return torch.exp(all_levels(ids)[..., self.level_of] * self.log_decay).repeat(1, 1, 2)[:, None].to(dtype)
+
+
+class PoPE(ContentEncoding):
+    """logit(i, j) = Σ_c softplus(q_ic) softplus(k_jc) cos((p_i − p_j) θ_c + δ_hc) / √d, θ_c = base^(−c/d).
+
+    Content is in the magnitudes alone and position in the angles alone, one for each of the d coordinates
+    (Gopalakrishnan et al. 2025, 2509.10534). The phases δ are learned for each head, and start at 0. Several levels of
+    ids share the coordinates as in `Rotary`. All layers share δ.
+
+    Raises `LengthwiseError` unless ``base`` is positive and finite and there is a coordinate for each level.
+
+    >>> q, k = torch.randn(2, 2, 4, 10, 16)
+    >>> PoPE(heads=4, head_width=16)(q, k).shape
+    torch.Size([2, 4, 10, 10])
+    """
+
+    def __init__(
+        self, heads: int, head_width: int, levels: int | Sequence[int] = 1, *,
+        base: float = 10_000.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
+        used = level_indices(levels)
+        require(0 < base < math.inf, f"base must be finite and above 0, got {base}")
+        require(head_width >= len(used), f"pope needs a head width of at least {len(used)}, got {head_width}")
+        super().__init__(slots)
+        self.uses = bool(used)
+        self.phases = Learned(torch.zeros(heads, head_width))
+        coordinate = torch.arange(head_width)
+        self.frequencies = nn.Buffer(base ** (-coordinate.float() / head_width), persistent=False)
+        level_of = torch.tensor(used or (0,), dtype=torch.long)[coordinate * max(1, len(used)) // head_width]
+        self.level_of = nn.Buffer(level_of, persistent=False)
+
+    def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
+        """The logits of magnitudes and angles; those of queries and keys themselves, ``scores``, are not used."""
+        ids = all_levels(tokens.ids)[..., self.level_of] * (self.frequencies if self.uses else 0)
+        angles = ids[:, None]
+        q, k = functional.softplus(tokens.queries.float()), functional.softplus(tokens.k.float())
+        turned = angles[:, :, tokens.index] + self.phases(q)[:, :, None]
+        total = (q * turned.cos()) @ (k * angles.cos()).mT + (q * turned.sin()) @ (k * angles.sin()).mT
+        return total / math.sqrt(q.shape[3])
+
+
+class RePo(ContentEncoding):
+    """RoPE at positions that the model makes itself: z_h = w_h · (SiLU(G x) ⊙ C x) for every head, ids are not used.
+
+    x is the input of the attention layer, and G and C map it to ``rank`` dimensions (Li et al. 2025, 2512.14391). A
+    token's position says nothing of its place in the sequence unless x does: the authors keep RoPE in the first layers,
+    as ``rope+repo`` does. All layers share the parameters; theirs have some each.
+
+    Needs ``x``. Raises `LengthwiseError` as `Rotary` does.
+
+    >>> q, k = torch.randn(2, 2, 4, 10, 16)
+    >>> RePo(width=64, heads=4, head_width=16)(q, k, x=torch.randn(2, 10, 64)).shape
+    torch.Size([2, 4, 10, 10])
+    """
+
+    def __init__(
+        self, width: int, heads: int, head_width: int, *,
+        rank: int = 8, base: float = 10_000.0, slots: Slots | None = None,
+    ) -> None:  # fmt: skip
+        require(min(width, heads, rank) >= 1, f"width, heads and rank must be at least 1, got {(width, heads, rank)}")
+        super().__init__(slots)
+        self.rotary = Rotary(head_width, base=base)
+        self.gate, self.content = nn.Linear(width, rank, bias=False), nn.Linear(width, rank, bias=False)
+        self.place = nn.Linear(rank, heads, bias=False)
+
+    def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
+        """The logits of the rotated queries and keys; those of the unrotated ones, ``scores``, are not used."""
+        places = self.place(functional.silu(self.gate(tokens.x)) * self.content(tokens.x)).float().mT
+        angles = (places[..., None] * self.rotary.frequencies).flatten(0, 1)
+        q, k = (part.float().flatten(0, 1)[:, None] for part in (tokens.queries, tokens.k))
+        product = rotated(q, angles[:, tokens.index]) @ rotated(k, angles).mT
+        return product.view(*places.shape[:2], *product.shape[2:]) / math.sqrt(q.shape[3])

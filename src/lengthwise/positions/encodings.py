@@ -186,6 +186,14 @@ class RoPESpec(ModuleSpec):
     base: AboveZero = 10_000.0
 
 
+# fmt: off
+declare("pope", "PoPE", "content in magnitudes, ids in angles with a learned phase: matches what and where apart",
+        {"base": BASE})
+declare("repo", "RePo", "RoPE at positions that each head makes of the tokens' content; ids are not used",
+        {"rank": (AtLeast1, 8), "base": BASE}, uses_ids=False)
+# fmt: on
+
+
 FACTOR, LENGTH, NEAR = (Extension, 4.0), (AtLeast1, 16), (AtLeast1, 8)
 # fmt: off
 declare("rope-partial", "PartialRotary", "RoPE on a share of the coordinates",
@@ -306,6 +314,9 @@ declare("selective", "SelectiveAttention", "tokens mask earlier tokens for all l
 declare("scalable-softmax", "ScalableSoftmax",
         "logits times a learned number times ln(number of keys); ids are not used", {"length": (AtLeast2, 32)},
         uses_ids=False)
+declare("asentmax", "ASEntmax",
+        "entmax instead of softmax, so that most weights are 0, with a learned power of ln(number of keys)",
+        {"reach": (AboveZero, 3.0)}, uses_ids=False)
 # fmt: on
 
 
@@ -369,22 +380,31 @@ class LayersSpec(EncodingSpec):
 
 def parse_pattern(text: str) -> tuple[LayerPart, ...]:
     """The parts of a pattern; raises ValueError for what is none, and `LengthwiseError` for an unknown encoding."""
-    return tuple(_part(piece) for piece in re.split(r"\+(?![^(]*\))", text))
+    return tuple(_part(*part) for part in pattern_parts(text, "encodings; write rope(window=128)*3+nope"))
 
 
-def _part(text: str) -> LayerPart:
+def pattern_parts(text: str, wanted: str) -> list[tuple[str, dict[str, Any], int]]:
+    """Name, fields and number of layers of every part of a pattern; raises ValueError for what is none."""
+    return [_split(piece, wanted) for piece in re.split(r"\+(?![^(]*\))", text)]
+
+
+def _split(text: str, wanted: str) -> tuple[str, dict[str, Any], int]:
     found = PART.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no part of a pattern; write rope(window=128)*3+nope, for example")
-    name, times = found["name"], int(found["times"] or 1)
-    if name == "layers":
-        raise ValueError("a pattern can't contain the encoding 'layers'; write its parts instead")
+        raise ValueError(f"{text!r} is no part of a pattern of {wanted}, for example")
+    times = int(found["times"] or 1)
     if times < 1:
         raise ValueError(f"a part of a pattern needs at least one layer, got {text!r}")
     fields = dict(_field(field, text) for field in (found["fields"] or "").split(",") if field.strip())
+    return found["name"], fields, times
+
+
+def _part(name: str, fields: dict[str, Any], times: int) -> LayerPart:
+    if name == "layers":
+        raise ValueError("a pattern can't contain the encoding 'layers'; write its parts instead")
     window = fields.pop("window", None)
     if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
-        raise ValueError(f"a window must be a whole number of at least 1, got {text!r}")
+        raise ValueError(f"a window must be a whole number of at least 1, got {window!r} for {name!r}")
     return LayerPart(ENCODINGS.build(name, **fields), window, times)
 
 

@@ -1,11 +1,14 @@
 """Position systems: a scheme with an encoding, and the fragment of C-RASP that theory links to the two.
 
+A model with another mixer than attention is one, too: ``lstm``, or with layers of attention ``mamba+attention@rope``.
+
 A system has one name in `run`, `compare`, `lw.Experiment` and on every page: ``scheme+encoding``. Those of the
 literature are also known by a short name, such as ``ape``, by which `predict` and `decide` ask for them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -40,15 +43,28 @@ class PositionSystem:
 
     scheme: str
     encoding: str
+    mixer: str = "attention"
+    """What mixes the tokens, by layer: ``model.mixer`` of `ModelConfig`."""
 
     @property
     def name(self) -> str:
-        """``scheme+encoding``; without positions, ``nope`` alone."""
-        return "nope" if (self.scheme, self.encoding) == ("sequential", "nope") else f"{self.scheme}+{self.encoding}"
+        """``scheme+encoding``; without positions, ``nope`` alone. Another mixer comes first, with ``@`` between."""
+        bare = (self.scheme, self.encoding) == ("sequential", "nope")
+        positions = "nope" if bare else f"{self.scheme}+{self.encoding}"
+        if self.mixer == "attention":
+            return positions
+        return f"{self.mixer}@{positions}" if self.attends else self.mixer
+
+    @property
+    def attends(self) -> bool:
+        """Whether some layer has attention, so that positions matter."""
+        return "attention" in re.split(r"[+*]", self.mixer)
 
     @property
     def theory(self) -> Theory:
         """What theory has on it; a fragment of None where there is no theorem."""
+        if self.mixer != "attention":
+            return Theory(self.name, None, "no theorem")
         return THEORY.get((self.scheme, self.encoding)) or Theory(self.name, None, "no theorem")
 
     @property
@@ -116,13 +132,13 @@ def contains(larger: str, smaller: str) -> bool:
     return larger == smaller or smaller == "none" or larger == "ape"
 
 
-def system_of(scheme: PositionScheme, encoding: EncodingSpec) -> PositionSystem:
-    """The system of two components; one of ``path/to/file.py:Class`` goes by the name of its class."""
+def system_of(scheme: PositionScheme, encoding: EncodingSpec, mixer: str = "attention") -> PositionSystem:
+    """The system of components; one of ``path/to/file.py:Class`` goes by the name of its class."""
     from lengthwise.positions.schemes import Sequential
 
     started = isinstance(scheme, Sequential) and scheme.random_start
     names = RANDOM_START if started else scheme.name, encoding.label
-    return PositionSystem(*(name.rpartition(":")[2] for name in names))
+    return PositionSystem(*(name.rpartition(":")[2] for name in names), mixer)
 
 
 def position_systems(names: Sequence[str] = ()) -> tuple[PositionSystem, ...]:

@@ -23,6 +23,7 @@ from lengthwise.positions.structure import has_places, structure_at
 from lengthwise.positions.system import SYSTEMS, PositionSystem, contains, position_systems
 from lengthwise.prediction.measured import measured, reliability_lines, with_conflicts
 from lengthwise.prediction.predicted_ids import certificate, id_rules
+from lengthwise.prediction.recurrent import model_verdicts
 from lengthwise.prediction.search import search_places, search_programs
 from lengthwise.prediction.suites import Evidence, evidence, evidence_on_format, language_evidence, program_evidence
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
@@ -341,6 +342,7 @@ def predict_task(
         communication=next((e.argument.why for e in known if e.fragment == "ape" and e.argument.answer == "no"), ""),
         measured=measured(setting),
         reliability=reliability_lines(studied),
+        models=model_verdicts(task, known),
     )
 
 
@@ -366,6 +368,7 @@ def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem
         communication=f"at most {states} prefixes are distinguishable at any length: the states of the automaton",
         measured=measured(setting),
         reliability=reliability_lines(verdicts),
+        models=model_verdicts(source),
     )
 
 

@@ -334,13 +334,20 @@ def _induction(_: recall.Induction) -> Iterator[Evidence]:
     yield no_for_nope("induction", LATER)
 
 
+REGULAR: dict[type[Task], tuple[str, str]] = {
+    parity.EvenPairs: ("0|1|0(0|1)*0|1(0|1)*1", "the words whose first and last bit agree"),
+    parity.Parity: ("(0*10*1)*0*", "the even words"),
+}
+"""Tasks that ask for membership in a regular language: the expression, and what it is."""
+
+
 SUITES: dict[type[Task], Callable[..., Iterable[Evidence]]] = {
     **dict.fromkeys(STATEMENTS, lambda task: [communication(f"Alice's {STATEMENTS[type(task)]}")]),
     **dict.fromkeys(OPEN, lambda _: []),
+    **dict.fromkeys(REGULAR, lambda task: language_evidence(*REGULAR[type(task)])),
     modular.ModularArithmetic: lambda task: _cycle_of(task.modulus, "sums of zeros and ones that are 0"),
     modular.CycleNavigation: lambda task: _cycle_of(task.size, "moves to the right that lead back"),
     modular.GroupWords: _group_words,
-    parity.EvenPairs: lambda _: language_evidence("0|1|0(0|1)*0|1(0|1)*1", "the words whose first and last bit agree"),
     copying.Duplicate: _repeats,
     copying.OddsFirst: _repeats,
     copying.BucketSort: lambda task: [
@@ -358,7 +365,6 @@ SUITES: dict[type[Task], Callable[..., Iterable[Evidence]]] = {
     counting.Majority: _majority,
     copying.Copy: _copy,
     copying.Reverse: _reverse,
-    parity.Parity: lambda _: language_evidence("(0*10*1)*0*", "the even words"),
     Traced: _traced,
     StateScratchpad: lambda task: _traced(task.traced),
     parity.ParityScratchpad: lambda _: [communication(PARITIES)],

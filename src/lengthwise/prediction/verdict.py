@@ -115,6 +115,8 @@ class Verdict:
     @property
     def why(self) -> str:
         """The reasons as one text."""
+        if not self.arguments and not self.scheme:
+            return "nothing that is known here decides it for this model"
         if not self.arguments and self.fragment is None:
             return "no theorem covers this scheme, and no argument from sparsity and locality applies"
         if not self.arguments:
@@ -177,10 +179,12 @@ class Prediction(Tabular):
     """How often such verdicts held on languages that no model had been trained on, a line each."""
     searched: tuple[str, ...] = ()
     """What was searched for a task about which nothing is known, a line each."""
+    models: tuple[Verdict, ...] = ()
+    """Verdicts for models without attention, which have no position system."""
 
     def table(self) -> Table:
-        """One row per position system; below it the structure, the measurements and what the words mean."""
-        rows = tuple((v.system, v.shown, v.basis, v.reason) for v in self.verdicts)
+        """One row per position system and model; below it the structure, the measurements and what the words mean."""
+        rows = tuple((v.system, v.shown, v.basis, v.reason) for v in (*self.verdicts, *self.models))
         structure = tuple(
             f"{row.scheme} ids at lengths {row.lengths}: parents k = {row.sparsity}, span {row.span}; "
             f"selectors {row.selectors}, span {row.selector_span}; both {row.both}, span {row.both_span}"
@@ -195,7 +199,8 @@ class Prediction(Tabular):
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
         verdicts = [verdict.to_json() for verdict in self.verdicts]
-        return {**fields_of(self), "verdicts": verdicts, "caveats": list(CAVEATS)}
+        models = [verdict.to_json() for verdict in self.models]
+        return {**fields_of(self), "verdicts": verdicts, "models": models, "caveats": list(CAVEATS)}
 
 
 def answers_by_fragment(decision: Decision) -> dict[str, str]:

@@ -59,13 +59,23 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
             _growth(row["sparsity"]),
             _growth(row["span"]),
             row["setting"],
+            *_cost(row),
         ))  # fmt: skip
     caption = (
         f"{title_of(values['name'])}, trained up to {values['trained_to']}: how far each seed goes with at least "
         f"{values['reach_at']:.0%} exact match, the mean beyond training, exact match by length"
     )
     columns = ("system", "reaches", "beyond", *map(str, tests), "in distr.", "theory", "k", "span", "setting")
+    columns += ("parameters", "steps/s", "state") if values.get("equal") else ()
     return Table(columns, tuple(rows), caption=caption, notes=tuple(notes_of(values)))
+
+
+def _cost(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Parameters, steps a second, and the numbers kept of a sequence, where models have equally many parameters."""
+    if "parameters" not in row:
+        return ()
+    speed = row["steps_per_second"]
+    return f"{row['parameters']:,}", "–" if speed is None else f"{speed:.1f}", _growth(row["state"]) or "–"
 
 
 def first_at(values: Mapping[str, Any], cut: float) -> str | None:
@@ -104,6 +114,13 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
     ]
     if differences := _differences(values):
         notes.append(differences)
+    if values.get("equal"):
+        counts = [row["parameters"] for row in rows]
+        notes.append(
+            f"parameters: {min(counts):,} to {max(counts):,}, by the width; training tokens: the same for all, since "
+            "the strings are the same; steps/s: of one seed, as timed before training; state: numbers kept of a "
+            f"sequence of length {values['tests'][0]}…{values['tests'][-1]}"
+        )
     firsts = {cut: first_at(values, cut) for cut in CUTS}
     if len(set(firsts.values())) > 1:
         shown = ", ".join(f"{system} at {cut:.0%}" for cut, system in firsts.items())

@@ -1,4 +1,4 @@
-"""Public checks for components of your own: `check_task`, `check_scheme` and `check_encoding`.
+"""Public checks for components of your own: `check_task`, `check_scheme`, `check_encoding` and `check_mixer`.
 
 Each runs every law that the package holds its own components to, and raises `LawError` at the first that is broken:
 
@@ -15,7 +15,7 @@ from typing import Any
 from lengthwise.core.errors import LawError as LawError
 from lengthwise.core.errors import UnknownNameError
 
-KINDS = ("task", "scheme", "encoding")
+KINDS = ("task", "scheme", "encoding", "mixer")
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,14 @@ class Checked:
 
 
 def laws_of(kind: str) -> dict[str, Callable[[Any], None]]:
-    """The laws of tasks, schemes or encodings by name; raises `UnknownNameError` for another kind."""
+    """The laws of one kind of component by name; raises `UnknownNameError` for another kind."""
     if kind not in KINDS:
         raise UnknownNameError("kind of component", kind, KINDS)
     from lengthwise.testing import laws
 
-    return {"task": laws.TASK_LAWS, "scheme": laws.SCHEME_LAWS, "encoding": laws.ENCODING_LAWS}[kind]
+    return {
+        "task": laws.TASK_LAWS, "scheme": laws.SCHEME_LAWS, "encoding": laws.ENCODING_LAWS, "mixer": laws.MIXER_LAWS,
+    }[kind]  # fmt: skip
 
 
 def checks(kind: str, component: Any, *, without: Collection[str] = ()) -> Iterator[Checked]:
@@ -74,6 +76,13 @@ def check_encoding(encoding: Any) -> None:
     from lengthwise.positions.encodings import ENCODINGS
 
     _check("encoding", ENCODINGS.build(encoding))
+
+
+def check_mixer(mixer: Any) -> None:
+    """Hold a mixer (its specification) to all laws; raises `LawError` with what is broken."""
+    from lengthwise.models.mixers import MIXERS
+
+    _check("mixer", MIXERS.build(mixer))
 
 
 def _check(kind: str, component: Any) -> None:

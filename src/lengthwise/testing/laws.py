@@ -1,4 +1,4 @@
-"""The laws of tasks, schemes and encodings, which own components can be checked with."""
+"""The laws of tasks, schemes, encodings and mixers, which own components can be checked with."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,12 +14,14 @@ from torch import Tensor
 
 from lengthwise.core.batch import NOT_SCORED, Batch, Layout
 from lengthwise.core.errors import LawError, LengthwiseError
+from lengthwise.core.registry import Registry
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import BOS
 from lengthwise.models.attention_state import Cache
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
+from lengthwise.models.mixers import MIXERS, MixerSpec
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
@@ -418,11 +421,17 @@ SCHEME_LAWS: dict[str, Callable[[PositionScheme], None]] = {
 SMALL = ModelConfig(layers=2, heads=2, width=32, mlp_ratio=2, init="fan_in")
 ENCODING_ROWS, LENGTH, MAX_POSITION = 3, 3, 40
 TOLERANCE = 1e-4
+Layer = EncodingSpec | MixerSpec
+"""What the laws put into a model: an encoding of its attention, or a mixer in every layer."""
 
 
-def _model(encoding: EncodingSpec, seed: int = 0) -> Transformer:
+def _model(layer: Layer, seed: int = 0, pattern: str = "{}") -> Transformer:
     """A small model on coupled ids, with parameters far from their start, so that nothing is hidden by zeros."""
-    model = build_model(TASKS.build("addition"), Coupled(max_position=MAX_POSITION), encoding, SMALL, seed=seed)
+    config, encoding = SMALL, layer
+    if isinstance(layer, MixerSpec):
+        config, encoding = replace(SMALL, mixer=pattern.format(layer.label)), ENCODINGS.build("nope")
+    assert isinstance(encoding, EncodingSpec)
+    model = build_model(TASKS.build("addition"), Coupled(max_position=MAX_POSITION), encoding, config, seed=seed)
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -438,27 +447,27 @@ def _inputs() -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def logits_are_finite(encoding: EncodingSpec) -> None:
+def logits_are_finite(layer: Layer) -> None:
     """Logits are finite at every position, and have the shape [B, T, V]."""
     tokens, ids = _inputs()
-    logits = _model(encoding)(tokens, ids).logits
+    logits = _model(layer)(tokens, ids).logits
     need(logits.shape[:2] == tokens.shape, f"logits have shape {tuple(logits.shape)}")
     need(torch.isfinite(logits).all(), "a logit is NaN or infinite")
 
 
-def every_parameter_gets_a_gradient(encoding: EncodingSpec) -> None:
-    """Every parameter of the encoding takes part in the loss."""
-    model = _model(encoding).train()
+def every_parameter_gets_a_gradient(layer: Layer) -> None:
+    """Every parameter takes part in the loss."""
+    model = _model(layer).train()
     tokens, ids = _inputs()
     model(tokens, ids).logits.square().mean().backward()
-    for name, parameter in model.encoding.named_parameters():
+    for name, parameter in model.named_parameters():
         need(parameter.grad is not None and bool(parameter.grad.abs().sum() > 0), f"parameter {name} gets no gradient")
 
 
 @torch.no_grad()
-def later_tokens_change_nothing_earlier(encoding: EncodingSpec) -> None:
-    """Attention is causal: later tokens and ids leave earlier logits alone."""
-    model = _model(encoding)
+def later_tokens_change_nothing_earlier(layer: Layer) -> None:
+    """The model is causal: later tokens and ids leave earlier logits alone."""
+    model = _model(layer)
     tokens, ids = _inputs()
     before = model(tokens, ids).logits
     for t in range(1, tokens.shape[1]):
@@ -470,9 +479,12 @@ def later_tokens_change_nothing_earlier(encoding: EncodingSpec) -> None:
 
 
 @torch.no_grad()
-def cached_equals_uncached(encoding: EncodingSpec) -> None:
+def cached_equals_uncached(layer: Layer) -> None:
     """Token by token with a cache, the logits are those of one pass."""
-    model = _model(encoding)
+    _same_when_cached(_model(layer))
+
+
+def _same_when_cached(model: Transformer) -> None:
     tokens, ids = _inputs()
     whole = model(tokens, ids).logits
     cache = Cache(capacity=tokens.shape[1])
@@ -482,9 +494,9 @@ def cached_equals_uncached(encoding: EncodingSpec) -> None:
 
 
 @torch.no_grad()
-def two_runs_in_a_stack_equal_each_alone(encoding: EncodingSpec) -> None:
+def two_runs_in_a_stack_equal_each_alone(layer: Layer) -> None:
     """Two models that train together as a stack have the logits that each has alone."""
-    (tokens, ids), models = _inputs(), [_model(encoding, seed) for seed in (0, 1)]
+    (tokens, ids), models = _inputs(), [_model(layer, seed) for seed in (0, 1)]
     together = TransformerStack(models).eval()(tokens.repeat(2, 1), ids.repeat(2, 1, 1)).logits
     apart = torch.cat([model(tokens, ids).logits for model in models])
     need(torch.allclose(together, apart, atol=TOLERANCE), "logits of a stack differ from those of its models")
@@ -502,24 +514,39 @@ def translation_invariance_is_as_claimed(encoding: EncodingSpec) -> None:
 
 
 @torch.no_grad()
-def weights_are_a_function_of_the_seed(encoding: EncodingSpec) -> None:
+def weights_are_a_function_of_the_seed(layer: Layer) -> None:
     """Building twice from one seed gives the same weights, bit for bit."""
-    one, two = _model(encoding).state_dict(), _model(encoding).state_dict()
+    one, two = _model(layer).state_dict(), _model(layer).state_dict()
     for name, value in one.items():
         need(torch.equal(value, two[name]), f"{name} differs between two models of one seed; use torch's generator")
 
 
-def encoding_round_trip(encoding: EncodingSpec) -> None:
-    """An encoding is rebuilt from its name and its fields."""
-    same = ENCODINGS.build(ENCODINGS.describe(encoding)) == encoding
-    need(same, "the fields do not rebuild the encoding; is it a @config dataclass?")
+def layer_round_trip(layer: Layer) -> None:
+    """It is rebuilt from its name and its fields."""
+    registry: Registry[Any] = MIXERS if isinstance(layer, MixerSpec) else ENCODINGS
+    same = registry.build(registry.describe(layer)) == layer
+    need(same, f"the fields do not rebuild the {registry.kind}; is it a @config dataclass?")
+
+
+@torch.no_grad()
+def hybrids_cache_too(mixer: MixerSpec) -> None:
+    """With layers of attention in turns, cached logits are those of one pass, too."""
+    _same_when_cached(_model(mixer, pattern="{}+attention"))
 
 
 ENCODING_LAWS: dict[str, Callable[[EncodingSpec], None]] = {
     law.__name__: law for law in (
         logits_are_finite, every_parameter_gets_a_gradient, later_tokens_change_nothing_earlier,
         cached_equals_uncached, two_runs_in_a_stack_equal_each_alone, translation_invariance_is_as_claimed,
-        weights_are_a_function_of_the_seed, encoding_round_trip,
+        weights_are_a_function_of_the_seed, layer_round_trip,
     )
 }  # fmt: skip
 """Every law of a position encoding by name."""
+MIXER_LAWS: dict[str, Callable[[MixerSpec], None]] = {
+    law.__name__: law for law in (
+        logits_are_finite, every_parameter_gets_a_gradient, later_tokens_change_nothing_earlier,
+        cached_equals_uncached, two_runs_in_a_stack_equal_each_alone, hybrids_cache_too,
+        weights_are_a_function_of_the_seed, layer_round_trip,
+    )
+}  # fmt: skip
+"""Every law of a mixer by name."""
