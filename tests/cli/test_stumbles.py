@@ -52,6 +52,24 @@ def test_one_line_says_what_to_write(
     assert answer.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("words", [[], ["crasp"], ["lm"]])
+def test_a_bare_command_is_its_help_and_no_mistake(terminal: Terminal, words: list[str]) -> None:
+    bare, asked = terminal(*words), terminal(*words, "--help")
+    assert (bare.code, bare.err) == (0, "")
+    assert bare.out.split() == asked.out.split()
+
+
+def test_check_says_first_what_came_of_it_and_a_mistake_once(terminal: Terminal, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(EXAMPLE.read_text().replace("def write(self, seq, layout, rng):", "def write(self, seq, layout):"))
+    for file, held, code in ((path, "3 of 13", 1), (EXAMPLE, "13 of 13", 0)):
+        answer = terminal("check", f"{file}:EverySecond")
+        assert answer.code == code
+        assert answer.out.splitlines()[0] == f"{held} task laws hold for {file}:EverySecond"
+        assert answer.out.count("to mend: ") == code
+        assert ("what to do next: lengthwise predict" in answer.out) == (code == 0)
+
+
 def test_a_bare_expression_is_one(terminal: Terminal) -> None:
     assert terminal("predict", "(ab)*", "--json").json()["kind"] == "language"
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,22 +117,52 @@ def test_systems_by_short_names():
         chosen_systems(task, ["rop"])
 
 
-def test_a_budget_decides_the_steps_and_may_be_too_small():
-    seconds = [[(0.01, 0.02), (0.02, 0.03)], [(0.03, 0.05), (0.01, 0.02)]]
-    assert steps_for(600.0, 1, seconds) == int(comparing.SHARE * 600 / 0.15) // 50 * 50
-    assert steps_for(600.0, 2, seconds) == pytest.approx(2 * steps_for(600.0, 1, seconds), abs=100)
-    with pytest.raises(
-        LengthwiseError, match=r"a budget of 10 s gives each training \d+ steps, and at least 200 are needed"
-    ):
-        steps_for(10.0, 1, seconds)
+def test_a_budget_decides_the_steps():
+    assert steps_for(600.0, 1, 0.15) == int(comparing.SHARE * 600 / 0.15) // 50 * 50
+    assert steps_for(600.0, 2, 0.15) == pytest.approx(2 * steps_for(600.0, 1, 0.15), abs=100)
 
 
-def test_a_budget_that_is_too_small_is_known_after_the_first_slow_step(monkeypatch: pytest.MonkeyPatch):
-    """Timing more systems would only take longer: the first training alone needs more than the budget."""
-    clock = comparing.Clock(10.0, 2, lambda event: None, time.monotonic() + 10)
-    clock(Event("nope", 0, "time", 0, 2, 0.001))
-    with pytest.raises(LengthwiseError, match=r"a budget of 10 s gives .* give more than \d+m"):
-        clock(Event("rope", 0, "time", 0, 2, 1.0))
+def said(error: pytest.ExceptionInfo[LengthwiseError]) -> float:
+    found = re.search(r"budget is too small, got \d+s: the smallest is (\d+)m, .*; give budget=(\d+)m or more", str(error.value))
+    assert found
+    assert found[1] == found[2]
+    return 60.0 * int(found[1])
+
+
+def test_one_smallest_budget_is_said_and_it_suffices_however_slow_the_machine_becomes(tmp_path: Path):
+    def smallest(budget: float, jobs: int = 2) -> comparing.Smallest:
+        return comparing.Smallest(tmp_path / "smallest.json", f"this one, {jobs} jobs", budget, jobs)
+
+    with pytest.raises(LengthwiseError) as refused:
+        smallest(10.0).check(1.0, comparing.SPARE)
+    first = said(refused)
+    assert first >= comparing.FEWEST_STEPS / (comparing.SHARE * 2)
+    smallest(first).check(1.0, comparing.SPARE)
+    smallest(first).check(5.0, comparing.SPARE)
+    assert steps_for(first, 2, 5.0) == comparing.FEWEST_STEPS
+    with pytest.raises(LengthwiseError) as again:
+        smallest(first - 1).check(5.0, comparing.SPARE)
+    assert said(again) == first
+    with pytest.raises(LengthwiseError) as other:
+        smallest(first, jobs=1).check(5.0, comparing.SPARE)
+    assert said(other) > first
+
+
+def test_a_budget_that_is_too_small_is_known_before_slow_steps_are_all_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Quick ones are all timed, so that what is said is what was measured."""
+    smallest = comparing.Smallest(tmp_path / "smallest.json", "this one", 10.0, 1)
+    clock = comparing.Clock(smallest, lambda event: None, time.monotonic() + 100, points=16)
+    for index in range(8):
+        clock(Event("nope", 0, "time", index, 16, 0.1))
+    with pytest.raises(LengthwiseError) as refused:
+        clock(Event("rope", 0, "time", 0, 2, 30.0))
+    assert said(refused) > 0
+    late = comparing.Clock(replace(smallest, of="another"), lambda event: None, time.monotonic() - 1, points=16)
+    with pytest.raises(LengthwiseError) as refused:
+        late(Event("rope", 0, "time", 0, 2, 1.0))
+    assert said(refused) > 0
     taken: list[int] = []
     now = iter(range(100))
     monkeypatch.setattr(comparing.time, "perf_counter", lambda: next(now))
@@ -169,7 +201,7 @@ def test_what_the_budget_cuts_off_is_named_and_goes_on(tmp_path: Path, monkeypat
     task = TASKS.build("parity")
     wanted = {"systems": ["nope", "rope"], "max_length": 2}
     with monkeypatch.context() as patch:
-        patch.setattr(comparing, "check_budget", lambda *_: None)
+        patch.setattr(comparing.Smallest, "check", lambda *_: None)
         none = compare(task, out=tmp_path, budget=1e-6, seeds=1, **wanted)
     assert [row["missing"] for row in none.rows] == [1, 1]
     notes = " ".join(comparison_table(none.values).notes)

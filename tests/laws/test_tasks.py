@@ -6,6 +6,8 @@ The laws are public (`lengthwise.testing`); here they are also held against brok
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.base import AxesLayout
 from lengthwise.tasks.language import HUANG
 from lengthwise.tasks.parity import ParityScratchpad
 from lengthwise.testing import laws
@@ -186,9 +189,92 @@ class BelievesAnything(ParityScratchpad):
 
 
 @config
+class Lookup(Task):
+    """``<bos> 1 b c <sep> c <eos>``: the symbol that the first token counts to; ``says`` is how it states that."""
+
+    min_length, tokens = 2, ("0", "1", "2", "3", "a", "b", "c")
+    says: str = "selector"
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        rows, n = np.arange(seq.size), layout.length
+        x = rng.integers(3, size=(n, seq.size)) + self.vocab["a"]
+        asked = rng.integers(min(n, 4), size=seq.size)
+        seq.bos()
+        query = seq.given(asked + self.vocab["0"])
+        given = seq.givens(x)
+        seq.sep()
+        found = [asked + given[0]] if self.says != "all" else given[:4]
+        parents = [query, *found] if self.says in ("parent", "both", "all") else found
+        seq.predicted(x[asked, rows], parents=parents, selectors=[query] if self.says in ("selector", "both") else [])
+        seq.eos()
+
+    def answer(self, prompt: Any) -> list[str]:
+        asked, *string = prompt[1:-1]
+        if asked not in "0123"[: len(string)] or not set(string) <= set("abc"):
+            raise ValueError("no digit that counts to a symbol")
+        return [string[int(asked)], EOS]
+
+
+@config
+class WithoutRepeats(Task):
+    """``<bos> a b b <sep> a b <eos>``: the layout, which the letters decide, says where a run begins."""
+
+    tokens = ("a", "b", "c")
+    selected: bool = True
+
+    def layout(self, length: int, rng: Rng) -> AxesLayout:
+        return AxesLayout(length) if length < 2 or rng.random() < 0.5 else Again(length)
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        n, again = layout.length, isinstance(layout, Again)
+        steps = np.concatenate([rng.integers(3, size=(1, seq.size)), rng.integers(1, 3, size=(n - 1, seq.size))])
+        steps[-1] *= not again
+        letters = steps.cumsum(axis=0) % 3 + self.vocab["a"]
+        seq.bos()
+        given = seq.givens(letters)
+        seq.sep()
+        selectors = given if self.selected else []
+        for at in range(n - again):
+            seq.predicted(letters[at], parents=[given[at]], selectors=selectors)
+        seq.eos(selectors=selectors)
+
+    def answer(self, prompt: Any) -> list[str]:
+        text = prompt[1:-1]
+        return [*(letter for at, letter in enumerate(text) if at == 0 or text[at - 1] != letter), EOS]
+
+
+@dataclass(frozen=True)
+class Again(AxesLayout):
+    """The last letter is that before it."""
+
+
+@config
 class TakesAnyLength(ParityScratchpad):
     def lengths(self, low: int, high: int) -> list[int]:
         return [length for length in range(low, high + 1) if length > 0 and (low, high) != (length, length)]
+
+
+SELECTORS = laws.no_parent_is_superfluous, laws.no_selector_is_missing, laws.answers_agree, laws.parents_are_earlier
+
+
+@pytest.mark.parametrize(
+    ("task", "broken"),
+    [
+        (Lookup(), ""),
+        (Lookup(says="all"), ""),
+        (Lookup(says="nothing"), "token 1 decides which; add what decides to selectors"),
+        (Lookup(says="parent"), "parent 0 is superfluous; leave it out, or name it in selectors"),
+        (Lookup(says="both"), "parent 0 is superfluous"),
+        (WithoutRepeats(), ""),
+        (WithoutRepeats(selected=False), r"token \d decides which; add what decides to selectors"),
+    ],
+    ids=lambda value: repr(value) if isinstance(value, Task) else "",
+)
+def test_what_says_which_tokens_are_the_parents_is_a_selector_and_no_parent(task: Task, broken: str) -> None:
+    """Within one layout, and where the layout is decided by content: the second is what only several layouts show."""
+    with pytest.raises(laws.LawError, match=broken) if broken else nullcontext():
+        for law in SELECTORS:
+            law(task)
 
 
 @pytest.mark.parametrize(

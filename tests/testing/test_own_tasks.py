@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -124,3 +125,30 @@ def test_a_cell_that_was_mended_is_checked_again(typed: Callable[[str], Any]) ->
     with pytest.raises(LengthwiseError, match="EverySecond"):
         lw.structure(typed(TYPED.replace("parents=[given[i]]", "parents=[given[0]]")))
     assert lw.structure(typed(TYPED)).sparsity[-1] == 1
+
+
+BARE = """
+import sys, lengthwise as lw
+for target in sys.argv[1:]:
+    (broken,) = {one.broken for one in lw.check(target).broken}
+    try:
+        lw.predict(target)
+    except lw.LengthwiseError as error:
+        assert broken in str(error) and "\\n" not in str(error), error
+    print(broken)
+"""
+
+
+def test_a_bare_position_as_parents_is_one_line_with_its_place(tmp_path: Path) -> None:
+    """Said once, although it stops nine laws; in a process without the checks of types that tests have."""
+    targets, lines = [], []
+    for name, changed in (("one", "parents=given[i]"), ("two", "selectors=given[0]"), ("three", "parents=None")):
+        path = tmp_path / f"{name}.py"
+        path.write_text(TYPED.replace("parents=[given[i]]", changed))
+        lines.append(1 + next(i for i, text in enumerate(path.read_text().splitlines()) if "predicted(" in text))
+        targets.append(f"{path}:EverySecond")
+    done = subprocess.run([sys.executable, "-c", BARE, *targets], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for target, line, said in zip(targets, lines, done.stdout.splitlines(), strict=True):
+        place = f"{target.rpartition(':')[0]}, line {line}, in EverySecond.write"
+        assert said.startswith(f"{place}: parents and selectors are lists of positions, such as parents=[given[i]]")

@@ -103,6 +103,8 @@ def _run(words: Sequence[str]) -> int:
     except LengthwiseError as error:
         return _fail(with_flags(str(error), _flags(words)))
     except TyperException as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # The help is printed.
+            return 0
         return _fail(error.format_message().replace("Value error, ", "") + _hint(error))
     except (KeyboardInterrupt, typer.Abort):
         resumes = next((word for word in words if word in (*COMMANDS, *GROUPS)), "") in RESUMABLE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -389,13 +390,16 @@ def check(
     if as_json:
         emit_json([{"law": one.law, "says": one.says, "broken": one.broken} for one in found])
     else:
-        console = out()
-        for one in found:
-            console.print(f"{'broken' if one.broken else 'holds ':7} {one.says}", markup=False, soft_wrap=True)
-            if one.broken:
-                console.print(f"        {one.broken}", markup=False, soft_wrap=True, style="red")
-        console.print(
-            f"{len(found) - len(done.broken)} of {len(found)} {done.kind} laws hold for {target}", markup=False
-        )
+        held = len(found) - len(done.broken)
+        lines = [f"{held} of {len(found)} {done.kind} laws hold for {target}"]
+        # One mistake may stop several laws; it is said once.
+        for broken in dict.fromkeys(one.broken for one in found if one.broken):
+            laws = [one.says for one in found if one.broken == broken]
+            lines += ["", f"to mend: {broken}", *(f"broken  {says}" for says in laws)]
+        lines += ["", *(f"holds   {one.says}" for one in found if not one.broken)]
+        if not done.broken and done.kind == "task":
+            lines += ["", f"what to do next: lengthwise predict {shlex.quote(target)}"]
+        for line in lines:
+            out().print(line, markup=False, soft_wrap=True)
     if done.broken:
         raise typer.Exit(1)

@@ -27,16 +27,18 @@ DEBUG = "LENGTHWISE_DEBUG"
 
 def failure_in_user_code(error: BaseException) -> str | None:
     """One line with the file, line and function of the user's code that raised ``error``; None if none did."""
-    frames = [
-        (frame, line)
+    place = place_in_user_code(error)
+    return f"{place}: {summary(error)}; {DEBUG}=1 shows the traceback" if place else None
+
+
+def place_in_user_code(error: BaseException) -> str:
+    """The file, line and function of the user's code in which ``error`` was raised; empty if it was in none."""
+    places = [
+        f"{frame.f_code.co_filename}, line {line}, in {frame.f_code.co_qualname}"
         for frame, line in traceback.walk_tb(error.__traceback__)
         if str(frame.f_globals.get("__name__", "")).startswith(MODULES)
     ]
-    if not frames:
-        return None
-    frame, line = frames[-1]
-    code = frame.f_code
-    return f"{code.co_filename}, line {line}, in {code.co_qualname}: {summary(error)}; {DEBUG}=1 shows the traceback"
+    return places[-1] if places else ""
 
 
 def summary(error: BaseException) -> str:

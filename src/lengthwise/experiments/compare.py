@@ -19,7 +19,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.config import canonical_json, config, fields_of, from_fields
+from lengthwise.core.config import canonical_json, config, digest, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TrainingDivergedError, require
 from lengthwise.core.files import locked, make_folder, read_json, remove_folder, remove_unfinished, slug, write_json
 from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
@@ -48,13 +48,17 @@ MULTIPLES = (1, 1.5, 2, 3, 4, 6, 8)
 REACH = 0.95
 """The share of right strings up to which a system is said to go on."""
 FEWEST_STEPS, MOST_STEPS = 200, 20_000
+SPARE, GUESSED = 1.25, 2.0
+"""How much more than was timed is asked for, so that it suffices: where all was timed, and where most was not."""
+PATIENCE = 20.0
+"""Seconds that timing may go on, to say a budget exactly, when it is known to be too small."""
 LONGEST = 10_000
 """The longest training length that a comparison takes."""
 MAX_LENGTH = 6
 """The longest training length where none is given: short, so that a small budget suffices for a fit."""
 SHARE = 0.85
 """The share of a budget that is planned for training; the rest is for tests, starts of processes and a slow machine."""
-FILE = "plan.json"
+FILE, SMALLEST = "plan.json", "smallest_budget.json"
 RUNS = "runs"
 """The folder of the run directories inside that of the comparison."""
 TIMED_STEPS, SKIPPED_STEPS, LONG_ENOUGH = 12, 3, 0.5
@@ -196,27 +200,41 @@ def default_tests(task: Task, max_length: int) -> tuple[int, ...]:
     return defaults.default_tests(task, max_length, MULTIPLES)
 
 
-def steps_for(budget: float, jobs: int, seconds: Sequence[Sequence[tuple[float, float]]]) -> int:
-    """The number of steps that fits a budget of ``budget`` seconds.
+def steps_for(budget: float, jobs: int, for_one_step: float) -> int:
+    """The number of steps that fits a budget of ``budget`` seconds where a step of all trainings takes so many."""
+    return max(FEWEST_STEPS, min(MOST_STEPS, int(SHARE * budget * jobs / for_one_step) // 50 * 50))
 
-    ``seconds`` has one entry per system and point of the grid: those of a step of the first seed, which is trained at
-    each, and of the stack of the others, which are trained at the slowest at most. Raises `LengthwiseError` if the
-    budget is too small for a training that could mean something.
+
+@dataclass(frozen=True)
+class Smallest:
+    """The smallest budget of a comparison: what was said of it is kept in its folder, so no later call asks for more.
+
+    Where steps take longer than when it was said, each training has the fewest steps, and the next call goes on.
     """
-    for_one_step = sum(sum(first for first, _ in times) + max(others for _, others in times) for times in seconds)
-    check_budget(budget, jobs, for_one_step, "about")
-    return min(MOST_STEPS, int(SHARE * budget * jobs / for_one_step) // 50 * 50)
 
+    path: Path
+    of: str
+    """A digest of the plan and the processes."""
+    budget: float
+    jobs: int
 
-def check_budget(budget: float, jobs: int, for_one_step: float, about: str) -> None:
-    """Raise `LengthwiseError` if a budget is too small where a step of all trainings takes ``for_one_step`` seconds."""
-    steps = int(SHARE * budget * jobs / for_one_step)
-    needed = math.ceil(FEWEST_STEPS * for_one_step / (SHARE * jobs) / 60)
-    require(
-        steps >= FEWEST_STEPS,
-        f"a budget of {budget:.0f} s gives each training {steps} steps, and at least {FEWEST_STEPS} are needed; "
-        f"give {about} {needed}m, fewer systems, fewer seeds or a smaller max_length",
-    )
+    @property
+    def said(self) -> float:
+        """The seconds that were said; infinity where nothing was."""
+        values = read_sealed(self.path, "smallest budget") if self.path.exists() else None
+        return values["seconds"] if isinstance(values, dict) and values.get("of") == self.of else math.inf
+
+    def check(self, for_one_step: float, spare: float) -> None:
+        """Raise `LengthwiseError` if the budget is too small where a step of all trainings takes these seconds."""
+        if SHARE * self.budget * self.jobs >= FEWEST_STEPS * for_one_step or self.budget >= self.said:
+            return
+        seconds = min(self.said, 60 * math.ceil(FEWEST_STEPS * spare * for_one_step / (SHARE * self.jobs) / 60))
+        write_sealed(self.path, {"of": self.of, "seconds": seconds})
+        raise LengthwiseError(
+            f"budget is too small, got {self.budget:.0f}s: the smallest is {seconds // 60:.0f}m, with which each "
+            f"training has the {FEWEST_STEPS} steps below which it says nothing; give budget={seconds // 60:.0f}m or "
+            "more, fewer systems, fewer seeds or a smaller max_length"
+        )
 
 
 def plan_in(folder: Path) -> Plan:
@@ -227,7 +245,7 @@ def plan_in(folder: Path) -> Plan:
 
 
 def time_steps(folder: Path, system: PositionSystem, progress: Progress, place: Place = HERE) -> None:
-    """Train each point of the grid for a few steps; writes what `steps_for` takes."""
+    """Train each point of the grid for a few steps; writes the seconds of a step of the first seed and of the others."""
     from lengthwise.training.data import TaskSetup
     from lengthwise.training.trainer import Trainer
 
@@ -245,7 +263,7 @@ def time_steps(folder: Path, system: PositionSystem, progress: Progress, place: 
         for seeds in ([FIRST_SEED], range(FIRST_SEED + 1, plan.seeds)):
             made = Trainer(setup, experiment.training, seeds, device=place.chosen()) if seeds else None
             found.append(0.0 if made is None else _seconds_of(made.step))
-            progress(Event(system.name, FIRST_SEED, "time", index, len(plan.grid), found[0]))
+            progress(Event(system.name, FIRST_SEED, "time", index, len(plan.grid), sum(found)))
         seconds.append(found)
     write_json(times_file(folder, system), seconds)
 
@@ -423,20 +441,24 @@ DEFAULT_BUDGET = Budget()
 class Clock:
     """Passes events on until the time is up; then it raises `OutOfTimeError`, by which a comparison stops.
 
-    While steps are timed, it raises `LengthwiseError` once those timed so far show that the budget is too small.
+    While steps are timed, it raises `LengthwiseError` when the time is up, and earlier where those timed so far show
+    that the budget is too small and the others would take long.
     """
 
-    seconds: float
-    jobs: int
+    smallest: Smallest
     progress: Progress
     ends: float
+    points: int
+    """Systems times points of the grid, which are timed."""
     timed: dict[tuple[str, int], float] = field(default_factory=dict)
-    """Seconds of a step of the first seed, by system and point of the grid."""
+    """Seconds of a step of all seeds, by system and point of the grid."""
 
     def __call__(self, event: Event) -> None:
         if event.phase == "time":
             self.timed[event.job, event.done] = event.number
-            check_budget(self.seconds, self.jobs, sum(self.timed.values()), "more than")
+            one = sum(self.timed.values()) / len(self.timed)
+            if one * (self.points - len(self.timed)) > PATIENCE * self.smallest.jobs or time.monotonic() > self.ends:
+                self.smallest.check(one * self.points / 2, 2 * GUESSED)
         self.check()
         self.progress(event)
 
@@ -479,9 +501,11 @@ def run_comparison(
         if on is None:
             reclaim(folder / RUNS)
             on = Processes(budget.jobs) if budget.jobs > 1 else None
-        clock = Clock(budget.seconds, 1 if on is None else on.slots, progress, started + budget.seconds)
+        jobs = 1 if on is None else min(on.slots, len(wanted.systems))
+        smallest = Smallest(folder / SMALLEST, digest([fields_of(wanted), jobs]), budget.seconds, jobs)
+        clock = Clock(smallest, progress, started + budget.seconds, len(wanted.systems) * len(wanted.grid))
         try:
-            plan = _planned(wanted, folder, budget, clock, on)
+            plan = _planned(wanted, folder, clock, on)
             _do("tune", folder, [s for s in plan.systems if not results_of(folder, plan, s)], clock, on)
             missing = [s for s in plan.systems if len(results_of(folder, plan, s)) < plan.seeds]
             _do("train", folder, missing, clock, on)
@@ -496,7 +520,7 @@ def wanted_plan(task: Task, systems: tuple[PositionSystem, ...], max_length: int
     return Plan(TASKS.describe(task), systems, max_length, tests, seeds, FEWEST_STEPS, code=code_of(task))
 
 
-def _planned(wanted: Plan, folder: Path, budget: Budget, clock: Clock, on: Executor | None) -> Plan:
+def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> Plan:
     """The plan in the folder, or a new one whose number of steps fits the budget on this machine."""
     found = read_plan(folder)
     if found is not None and (folder / "tuning").exists():
@@ -510,10 +534,13 @@ def _planned(wanted: Plan, folder: Path, budget: Budget, clock: Clock, on: Execu
     wanted.write(folder)
     remove_folder(folder / "times")
     _do("time", folder, wanted.systems, clock, on)
-    jobs = 1 if on is None else min(on.slots, len(wanted.systems))
+    # The first seed trains at each point of the grid, the stack of the others at the slowest at most.
     seconds = [read_json(times_file(folder, system), what="times of steps") for system in wanted.systems]
     speeds = tuple(round(1 / min(first for first, _ in times), 2) for times in seconds) if wanted.equal else ()
-    plan = dataclasses.replace(wanted, steps=steps_for(budget.seconds, jobs, seconds), speeds=speeds)
+    for_one_step = sum(sum(first for first, _ in times) + max(others for _, others in times) for times in seconds)
+    clock.smallest.check(for_one_step, SPARE)
+    steps = steps_for(clock.smallest.budget, clock.smallest.jobs, for_one_step)
+    plan = dataclasses.replace(wanted, steps=steps, speeds=speeds)
     plan.write(folder)
     remove_folder(folder / "times")
     make_folder(folder / "tuning")

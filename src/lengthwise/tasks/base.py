@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -188,7 +189,14 @@ class Task(ABC):
         if layout.length != length:
             raise LengthwiseError(f"the layout is for length {layout.length}, not {length}; use a layout of {length}")
         seq = SequenceBuilder(self.vocab, size, levels=len(self.levels))
-        self.write(seq, layout, rng)
+        try:
+            self.write(seq, layout, rng)
+        except TypeError as error:
+            *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+            if frame.f_code is not SequenceBuilder.predicted.__code__:
+                raise
+            what = f"parents and selectors are lists of positions, such as parents=[given[i]] ({error})"
+            raise LengthwiseError(what).with_traceback(error.__traceback__) from None
         return seq.build(layout)
 
     def _near(self, length: int) -> str:

@@ -271,7 +271,7 @@ class StackManipulation(Task):
                 np.where(there, symbols[source, rows], self.vocab[BOTTOM]),
                 place=np.where(there, source + 2, 1),
                 parents=[np.where(there, source + given[0], -1)],
-                selectors=given[layout.stack :],
+                selectors=given[layout.stack - 1 :],
             )
         seq.eos()
 

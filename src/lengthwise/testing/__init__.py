@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lengthwise.core.errors import LawError as LawError
-from lengthwise.core.errors import UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.user_code import place_in_user_code, summary
 
 KINDS = ("task", "scheme", "encoding", "mixer")
 
@@ -39,7 +40,10 @@ def laws_of(kind: str) -> dict[str, Callable[[Any], None]]:
 
 
 def checks(kind: str, component: Any, *, without: Collection[str] = ()) -> Iterator[Checked]:
-    """Run every law on a component but those ``without``, in order; an exception in its own code breaks a law, too."""
+    """Run every law on a component but those ``without``, in order; an exception in its own code breaks a law, too.
+
+    Such an exception is named with its place in the user's file.
+    """
     for name, law in laws_of(kind).items():
         if name in without:
             continue
@@ -49,7 +53,8 @@ def checks(kind: str, component: Any, *, without: Collection[str] = ()) -> Itera
         except LawError as error:
             yield Checked(name, says, str(error))
         except Exception as error:
-            yield Checked(name, says, f"{type(error).__name__}: {error}")
+            words = str(error) if isinstance(error, LengthwiseError) else summary(error)
+            yield Checked(name, says, ": ".join(part for part in (place_in_user_code(error), words) if part))
         else:
             yield Checked(name, says)
 

@@ -70,7 +70,7 @@ def solver(task: Task) -> Solver:
     def solve(prompt: tuple[str, ...]) -> list[str] | None:
         try:
             return [*prompt, *task.answer(list(prompt))]
-        except ValueError:
+        except (ValueError, LengthwiseError):  # the latter for a token that a part of the task does not know
             return None
 
     return solve
@@ -80,15 +80,21 @@ def an_edit_changes(solve: Solver, batch: Batch, t: int, slot: int, tried: int =
     """Whether the token changes with this parent alone after some edit of the prompt, solved again by `Task.answer`.
 
     Two edits are tried on each string: another token at the parent (if it is in the prompt), and the same with all
-    tokens of the prompt that are no parents taken from the next string. The other parents must come out as before.
+    tokens of the prompt on which the token does not depend taken from the next string. The other parents must come out
+    as before, and so must selectors, where the parents are not the same in all strings: an edit that makes other tokens
+    the parents says nothing about this one.
     """
-    cut = batch.prompt_length
+    cut, parents = batch.prompt_length, batch.parents[:, t]
+    chosen = (parents != parents[0]).any()
+    if chosen and _decides(batch, t, slot):
+        return False
     for row in range(min(batch.size, tried)):
-        changed = int(batch.parents[row, t, slot])
+        changed = int(parents[row, slot])
         if changed < 0:
             continue
         text, other = batch.text(row), batch.text((row + 1) % batch.size)
-        kept = {int(at) for at in batch.parents[row, t] if at >= 0} - {changed}
+        known = [*parents[row], *batch.selectors[row, t]] if chosen else parents[row]
+        kept = {int(at) for at in known if at >= 0} - {changed}
         mixed = [text[at] if at in kept or at == changed else other[at] for at in range(cut)]
         for prompt in (text[:cut], mixed):
             for token in batch.vocab.tokens if changed < cut else [None]:
@@ -99,6 +105,35 @@ def an_edit_changes(solve: Solver, batch: Batch, t: int, slot: int, tried: int =
                 if all(solved[at] == text[at] for at in kept):
                     return True
     return False
+
+
+CHOICES = 400
+"""Strings of a length among which two are looked for that have different parents, and nothing that says so."""
+
+
+def another_choice(
+    tokens: np.ndarray, known: np.ndarray, parents: np.ndarray, rows: int = 100
+) -> tuple[int, int] | None:
+    """Two strings that agree on the ``known`` positions ``[B, S]`` of the first, but have other ``parents`` ``[B, P]``.
+
+    The two differ in as few tokens as possible. Positions below 0 are none; of the first, ``rows`` are tried.
+    """
+    parents, found = np.sort(parents, axis=1), list[tuple[int, int, int]]()
+    if (parents == parents[0]).all():
+        return None
+    for row in range(0, len(tokens), max(1, len(tokens) // rows)):
+        at = known[row][known[row] >= 0]
+        others = (tokens[:, at] == tokens[row, at]).all(axis=1) & (parents != parents[row]).any(axis=1)
+        found += [(int((tokens[other] != tokens[row]).sum()), row, int(other)) for other in np.flatnonzero(others)]
+    return min(found)[1:] if found else None
+
+
+def _decides(batch: Batch, t: int, slot: int) -> bool:
+    """Whether the token at this parent says which tokens the parents are, and selectors and other parents do not."""
+    parents, selectors = (positions[:CHOICES, t] for positions in (batch.parents, batch.selectors))
+    here = selectors == parents[:, slot, None]
+    known = np.column_stack([np.delete(parents, slot, axis=1), np.where(here, -1, selectors)])
+    return another_choice(batch.input_ids[:CHOICES], known, parents) is not None
 
 
 NONSENSE = (["<sep>"], ["<eos>", "<eos>", "<eos>", "<eos>"], ["<bos>", "<pad>", "<sep>", "<pad>", "<sep>"])
@@ -240,12 +275,62 @@ def no_parent_is_superfluous(task: Task) -> None:
             # A few edits show the effect of most parents.
             if an_edit_changes(solve, batch, t, slot, FIRST_ROWS):
                 continue
-            # Rows that agree on all other parents, yet differ in the token, differ because of this parent.
-            others = np.delete(_values(batch, t)[rows], slot, axis=1)
+            # Rows with these parents that agree on all others, yet differ in the token, differ because of this one.
+            others = np.column_stack([np.delete(_values(batch, t)[rows], slot, axis=1), batch.parents[rows, t]])
             if some_differ(others, batch.input_ids[rows, t, None]):
                 continue
-            message = f"length {batch.layout.length}, {batch.layout}, column {t}: parent {slot} is superfluous"
+            message = (
+                f"length {batch.layout.length}, {batch.layout}, column {t}: parent {slot} is superfluous; leave it "
+                "out, or name it in selectors=[…] if it says which tokens are the parents"
+            )
             need(an_edit_changes(solve, batch, t, slot), message)
+
+
+def no_selector_is_missing(task: Task) -> None:
+    """No selector is missing: strings that agree on a token's parents and selectors have the same parents."""
+    for length in [length for length in task.lengths(0, 12) if length][:4]:
+        for batches in _alike(task, length):
+            width = max(batch.tokens for batch in batches)
+            for t in range(batches[0].prompt_length, width):
+                _check_selectors([batch for batch in batches if t < batch.tokens], t, width)
+
+
+def _alike(task: Task, length: int) -> list[list[Batch]]:
+    """Batches of a length, grouped so that what all prompts of a batch have in common, such as a sign, is the same.
+
+    A layout that shows only in the rest of the prompt is chosen by content.
+    """
+    draws = 1 if type(task).layout is Task.layout else 20
+    drawn = [task.batch(length, CHOICES // draws, stream(draw, "law", "selectors", length)) for draw in range(draws)]
+    given = (task.batch(length, 40, stream(0, "law", "test"), layout) for layout in task.test_layouts(length))
+    groups: dict[tuple[int, ...], list[Batch]] = {}
+    for batch in (*drawn, *given):
+        if batch.allowed is None:
+            prompt = batch.input_ids[:, : batch.prompt_length]
+            common = np.where((prompt == prompt[0]).all(axis=0), prompt[0], -1)
+            groups.setdefault(tuple(common.tolist()), []).append(batch)
+    return list(groups.values())
+
+
+def _check_selectors(batches: list[Batch], t: int, width: int) -> None:
+    """Raise `LawError` if two strings of these batches have different parents of column ``t`` and nothing says so."""
+
+    def stacked(parts: list[np.ndarray]) -> np.ndarray:
+        most = max(part.shape[1] for part in parts)
+        return np.concatenate([np.pad(p, ((0, 0), (0, most - p.shape[1])), constant_values=-1) for p in parts])
+
+    tokens = stacked([batch.input_ids for batch in batches])
+    parents = stacked([batch.parents[:, t] for batch in batches])
+    selectors = stacked([batch.selectors[:, t] for batch in batches])
+    pair = another_choice(tokens, np.column_stack([parents, selectors]), parents)
+    if pair is not None:
+        vocab, (one, other) = batches[0].vocab, pair
+        shown = [" ".join(vocab.decode([int(i) for i in tokens[row] if i >= 0])) for row in pair]
+        named = [sorted(int(at) for at in parents[row] if at >= 0) or "none" for row in pair]
+        differ = np.flatnonzero(tokens[one, : batches[0].prompt_length] != tokens[other, : batches[0].prompt_length])
+        deciding = f"token {differ[0]} decides" if len(differ) == 1 else f"tokens {differ.tolist()} decide"
+        need(False, f"column {t} has the parents {named[0]} in {shown[0]!r} and {named[1]} in {shown[1]!r}: "
+                    f"{deciding} which; add what decides to selectors=[…]")  # fmt: skip
 
 
 def places_start_at_one_without_gaps(task: Task) -> None:
@@ -315,8 +400,8 @@ def nonsense_is_refused(task: Task) -> None:
 TASK_LAWS: dict[str, Callable[[Task], None]] = {
     law.__name__: law for law in (
         same_stream_same_batch, shapes_and_labels, answers_agree, parents_are_earlier,
-        token_is_a_function_of_its_parents, no_parent_is_superfluous, places_start_at_one_without_gaps,
-        places_follow_the_rule, places_are_functions_of_the_prefix, json_round_trip,
+        token_is_a_function_of_its_parents, no_parent_is_superfluous, no_selector_is_missing,
+        places_start_at_one_without_gaps, places_follow_the_rule, places_are_functions_of_the_prefix, json_round_trip,
         lengths_without_instances_are_refused, nonsense_is_refused,
     )
 }  # fmt: skip
