@@ -55,12 +55,20 @@ KEPT_ANSWERS = 1 << 13
 Solver = Callable[[tuple[str, ...]], list[str] | None]
 
 
+def distinct_rows(rows: np.ndarray) -> int:
+    """How many different rows there are in an array ``[B, n]`` of whole numbers."""
+    number, most = np.zeros(len(rows), dtype=np.int64), 1
+    for column in (rows - rows.min(initial=0)).T:
+        size = int(column.max()) + 1
+        if most * size > 1 << 62:
+            number, most = np.unique(number, return_inverse=True)[1], len(rows)
+        number, most = number * size + column, most * size
+    return len(np.unique(number))
+
+
 def some_differ(rows: np.ndarray, others: np.ndarray) -> bool:
     """Whether two of the ``rows`` are equal, but what ``others`` hold for them is not."""
-    groups, kinds = (np.unique(values, axis=0, return_inverse=True)[1].reshape(-1) for values in (rows, others))
-    # More pairs than groups: some group has two kinds.
-    pairs = np.unique(np.column_stack([groups, kinds]), axis=0)
-    return len(pairs) > len(np.unique(groups))
+    return distinct_rows(np.concatenate([rows, others], axis=1)) > distinct_rows(rows)
 
 
 def solver(task: Task) -> Solver:
