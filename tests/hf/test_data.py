@@ -12,9 +12,33 @@ from tiny import tiny
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast, Trainer, TrainingArguments
 
+from lengthwise.audit.model import prompt_ids
+from lengthwise.audit.questions import (
+    FILLER,
+    FORMS,
+    NATURAL,
+    AuditPlan,
+    Problem,
+    PromptForm,
+    natural_questions,
+    relevance,
+    sweep_questions,
+    text_of,
+)
+from lengthwise.audit.scoring import RIGHT, outcome
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.hf import CoupledPlaces, LengthwiseConfig, LengthwiseForCausalLM, attach, collate, dataset, text_dataset
+from lengthwise.hf import (
+    CoupledPlaces,
+    LengthwiseConfig,
+    LengthwiseForCausalLM,
+    attach,
+    collate,
+    dataset,
+    task_tokenizer,
+    text_dataset,
+)
+from lengthwise.hf.data import _batches
 from lengthwise.tasks import TASKS
 
 
@@ -146,42 +170,71 @@ def tokenizer() -> Any:
 
 def test_text_in_the_tokens_of_any_tokenizer():
     task, words = TASKS.build("addition"), tokenizer()
-    for row in text_dataset(task, [2, 3], words, size=6):
+    for row in text_dataset(task, [2, 3], words, form="bare", size=6):
         prompt, answer = row["prompt"].split(), row["answer"].split()
         assert task.solve(["<bos>", *prompt]) == [*answer, "<eos>"]
         assert words.convert_ids_to_tokens(row["input_ids"]) == [*prompt, *answer, "</s>"]
         assert row["labels"] == [-100] * len(prompt) + row["input_ids"][len(prompt) :]
 
 
-def words_of(task: Any) -> Any:
-    """A tokenizer with a token for each word of a task."""
-    words = ["[UNK]", "</s>", *(text_of_token(token) for token in task.vocab.tokens)]
-    inner = Tokenizer(models.WordLevel({word: index for index, word in enumerate(dict.fromkeys(words))}, "[UNK]"))
-    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="</s>", unk_token="[UNK]")
-
-
-def text_of_token(token: str) -> str:
-    return "=>" if token == "<sep>" else token
-
-
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", sorted(TASKS))
-def test_text_of_every_task_or_one_line(name: str):
-    """The labels are the answer of the task, and the words are those of prompt and answer."""
+def test_a_model_is_trained_on_what_an_audit_asks(name: str, form: str):
+    """Of every task in every form: the same text for the same problem, the tokens of its prompt, and no other word."""
     task = TASKS.build(name)
-    length, refused = task.lengths(1, 12)[-1], ""
-    try:
-        rows = list(text_dataset(task, [length], words_of(task), size=3))
-    except LengthwiseError as error:
-        refused = str(error)
-        rows = []
-    assert "\n" not in refused
-    assert bool(refused) == (name in {"language"}), refused
-    for row in rows:
-        scored = [token for token, label in zip(row["input_ids"], row["labels"], strict=True) if label != -100]
-        assert words_of(task).convert_ids_to_tokens(scored) == [*row["answer"].split(), "</s>"]
-        assert words_of(task).convert_ids_to_tokens(row["input_ids"])[: -len(scored)] == row["prompt"].split()
-        assert scored == row["input_ids"][len(row["input_ids"]) - len(scored) :]
+    if name == "language":
+        with pytest.raises(LengthwiseError, match="choose another task"):
+            list(text_dataset(task, [4], task_tokenizer(task), form=form, size=1))
+        return
+    lengths, natural = task.lengths(2, 12), TASKS.describe(task)["name"] in NATURAL
+    length = lengths[0]
+    for digits, words in (("blanks", task_tokenizer(task)), *([("natural", byte_level())] if natural else [])):
+        plan = AuditPlan(task, (length, lengths[-1]), samples=3, shots=0, forms=(form,), digits=digits)
+        (batch,) = _batches(task, [length], 3, 16, 0)
+        plan._drawn["problems", length] = [
+            Problem(*text_of(task, batch, row, digits), relevance(batch, row)) for row in range(3)
+        ]
+        rows = list(text_dataset(task, [length], words, form=form, digits=digits, size=3))
+        asked = natural_questions(plan)
+        assert [(q.prompt, q.expected) for q in asked[:3]] == [(row["prompt"], row["answer"]) for row in rows]
+        for row in rows:
+            prompt = prompt_ids(words, row["prompt"])
+            answer = row["input_ids"][len(prompt) :]
+            assert row["input_ids"][: len(prompt)] == prompt
+            assert row["labels"] == [-100] * len(prompt) + answer
+            assert outcome(words.decode(answer, skip_special_tokens=True), row["answer"]) == RIGHT
+        for question in (*asked, *sweep_questions(plan, form)):
+            assert words.unk_token is None or words.unk_token_id not in words(question.prompt)["input_ids"]
+
+
+@pytest.mark.parametrize("name", sorted(set(TASKS) - {"language"}))
+def test_the_tokens_of_bare_text_are_those_of_the_task(name: str):
+    """So a model of `dataset` can be asked in text."""
+    task = TASKS.build(name)
+    length = task.lengths(1, 12)[-1]
+    words = task_tokenizer(task, ())
+    assert len(words) == len(task.vocab) + 1
+    ids = [row["input_ids"] for row in dataset(task, [length], size=3)]
+    rows = list(text_dataset(task, [length], words, form="bare", size=3))
+    ends = [[*row, 3] if row[-1] != 3 else row for row in ids]
+    assert [row["input_ids"] for row in rows] == ends, "the end token is added where a task has none"
+
+
+def test_filler_stands_before_and_behind_a_problem():
+    rows = [row["prompt"] for row in text_dataset("copy", [3], task_tokenizer("copy"), filler=30, size=60)]
+    counts = {(row.split("Input:")[0].count("#") > 0, "#" in row.split("Input:")[1]) for row in rows}
+    assert counts == {(one, other) for one in (True, False) for other in (True, False)}
+    known = {*FILLER, "#", "Input:", "Output:", "=>"}
+    assert all(word in known or word.isdigit() for row in rows for word in row.split())
+
+
+def test_a_form_without_a_mark_or_a_separator():
+    close = PromptForm("close", separator="")
+    (row,) = text_dataset("parity", [4], byte_level(), form=close, size=1)
+    assert row["prompt"].isdigit() or set(row["prompt"]) <= set("01=>")
+    assert " " not in byte_level().decode(row["input_ids"])
+    with pytest.raises(LengthwiseError, match="run together without a separator"):
+        list(text_dataset("copy", [9], task_tokenizer("copy"), form=close, size=9))
 
 
 @pytest.mark.parametrize(
@@ -193,6 +246,9 @@ def test_text_of_every_task_or_one_line(name: str):
         (lambda: dataset("addition", [5], rows=0), "rows must be at least 1, got 0"),
         (lambda: dataset("addition", [0]), "no instances of length 0"),
         (lambda: dataset("additon", [3]), "Did you mean 'addition'?"),
+        (lambda: text_dataset("addition", [4], tokenizer(), form="line"), "Did you mean 'lines'?"),
+        (lambda: text_dataset("copy", [4], tokenizer(), digits="natural"), "no natural digits"),
+        (lambda: text_dataset("copy", [4], tokenizer(), filler=-1), "filler must be at least 0"),
         (lambda: next(iter(text_dataset("language", [4], tokenizer()))), "choose another task"),
     ],
 )
@@ -223,7 +279,7 @@ def byte_level(ends: bool = False, prepends: bool = False, merges: tuple[str, ..
 def test_prompt_and_answer_are_one_string(ends: bool, prepends: bool):
     """The report: an end token, or a second blank, stood between prompt and answer."""
     words = byte_level(ends, prepends)
-    for row in text_dataset("addition", [2, 4], words, size=8):
+    for row in text_dataset("addition", [2, 4], words, form="bare", size=8):
         whole = words(row["prompt"] + " " + row["answer"])["input_ids"]
         assert row["input_ids"] == (whole if ends else [*whole, 1])
         scored = [token for token in row["labels"] if token != -100]
@@ -234,7 +290,7 @@ def test_prompt_and_answer_are_one_string(ends: bool, prepends: bool):
 
 
 def test_a_token_over_the_border_is_refused():
-    rows = text_dataset("addition", [2], byte_level(merges=("= Ġ", "=Ġ 1")), size=4)
+    rows = text_dataset("addition", [2], byte_level(merges=("= Ġ", "=Ġ 1")), form="bare", size=4)
     with pytest.raises(LengthwiseError, match="one token, '= ', holds the end of the prompt") as error:
         list(rows)
     assert "\n" not in str(error.value)

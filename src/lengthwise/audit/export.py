@@ -54,7 +54,7 @@ aggregate_metric_list:
   - metric: strict_match
     weight_by_size: true
 """
-INSPECT = '''"""Exact and strict match of every cell in one log, for Inspect; `-T sweep=NAME` takes the cells of one sweep."""
+INSPECT = '''"""Exact and strict match of every cell in one log, for Inspect; `-T sweep=NAME` takes one sweep alone."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path

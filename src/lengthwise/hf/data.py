@@ -20,7 +20,6 @@ from lengthwise.audit.questions import (
     FILLER,
     FORMS,
     MARK,
-    NATURAL,
     SHOWN_SEP,
     PromptForm,
     check_digits,
@@ -115,7 +114,7 @@ def text_dataset(
     built, shape = TASKS.build(task), form_named(form) if isinstance(form, str) else form
     lengths = _check(built, lengths, size, rows, seed)
     check_digits(built, digits)
-    arguments.whole("filler", filler)
+    arguments.whole("filler", filler, 0)
 
     def generate() -> Iterator[dict[str, Any]]:
         what = instruction(built, digits)
@@ -145,7 +144,8 @@ def task_tokenizer(
     """A tokenizer whose tokens are the words of a task, to be saved beside a model that was trained on it.
 
     The ids of a problem in the form ``bare`` are those of `dataset`, ``<bos>`` in front. Words of the forms and of
-    filler have ids behind those of the task. Every other word is ``<unk>``, and an audit asks no prompt with one.
+    filler have ids behind those of the task. Every other word is ``<unk>``, natural numbers are, too, and an audit asks
+    no prompt with one.
 
     Arguments:
         task: the task, or what `lengthwise.task` takes.
@@ -159,15 +159,12 @@ def task_tokenizer(
     """
     built = TASKS.build(task)
     shapes = [form_named(form) if isinstance(form, str) else form for form in forms]
-    natural = TASKS.describe(built)["name"] in NATURAL
-    texts = [instruction(built, digits) for digits in (("blanks", "natural") if natural else ("blanks",))]
-    texts = [shape.prompt(text, (), "") for shape in shapes for text in texts] + [MARK, *FILLER] * bool(shapes)
+    texts = [shape.prompt(instruction(built), (), "") for shape in shapes] + [MARK, *FILLER] * bool(shapes)
     words = [SHOWN_SEP if token == SEP else token for token in built.vocab.tokens]
     words += [word for text in texts for word in text.split()] + ["<unk>"]
     known = {word: index for index, word in enumerate(dict.fromkeys(words))}
     inner = Tokenizer(models.WordLevel(known, "<unk>"))
-    digits = [pre_tokenizers.Digits(individual_digits=True)] * natural
-    inner.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), *digits])
+    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     inner.post_processor = processors.TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, known[BOS])])
     return PreTrainedTokenizerFast(
         tokenizer_object=inner, bos_token=BOS, eos_token=EOS, pad_token=PAD, unk_token="<unk>",
