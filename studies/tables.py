@@ -30,6 +30,7 @@ from modulo import LANGUAGES as MODULO  # noqa: E402
 from table_parts import markdown, results, results_of  # noqa: E402
 from traces import tables as traces  # noqa: E402
 from training_length import tables as training_length  # noqa: E402
+from twelve_models import tables as twelve_explained  # noqa: E402
 
 
 def runs(recipe: str, system: str, **wanted: object) -> list[lw.report.summary.SeedResult]:
@@ -573,6 +574,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "studies/arithmetic/README.md": arithmetic,
     "studies/arithmetic/automatic-coupling.md": automatic_coupling,
     "studies/blind/README.md": blind,
+    "studies/explain/README.md": twelve_explained,
     "studies/forecast/modulo.md": modulo,
     "studies/golowich/README.md": fixed_beforehand,
     "studies/golowich/parity-scratchpad.md": parity_scratchpad,

@@ -122,6 +122,13 @@ def test_a_period_that_slips_contradicts_its_own_automaton_where_it_slips() -> N
     assert first is not None
     assert first.length == 30
     assert found.failures.smallest[0].length == 30
+    # The position ids are the fault: under the ids of length 30, a word of half of the training lengths is wrong, too.
+    moved = found.failures.moved
+    assert moved is not None
+    assert (moved.known, moved.largest, moved.right, moved.moved_right) == (17, 31, 16, 0)
+    assert moved.to_blame
+    assert found.answer.startswith("right to length 29, breaks from 30 (0.00 right): it is the position ids above 17")
+    assert found.lines[0] == found.answer
 
 
 class HandMade(Network):
@@ -209,5 +216,10 @@ def test_the_head_that_left_the_parents_is_blamed() -> None:
     assert first.position == 9  # <bos>, seven symbols, <sep>: the first copied symbol
     assert first.parents == (1,)
     assert first.head == "layer 1, head 1"
+    assert found.failures.moved is not None
+    assert not found.failures.moved.to_blame
+    assert "breaks from 7" in found.answer
+    assert "it is not the position ids alone" in found.answer
+    assert first.why in found.answer
     assert first.attention[0][0] == 2
     assert "of its attention on the parents; at training lengths" in first.why

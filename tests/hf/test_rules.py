@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from tiny import PAD, SEPARATOR, SHAPES, restarting, slow_greedy, tiny
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.hf import Abacus, CoupledPlaces, IdRule, Interpolated, Restart, SchemeIds, attach
-from lengthwise.hf.rules import UserRule
+from lengthwise.hf.rules import UserRule, built, described
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 
@@ -83,6 +85,46 @@ def test_every_scheme_is_a_rule_or_one_line(name: str):
     whole = found
     for end in range(len(row), whole.shape[1]):
         assert torch.equal(ids_of(rule, whole[:, :end]), ids_of(rule, whole)[:, :end])
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_is_kept_as_json(name: str):
+    rule, _ = RULES[name]
+    kept = json.loads(json.dumps(described(rule)))
+    if name == "user":
+        with pytest.raises(LengthwiseError, match="'UserRule', a rule of one's own, which no file keeps"):
+            built(kept)
+        return
+    again, rows = built(kept), torch.tensor([prompt(4), prompt(4)])
+    assert again.arguments() == rule.arguments()
+    for training in (False, True):
+        torch.manual_seed(1)
+        ids = ids_of(rule, rows, training=training)
+        torch.manual_seed(1)
+        assert torch.equal(ids_of(again, rows, training=training), ids)
+
+
+@pytest.mark.parametrize(
+    ("kept", "says"),
+    [
+        ("coupled", "is damaged"),
+        ({"rule": ["Restart"], "arguments": {}}, "is damaged"),
+        ({"rule": "Restart", "arguments": {"separator": -1}}, "separator"),
+        ({"rule": "Restart", "arguments": {"seperator": 3}}, "is damaged"),
+        ({"rule": "Mine", "arguments": {}}, "'Mine', a rule of one's own"),
+        ({"rule": "CoupledPlaces", "arguments": {"task": "no-such-task"}}, "no-such-task"),
+        ({"rule": "CoupledPlaces", "arguments": {"task": {"name": "evil.py:Evil"}}}, "no file that is read runs code"),
+    ],
+)
+def test_what_a_file_keeps_is_checked_and_runs_no_code(
+    kept: Any, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("evil.py").write_text("open('ran', 'w').close()")
+    with pytest.raises(LengthwiseError, match=says) as error:
+        built(kept)
+    assert "\n" not in str(error.value)
+    assert not Path("ran").exists()
 
 
 @pytest.mark.parametrize("name", RULES)

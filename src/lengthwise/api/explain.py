@@ -27,28 +27,31 @@ def explain(
     seed: int = 0,
     note: Callable[[str], None] | None = None,
 ) -> Explanation:
-    """Explain a trained model: the automaton and the program that it computes, its heads, and where it breaks.
+    """Explain a trained model: to which length it is right, the automaton and the program that it computes, its heads.
 
     Arguments:
-        model: a run directory, a folder of a causal Hugging Face model (safetensors; nothing in it is executed), a
-            compiled program (object or file), what `load` returns, or a function ``logits(input_ids, position_ids)``
-            of two integer tensors ``[B, T]`` that returns logits ``[B, T, tokens]``.
-        task: what the model was trained on, as of `lengthwise.task`; a run knows it.
+        model: a run directory, a folder of a causal Hugging Face model (safetensors; nothing in it is executed), such a
+            model in memory (it is put into evaluation mode), a compiled program (object or file), what `load` returns,
+            or a function ``logits(input_ids, position_ids)`` of two integer tensors ``[B, T]`` that returns logits
+            ``[B, T, tokens]``. A rule of `lengthwise.hf.attach` gives the position ids of a model that has one, and
+            of a folder that was saved with one.
+        task: what the model was trained on, as of `lengthwise.task`; a run knows it, and a rule of coupled places.
         train: the longest training length; a run knows it.
         vocab: the model's id of every token of the task, ``{"a": 5, "<bos>": 0, "<sep>": 1, "<eos>": 2}``, or a JSON
             file with it. By default the ids of the task.
         offset: the position id of the first token, or ``"random"``, drawn for each string. A run has its own ids.
         lengths: lengths at which everything is measured; by default up to three times ``train``.
         samples: strings of each length.
-        seconds: half of it at most is spent on automaton and program.
-        out: a folder for the parts that are finished; the same call goes on from there.
+        seconds: of processor time; half of it at most is spent on the search of automaton and program.
+        out: a folder for the parts that are finished; the same call goes on from there, with the same bits unless
+            ``seconds`` ended the search.
         seed: of all strings that are drawn.
         note: called with a line at every step.
 
-    Returns: ``accuracy``, ``automaton``, ``program``, ``heads``, ``failures`` and ``forecast`` (how likely it is right
-    at each length beyond training, from what it does within), with ``table()``, ``plot()``, ``html()`` and
-    ``to_json()``. Where the task asks for sets of next symbols, an output above 0 says that a symbol may
-    come; elsewhere the largest output is the answer.
+    Returns: ``answer`` (one sentence: right to which length, where it breaks, and why), ``accuracy``, ``automaton``,
+    ``program``, ``heads``, ``failures`` and ``forecast`` (how likely it is right at each length beyond training, from
+    what it does within), with ``table()``, ``plot()``, ``html()`` and ``to_json()``. Where the task asks for sets of
+    next symbols, an output above 0 says that a symbol may come; elsewhere the largest output is the answer.
 
     Raises: `LengthwiseError` for a model or tokens that do not fit, each in one line.
     """

@@ -106,7 +106,7 @@ class Automaton:
 def learn_automaton(
     subject: Subject, oracle: WordOracle, *, seed: int, seconds: float, lengths: Sequence[int]
 ) -> Automaton:
-    """The automaton of what the model accepts, within ``seconds``; see `Automaton`.
+    """The automaton of what the model accepts, within ``seconds`` of processor time; see `Automaton`.
 
     Where none is exact, it is the smallest of all hypotheses, and of the task's own, whose fidelity is within
     `TOLERANCE` of the best.
@@ -228,11 +228,11 @@ def _learn_up_to(
     from aalpy.base import SUL, Oracle
     from aalpy.learning_algs import run_KV
 
-    ends, found, letters = time.monotonic() + seconds, list[Dfa](), list(range(len(oracle.alphabet)))
+    ends, found, letters = time.process_time() + seconds, list[Dfa](), list(range(len(oracle.alphabet)))
     fixed = _words(subject, oracle, None, most, stream(seed, "explain", "equivalence", most))
 
     def in_time() -> None:
-        if found and time.monotonic() > ends:
+        if found and time.process_time() > ends:
             raise OutOfTimeError
 
     class Model(SUL):

@@ -56,32 +56,25 @@ class Explanation(Tabular):
         if rate is None:
             return f"no strings of trained lengths were asked; give `lengths` up to {train}, too"
         shares = self._shares()
-        wrong = [length for length, share in shares.items() if share < CUT]
+        broken = next((length for length, share in shares.items() if share < CUT), None)
+        held = max((length for length in shares if broken is None or length < broken), default=None)
+        right = "" if held is None else f"right to length {held}, "
         if not self.learned:
-            short = max((length for length in shares if length < min(wrong, default=0)), default=None)
-            but = "" if short is None else f" (to length {short}, all are)"
+            short = "" if held is None else f" to length {held}, but"
             return (
-                f"not learned: {rate:.3f} of the strings up to length {train} are right{but}, which it was trained on, "
-                "so there is no length from which it breaks; if its training says otherwise, the fault is in `vocab`, "
+                f"not learned: right{short} on {rate:.3f} of the strings up to length {train}, the trained ones, so "
+                "there is no length from which it breaks; if its training says otherwise, the fault is in `vocab`, "
                 "`offset` or the rule of position ids that it was trained under (lengthwise.hf.attach)"
             )
-        beyond = {length: share for length, share in shares.items() if length > train}
-        if not beyond:
-            return f"right on {rate:.3f} of strings up to length {train}; no longer length was asked"
-        broken = next((length for length, share in beyond.items() if share < CUT), None)
         if broken is None:
-            hard = next((r for r in self.failures.rows if r.hard and r.hard_right < CUT * r.hard), None)
-            line = f"right to length {max(beyond)}, the longest that was asked"
-            return line if hard is None else (
-                f"{line}, on strings as in training; on hard ones it breaks at {hard.length} "
-                f"({hard.hard_right} of {hard.hard} right)"
-            )  # fmt: skip
-        held = max(length for length in shares if length < broken)
-        lasts = all(share < CUT for length, share in beyond.items() if length >= broken)
-        found = (
-            f"right to length {held}, breaks {'from' if lasts else 'first at'} {broken} ({beyond[broken]:.2f} right)"
-        )
-        return f"{found}: {'; '.join(self._reasons())}"
+            hard = next((row for row in self.failures.rows if row.hard_right < CUT * row.hard), None)
+            but = "" if hard is None else f"; of hard strings, {hard.hard_right} of {hard.hard} of length {hard.length}"
+            return f"{right}the longest that was asked{but}"
+        lasts = all(share < CUT for length, share in shares.items() if length >= broken)
+        found = f"{right}breaks {'from' if lasts else 'first at'} {broken} ({shares[broken]:.2f} right)"
+        if broken <= train:
+            return f"{found}, within the trained lengths (up to {train})"
+        return ": ".join([found, *filter(None, ["; ".join(self._reasons())])])
 
     def _shares(self) -> dict[int, float]:
         """The share of right strings at every length that was asked."""
@@ -260,9 +253,8 @@ def explain_subject(
     )
     beyond = [length for length in chosen if length > subject.train]
     weights, notes = subject.network.digest(), subject.left_out(lengths)
-    rule = getattr(subject.network, "rule", None)
-    if rule is not None:
-        notes.append(f"its position ids are those of the rule {type(rule.rule).__name__}")
+    if subject.network.rule is not None:
+        notes.append(f"its position ids are those of the rule {type(subject.network.rule).__name__}")
     settings = {
         "version": VERSION, "weights": weights, "task": TASKS.show(subject.task), "train": subject.train,
         "ids": [digest(subject.ids_of(length).tolist()) for length in (subject.inside[-1], chosen[-1])],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
@@ -61,7 +62,7 @@ class LengthFailures:
 
 @config
 class Moved:
-    """Short trained strings under the position ids of the first length that breaks: is it the ids, or the length?"""
+    """Trained strings under the position ids of the first length that breaks: is it the ids, or the length?"""
 
     length: int
     n: int
@@ -233,8 +234,8 @@ def find_failures(
     subject: Subject, lengths: Sequence[int], heads: Heads | None, learned: Dfa | None, samples: int, seed: int
 ) -> Failures:
     """The shares of right strings at ``lengths`` and at the first ones beyond training, and small failing strings."""
-    beyond = [n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if not subject.misfit(n)][:4]
-    searched = sorted({*beyond, *(length for length in lengths if length > subject.train)})
+    near = (n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if not subject.misfit(n))
+    searched = sorted({*itertools.islice(near, 4), *(length for length in lengths if length > subject.train)})
     rows, smallest, usual = [], list[Failure](), _Usual(subject, heads, samples, seed)
     for length in searched:
         rng = stream(seed, "explain", "failures", length)
@@ -258,19 +259,21 @@ def find_failures(
 
 
 def _moved(subject: Subject, broken: int, samples: int, seed: int) -> Moved | None:
-    """Strings of half of the training lengths under the ids at the end of strings of length ``broken``."""
-    if getattr(subject.network, "rule", None) is not None or (subject.scheme is not None and subject.scheme.predicted):
+    """Trained strings, short ones if these are right, under the ids at the end of strings of length ``broken``."""
+    if subject.network.rule is not None or (subject.scheme is not None and subject.scheme.predicted):
         return None
     inside = subject.inside
-    short, known = inside[len(inside) // 2], int(subject.ids_of(inside[-1], 256, training=True).max())
-    largest = int(subject.ids_of(broken).max())
-    if largest <= known:
-        return None
-    strings = list(subject.task.test_strings(short, short, samples, stream(seed, "explain", "moved")).batches)
-    most = max(int(subject.inputs(batch, stream(0, "explain"))[1].max()) for batch in strings)
-    there = dataclasses.replace(subject, shift=largest - most)
-    counts = [sum(int(s.right(batch).all(axis=1).sum()) for batch in strings) for s in (subject, there)]
-    return Moved(short, sum(batch.size for batch in strings), *counts, known, largest)
+    known, largest = int(subject.ids_of(inside[-1], 256, training=True).max()), int(subject.ids_of(broken).max())
+    for length in dict.fromkeys((inside[len(inside) // 2], inside[-1])) if largest > known else ():
+        rng = stream(seed, "explain", "moved", length)
+        strings = list(subject.task.test_strings(length, length, samples, rng).batches)
+        most = max(int(subject.inputs(batch, rng)[1].max()) for batch in strings)
+        both = subject, dataclasses.replace(subject, shift=largest - most)
+        right, there = (sum(int(each.right(batch).all(axis=1).sum()) for batch in strings) for each in both)
+        n = sum(batch.size for batch in strings)
+        if right >= CUT * n:
+            return Moved(length, n, right, there, known, largest)
+    return None
 
 
 def _replayed(subject: Subject, one: Batch, kind: str, usual: _Usual) -> Failure | None:

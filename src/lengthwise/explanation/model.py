@@ -57,6 +57,8 @@ class Network(ABC):
     """Names of the logits, where they differ from the input ids."""
     positions: int | None = None
     """Position ids are below this; None: there is no bound."""
+    rule: Any = None
+    """The rule by which the model gives its position ids itself; None: it takes those that it is given."""
     heads: tuple[tuple[str, ...], ...] = ()
     """Names of the heads by layer; none where the inside is not known."""
     first_position = 0
@@ -66,7 +68,7 @@ class Network(ABC):
         """The logits after every token."""
 
     def own_ids(self, ids: Int[Tensor, "B T"], *, training: bool = False) -> Num[Tensor, "B T"] | None:
-        """The position ids that the model gives tokens itself; None if it takes those that it is given."""
+        """The position ids that the model gives tokens itself by its `rule`; None without one."""
         return None
 
     def attention(self, ids: Int[Tensor, "B T"], positions: Int[Tensor, "B T L"]) -> list[Float[Tensor, "B H T T"]]:
@@ -148,8 +150,8 @@ class HuggingFaceNetwork(Network):
         from lengthwise.hf.attachment import STATE, stock
 
         self.model = stock(model).eval()
-        self.rule = self.model.__dict__.get(STATE)
-        """What `attach` gave the model; None: it takes the ids that it is given."""
+        self._attached = self.model.__dict__.get(STATE)
+        self.rule = self._attached and self._attached.rule
         settings = self.model.config
         learned = "gpt2" in settings.model_type or getattr(settings, "n_positions", None) is not None
         if self.rule is None and learned:
@@ -162,8 +164,8 @@ class HuggingFaceNetwork(Network):
         )
         self.heads = (tuple(f"head {head}" for head in range(count)),) * settings.num_hidden_layers
         self.size: int = settings.vocab_size
-        if self.rule is not None and hasattr(self.rule.rule, "token_ids"):
-            names = {number: token for token, number in self.rule.rule.token_ids.items()}
+        if hasattr(self.rule, "token_ids"):
+            names = {number: token for token, number in self.rule.token_ids.items()}
             self.tokens = tuple(names.get(number, "") for number in range(self.size))
 
     @classmethod
@@ -197,7 +199,7 @@ class HuggingFaceNetwork(Network):
         return cls(attach(model) if hasattr(model.config, SAVED) else model)
 
     def own_ids(self, ids: Tensor, *, training: bool = False) -> Tensor | None:
-        return None if self.rule is None else self.rule.ids(ids, training=training)
+        return self._attached and self._attached.ids(ids, training=training)
 
     def _output(self, ids: Tensor, positions: Tensor, **settings: Any) -> Any:
         model, device = self.model, self.model.device
@@ -499,9 +501,8 @@ def subject_of(
     elif not isinstance(model, Network):
         require(callable(model), f"model must be a path, a model or a function of logits, got {type(model).__name__}")
         model = FunctionNetwork(model)
-    rule = getattr(model, "rule", None)
-    if rule is not None:
-        task = task or getattr(rule.rule, "task", None)
+    if model.rule is not None:
+        task = task or getattr(model.rule, "task", None)
         require(offset == 0, f"the model's rule gives its position ids; leave `offset` at 0, got {offset}")
     require(task is not None, "only a run knows its task; name the `task` of this model")
     require(train is not None, "only a run knows its training lengths; give the longest of them as `train`")

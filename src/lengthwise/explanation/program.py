@@ -100,12 +100,12 @@ def learn_program(
     Where the search finds none that agrees on all words, the program of the model's automaton is taken, if it has one.
     """
     words = [w for w in _words(subject, oracle, learned, subject.train, stream(seed, "explain", "program")) if w]
-    short, ends = [w for w in words if len(w) <= 8], time.monotonic() + seconds
+    short, ends = [w for w in words if len(w) <= 8], time.process_time() + seconds
     best: tuple[float, Program, str] | None = None
     for periods, distances in SPACES:
         known = list(short)
         for _ in range(ROUNDS):
-            if time.monotonic() > ends:
+            if time.process_time() > ends:
                 break
             labels: dict[Sequence[str], bool] = {
                 tuple(oracle.alphabet[s] for s in word): bool(yes)

@@ -1,0 +1,91 @@
+"""A model with a rule of position ids is explained under that rule: in memory, and from the folder of a saved one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import lengthwise as lw
+from lengthwise.explanation.model import subject_of
+
+transformers = pytest.importorskip("transformers")
+hf = lw.hf
+
+
+def llama(vocab: int = 20) -> torch.nn.Module:
+    torch.manual_seed(0)
+    return transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(
+            vocab_size=vocab, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4
+        )
+    ).eval()
+
+
+@pytest.fixture
+def attached() -> torch.nn.Module:
+    return hf.attach(llama(), hf.CoupledPlaces("addition", {"name": "coupled", "draw": "pose", "max_position": 40}))
+
+
+def test_a_saved_model_is_read_under_its_rule(attached, tmp_path: Path) -> None:
+    attached.save_pretrained(tmp_path)
+    for model in (attached, tmp_path):
+        subject = subject_of(model, None, train=4)
+        assert subject.task.name == "addition"
+        batch = subject.task.batch(6, 3, lw.stream(0))
+        own = attached(torch.from_numpy(batch.input_ids)).logits[:, :-1]
+        found = torch.from_numpy(subject.logits(batch))
+        read = subject.output_ids >= 0
+        torch.testing.assert_close(found[..., read], own[..., subject.output_ids[read]], atol=1e-5, rtol=1e-4)
+        plain = llama()(torch.from_numpy(batch.input_ids)).logits[:, :-1]
+        assert not torch.allclose(found[..., read], plain[..., subject.output_ids[read]], atol=1e-3)
+
+
+def test_memory_and_folder_give_the_same_explanation(attached, tmp_path: Path) -> None:
+    attached.save_pretrained(tmp_path)
+    settings = {"train": 4, "lengths": [2, 4, 7], "samples": 8}
+    before = attached.config._attn_implementation
+    here, there = lw.explain(attached, **settings), lw.explain(tmp_path, **settings)
+    assert attached.config._attn_implementation == before
+    assert {**here.to_json(), "model": ""} == {**there.to_json(), "model": ""}
+    assert "its position ids are those of the rule CoupledPlaces" in here.lines
+    assert here.heads is not None
+    assert "were all seen in training" in here.heads.ids
+    # Weights are random: nothing was learned that could break.
+    assert here.lines[0] == here.answer
+    assert here.answer.startswith("not learned: right on 0.000 of the strings up to length 4")
+    assert not any("breaks at" in text or "breaks from" in text for text in (*here.lines, here.html()))
+
+
+def test_a_learned_table_that_is_too_small_for_the_rule_leaves_lengths_out() -> None:
+    config = transformers.GPT2Config(vocab_size=20, n_positions=40, n_embd=16, n_layer=1, n_head=2)
+    model = hf.attach(
+        transformers.GPT2LMHeadModel(config), lambda tokens: (2 * torch.arange(tokens.shape[1])).expand(tokens.shape)
+    )
+    task = lw.task({"name": "copy", "symbols": "repeats"})
+    vocab = {token: number for number, token in enumerate(task.vocab.tokens)}
+    found = lw.explain(model, task, train=4, lengths=[3, 4, 8, 20], samples=8, vocab=vocab)
+    assert [row.length for row in found.accuracy.rows] == [3, 4, 8]
+    assert any(line.startswith("length 20 is left out: the rule gives position ids") for line in found.lines)
+
+
+def test_a_rule_of_one_s_own_is_named_in_one_line(tmp_path: Path) -> None:
+    model = hf.attach(llama(), lambda tokens: (torch.arange(tokens.shape[1]) // 2).expand(tokens.shape))
+    model.save_pretrained(tmp_path)
+    with pytest.raises(lw.LengthwiseError, match=r"attach\(model, rule\), and pass on the model itself") as error:
+        lw.explain(tmp_path, "addition", train=4)
+    assert "\n" not in str(error.value)
+
+
+def test_ids_of_the_rule_leave_no_offset(attached) -> None:
+    with pytest.raises(lw.LengthwiseError, match="rule gives its position ids; leave `offset` at 0, got 3"):
+        lw.explain(attached, train=4, offset=3)
+
+
+def test_our_own_model_of_transformers_is_a_run() -> None:
+    experiment = lw.Experiment("copy", scheme="coupled", encoding="rope", max_length=6)
+    model = hf.LengthwiseForCausalLM(hf.LengthwiseConfig.of(experiment.configuration))
+    subject = subject_of(model, None)
+    assert (subject.train, subject.scheme) == (6, experiment.configuration.scheme)
+    assert subject.network.model is model.transformer
