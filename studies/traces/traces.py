@@ -37,9 +37,11 @@ def cells(content: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def traced(content: dict[str, Any], entry: dict[str, Any], trace: str) -> dict[str, Any]:
-    """A task with a trace, with as many signposts and names of states as its longest test string may need."""
-    symbols = lw.task(entry["task"]).machine().symbols(content["tested"][-1])
-    return {"name": "traced", "task": entry["task"], "trace": trace, "most": 2 * symbols}
+    """A task with a trace, with signposts and names of states for its longest test strings."""
+    machine = lw.task(entry["task"]).machine()
+    assert machine is not None
+    symbols = machine.symbols(content["tested"][-1])
+    return {"name": "traced", "task": entry["task"], "trace": trace, "most": symbols + 2}
 
 
 def experiment(content: dict[str, Any], cell: dict[str, Any]) -> lw.Experiment:

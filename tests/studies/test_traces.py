@@ -14,7 +14,7 @@ def test_every_cell_can_be_trained_and_has_its_expectation() -> None:
     found, expected = list(traces.cells(CONTENT)), lw.core.files.read_json(traces.EXPECTED)
     assert [cell["key"] for cell in found] == list(expected)
     for cell in found:
-        config = traces.experiment(CONTENT, cell).config
+        config = traces.experiment(CONTENT, cell).configuration
         batch = config.task.batch(CONTENT["tested"][-1], 2, lw.stream(0, "test"))
         assert (
             config.scheme.for_evaluation().assign(batch.places, config.task.levels, lw.stream(0, "ids")).shape[2] == 1

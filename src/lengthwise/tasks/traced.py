@@ -134,14 +134,17 @@ class Traced(Around):
         return np.array([column[column >= 0][0] for column in self.unrolled.delta.T])
 
     @cached_property
-    def _known(self) -> dict[int, list[tuple[bool, bool]]]:
+    def _known(self) -> dict[int, list[tuple[list[int], bool]]]:
         return {}
 
-    def _depends(self, n: int) -> list[tuple[bool, bool]]:
-        """By symbol of a prompt of n, whether its entry depends on it and on the state before; the last one answers."""
-        entry, answer = self._entries
+    def _parents(self, n: int) -> list[tuple[list[int], bool]]:
+        """For each symbol of a prompt of n, on which symbols its entry depends, and whether on the state before."""
         if n not in self._known:
-            self._known[n] = [self.unrolled.depends(answer if i == n - 1 else entry, i) for i in range(n)]
+            entry, answer = self._entries
+            both = [self.unrolled.depends(entry if i < n - 1 else answer, i) for i in range(n)]
+            self._known[n] = [([i] * by_symbol, by_state) for i, (by_symbol, by_state) in enumerate(both)]
+            if self.trace in ("wrong", "none"):
+                self._known[n][-1] = self.unrolled.deciding(n), False
         return self._known[n]
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
@@ -161,23 +164,18 @@ class Traced(Around):
         else:
             given = seq.givens(prompt[1:-1], place=np.arange(n) + 1)
         seq.given(prompt[-1], place=1)
-        dense, place = self.trace in ("wrong", "none"), 1
-        before: list[np.ndarray | int] = []
+        place, before = 1, list[np.ndarray | int]()
         for i in range(n - 1 if self.trace == "none" else 0, n):
             if marks:
                 seq.predicted(posts[i], place, parents=[marks[i]], answer=False)
-            by_symbol, by_state = self._depends(n)[i]
+            by_symbols, by_state = self._parents(n)[i]
             last, place = i == n - 1, place + 1
-            parents = [*[given[i]] * by_symbol, *before * by_state]
-            if last and dense:
-                parents = [given[at] for at in unrolled.deciding(n)]
+            parents = [*(given[at] for at in by_symbols), *before * by_state]
             # A change is looked up among all entries, a state is the one before.
             chosen = range(len(seq) - i, len(seq)) if self.trace == "changes" and by_state else ()
             at = seq.predicted(entries[last][states[i], read[i]], place, parents, chosen, answer=last)
-            if self.trace == "changes":
-                before = [np.where(states[i] == states[i + 1], before[0] if before else -1, at)]
-            elif not dense:
-                before = [at]
+            stays = (states[i] == states[i + 1]) & (self.trace == "changes")
+            before = [np.where(stays, before[0] if before else -1, at) if stays.any() else at]
         seq.eos(place=place + 1)
 
     def _prompts(self, layout: Layout, size: int, rng: Rng) -> np.ndarray:
