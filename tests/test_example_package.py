@@ -68,6 +68,19 @@ def answers(site: Path) -> dict[str, Any]:
         "check task": ["check", "caesar"],
         "check scheme": ["check", "even"],
         "check encoding": ["check", "half-alibi"],
+        "check mixer": ["check", "running-mean"],
+        "file check mixer": ["check", f"{file}:Mean"],
+        "run mixer": [
+            "run",
+            "caesar",
+            *first,
+            *TINY,
+            "--set",
+            f"model.mixer={file}:Mean+running-mean",
+            "--out",
+            "mixer",
+            "--json",
+        ],
         "run recipe": ["run", "caesar-cipher", "--out", "recipe", "--json"],
         "report recipe": ["report", "recipe", "-o", "recipe.html"],
         "run task": ["run", "caesar", *first, *TINY, "--out", "task", "--json"],
@@ -99,7 +112,12 @@ def told(answer: dict[str, Any]) -> Any:
 
 def test_everything_is_listed_with_where_it_comes_from(answers: dict[str, Any]) -> None:
     listed = told(answers["list"])
-    for kind, name in (("tasks", "caesar"), ("schemes", "even"), ("encodings", "half-alibi")):
+    for kind, name in (
+        ("tasks", "caesar"),
+        ("schemes", "even"),
+        ("encodings", "half-alibi"),
+        ("mixers", "running-mean"),
+    ):
         (entry,) = [entry for entry in listed[kind] if entry["name"] == name]
         assert entry["from"] == "package lengthwise-example"
         assert entry["summary"]
@@ -123,8 +141,12 @@ def test_a_verdict_and_a_coupling(answers: dict[str, Any], prefix: str) -> None:
     assert found["agrees"] == {"5": True, "8": True}
 
 
+def test_mixers_of_a_file_and_of_the_package_train_in_turns(answers: dict[str, Any]) -> None:
+    assert told(answers["run mixer"])
+
+
 @pytest.mark.parametrize("prefix", ["", "file "])
-@pytest.mark.parametrize("kind", ["task", "scheme", "encoding"])
+@pytest.mark.parametrize("kind", ["task", "scheme", "encoding", "mixer"])
 def test_the_public_checks_pass(answers: dict[str, Any], prefix: str, kind: str) -> None:
     answer = answers[f"{prefix}check {kind}"]
     assert answer["code"] == 0, answer["out"]

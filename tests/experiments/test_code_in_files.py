@@ -33,7 +33,7 @@ from lengthwise.tasks.copying import Copy
 from lengthwise.training import checkpoint
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "my_task.py"
-PARTS = ("task", "inner task", "scheme", "encoding", "layers", "rule")
+PARTS = ("task", "inner task", "scheme", "encoding", "layers", "rule", "mixer")
 
 
 def mark(folder: Path) -> tuple[Path, Path]:
@@ -54,6 +54,8 @@ def naming(code: Path, part: str) -> dict[str, Any]:
         return {**values, "task": {"name": "recoupled", "task": {"name": f"{code}:Evil"}}}
     if part == "layers":
         return {**values, "encoding": {"name": "layers", "pattern": f"nope+{code}:Evil"}}
+    if part == "mixer":
+        return {**values, "model": {"layers": 2, "mixer": f"attention+{code}:Evil"}}
     return {**values, part: {"name": f"{code}:Evil"}}
 
 

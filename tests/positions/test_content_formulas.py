@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from test_encoding_formulas import ONE_LEVEL, THREE_LEVELS, build, some_ids
 
 from lengthwise.nn import ScoreContext
-from lengthwise.nn.content import ContentEncoding
+from lengthwise.nn.content import ContentEncoding, _Entmax15
 from lengthwise.positions.encodings import ENCODINGS, EncodingShape
 
 TOKENS = 7
@@ -156,6 +157,78 @@ def test_scalable_softmax_equals_the_formula(index, hidden: tuple[int, ...]):
 def test_scalable_softmax_starts_with_logits_of_their_size():
     module = build("scalable-softmax", ONE_LEVEL, length=1024)
     assert module.factor.weight[0].item() == pytest.approx(0.1685, abs=1e-3), "as published for 1,024 tokens"
+
+
+def entmax15(logits: list[float]) -> list[float]:
+    """max(0, z/2 − τ)², τ by halving an interval until the weights sum to 1."""
+    low, high = max(logits) / 2 - 1, max(logits) / 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        total = sum(max(0.0, z / 2 - middle) ** 2 for z in logits)
+        low, high = (middle, high) if total > 1 else (low, middle)
+    return [max(0.0, z / 2 - low) ** 2 for z in logits]
+
+
+@queries
+@pytest.mark.parametrize("hidden", [(), (1, 4)], ids=str)
+def test_asentmax_equals_the_formula(index, hidden: tuple[int, ...]):
+    module, context = build("asentmax", ONE_LEVEL), make_context(ONE_LEVEL, index, hidden)
+    weights = changed(module, context).masked_fill(~context.visible, -math.inf).softmax(-1)
+    zeros = 0
+    for b, h, (n, i) in itertools.product(range(2), range(ONE_LEVEL.heads), enumerate(context.index.tolist())):
+        keys, x = seen(i, hidden), context.x[b, i].double()
+        beta = math.log1p(math.exp((x @ module.beta.weight[h].double()).item()))
+        gamma = module.reach * math.tanh((x @ module.gamma.weight[h].double()).item())
+        factor = 1 + beta * math.log(max(2, len(keys))) ** gamma
+        expected = entmax15([factor * product(context, b, h, i, j) for j in keys])
+        assert weights[b, h, n, keys].tolist() == pytest.approx(expected, abs=1e-4)
+        zeros += sum(weight == 0 for weight in weights[b, h, n, keys].tolist())
+    assert zeros or len(context.index) == 1, "some weights of visible keys are 0"
+
+
+def test_gradients_of_entmax_are_those_of_small_changes():
+    z = torch.randn(3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    assert torch.autograd.gradcheck(_Entmax15.apply, (z,))
+
+
+@shapes
+@queries
+def test_pope_equals_the_formula(shape: EncodingShape, index):
+    module, context = build("pope", shape), make_context(shape, index)
+    levels, d = shape.position_levels, shape.head_width
+
+    def expected(b: int, h: int, i: int, j: int) -> float:
+        total = 0.0
+        for c in range(d):
+            level = levels[c * len(levels) // d]
+            distance = int(context.ids[b, i, level] - context.ids[b, j, level])
+            sizes = [math.log1p(math.exp(part[b, h, at, c].item())) for part, at in ((context.q, i), (context.k, j))]
+            angle = distance * 10_000 ** (-c / d) + module.phases.weight[h, c].item()
+            total += sizes[0] * sizes[1] * math.cos(angle)
+        return total / math.sqrt(d)
+
+    assert_scores(module, context, expected)
+
+
+@queries
+def test_repo_equals_the_formula(index):
+    module, context = build("repo", ONE_LEVEL), make_context(ONE_LEVEL, index)
+    half = ONE_LEVEL.head_width // 2
+
+    def place(b: int, h: int, t: int) -> float:
+        x = context.x[b, t].double()
+        gate, content = (part.weight.double() @ x for part in (module.gate, module.content))
+        return (module.place.weight[h].double() @ (gate / (1 + (-gate).exp()) * content)).item()
+
+    def expected(b: int, h: int, i: int, j: int) -> float:
+        total = 0.0
+        for c in range(half):
+            angle = (place(b, h, i) - place(b, h, j)) * 10_000 ** (-c / half)
+            q, k = (complex(*part[b, h, at, [c, c + half]].tolist()) for part, at in ((context.q, i), (context.k, j)))
+            total += (q * k.conjugate() * complex(math.cos(angle), math.sin(angle))).real
+        return total / math.sqrt(ONE_LEVEL.head_width)
+
+    assert_scores(module, context, expected)
 
 
 @pytest.mark.parametrize("name", [name for name in ENCODINGS if build(name, ONE_LEVEL).has_scores])

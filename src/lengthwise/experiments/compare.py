@@ -6,6 +6,7 @@ and the other seeds train with what was chosen; what is finished is reused, and 
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import json
 import math
@@ -36,8 +37,8 @@ from lengthwise.experiments.recipe import Candidates, Job, Recipe
 from lengthwise.experiments.run import HERE, Place, in_distribution_score, run_seed, stack_folders, train
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, RESULT, claim_run_dir, finished, run_directory
-from lengthwise.models.config import ModelConfig
 from lengthwise.models.mixers import layer_mixers
+from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import PositionSystem
 from lengthwise.tasks import TASKS, Task
@@ -123,11 +124,16 @@ class Plan:
     def experiment(self, system: PositionSystem, setting: ModelSetting) -> RunConfig:
         """What is trained: seeds share one schedule of lengths, and every system sees the same strings."""
         layers = max([setting.layers, *(len(layer_mixers(each.mixer)) for each in self.systems)])
-        made = self._sized(system, layers, self.width)
+        made = default_experiment(
+            self.built_task, system.scheme, system.encoding, max_length=self.max_length, test_lengths=self.tests
+        )
+        width = self.width
         if self.equal:
-            made = _equalized(self, system, layers)
+            task = canonical_json(self.task)
+            width = _equal_width(task, system, layers, self.heads, width, self.max_length, self.tests)
         return dataclasses.replace(
             made,
+            model=dataclasses.replace(made.model, layers=layers, heads=self.heads, width=width, mixer=system.mixer),
             training=TrainingConfig(
                 max_length=self.max_length,
                 steps=self.steps,
@@ -144,43 +150,33 @@ class Plan:
             ),
         )
 
-    def _sized(self, system: PositionSystem, layers: int, width: int) -> RunConfig:
-        """Task, positions and model of a system."""
-        made = default_experiment(
-            self.built_task, system.scheme, system.encoding, max_length=self.max_length, test_lengths=self.tests
-        )
-        model = dataclasses.replace(made.model, layers=layers, heads=self.heads, width=width, mixer=system.mixer)
-        return dataclasses.replace(made, model=model)
-
     def write(self, folder: Path) -> None:
         """Write ``plan.json``."""
         write_sealed(folder / FILE, fields_of(self))
 
 
 @lru_cache(maxsize=256)
-def _parameters(task: str, system: PositionSystem, model: ModelConfig, max_length: int, tests: tuple[int, ...]) -> int:
-    """How many parameters the model of a system has; none is made."""
-    import torch
-
+def _equal_width(
+    task: str, system: PositionSystem, layers: int, heads: int, width: int, max_length: int, tests: tuple[int, ...]
+) -> int:
+    """The width that brings a model's parameters nearest to those of attention of ``width`` without positions."""
     from lengthwise.training.data import TaskSetup
 
     made = default_experiment(
         TASKS.build(json.loads(task)), system.scheme, system.encoding, max_length=max_length, test_lengths=tests
     )
-    with torch.device("meta"):
-        return TaskSetup(made.task, made.scheme, made.encoding, model).build(0).parameter_count
 
+    def parameters(of: RunConfig, width: int, mixer: str) -> int:
+        model = dataclasses.replace(of.model, layers=layers, heads=heads, width=width, mixer=mixer)
+        return TaskSetup(of.task, of.scheme, of.encoding, model).build(FIRST_SEED).parameter_count
 
-def _equalized(plan: Plan, system: PositionSystem, layers: int) -> RunConfig:
-    """The system's model of the width that brings its parameters nearest to those of attention without positions."""
-
-    def counted(of: PositionSystem, width: int) -> int:
-        model = plan._sized(of, layers, width).model
-        return _parameters(canonical_json(plan.task), of, model, plan.max_length, plan.tests)
-
-    wanted, step = counted(PositionSystem("sequential", "nope"), plan.width), 2 * plan.heads
-    widths = range(step, 2 * plan.width + 1, step)
-    return plan._sized(system, layers, min(widths, key=lambda width: abs(counted(system, width) - wanted)))
+    plain = dataclasses.replace(made, scheme=SCHEMES.build("sequential"), encoding=ENCODINGS.build("nope"))
+    wanted = parameters(plain, width, "attention")
+    step = 2 * heads if system.mixer == "attention" or system.attends else heads  # rotations need an even head width
+    widths = range(step, 2 * width + 1, step)
+    found = bisect.bisect_left(widths, wanted, key=lambda width: parameters(made, width, system.mixer))
+    near = widths[max(0, found - 1) : found + 1]
+    return min(near, key=lambda width: abs(parameters(made, width, system.mixer) - wanted))
 
 
 def read_plan(folder: Path) -> Plan | None:

@@ -286,7 +286,7 @@ def explain_subject(
         few = max(4, min(16, samples // 8))
         picked = beyond[:: max(1, len(beyond) // 3)][-3:]
         heads = stages.run("heads", Heads, lambda: explain_heads(subject, picked, few, seed))
-    else:
+    elif subject.network.attends:
         notes.append("the heads of a function can't be read")
     dfa = None if automaton is None else automaton.dfa
     failures = stages.run(
@@ -294,7 +294,9 @@ def explain_subject(
     )  # fmt: skip
     assert failures is not None
     forecast = None
-    if automaton is not None and beyond:
+    if not subject.network.attends:
+        notes.append("no heads, and no forecast, which is not calibrated: the model has other mixers than attention")
+    elif automaton is not None and beyond:
         forecast = forecast_model(subject, beyond, scores, automaton, heads, samples // 4, seed)
     else:
         notes.append("no forecast: only models with an automaton, and lengths beyond training, were scored")

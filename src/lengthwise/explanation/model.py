@@ -35,6 +35,7 @@ from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.models.generate import END
 from lengthwise.models.inputs import Inputs
 from lengthwise.models.limit import LimitHead, TheoryTransformer, load_theory
+from lengthwise.models.mixers import AttentionSpec
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.prediction.search import words_of_task
@@ -61,6 +62,8 @@ class Network(ABC):
     """The rule by which the model gives its position ids itself; None: it takes those that it is given."""
     heads: tuple[tuple[str, ...], ...] = ()
     """Names of the heads by layer; none where the inside is not known."""
+    attends = True
+    """Whether every layer has attention, as far as is known."""
     first_position = 0
 
     @abstractmethod
@@ -119,7 +122,8 @@ class OwnNetwork(Network):
         self.model, self.tokens = model.eval(), tuple(tokens)
         loops = model.config.loops if isinstance(model.config.loops, int) else 0
         names = tuple(f"head {head}" for head in range(model.config.heads))
-        self.heads = (names,) * (len(model.blocks) * loops)
+        self.attends = all(isinstance(mixer, AttentionSpec) for mixer in model.config.mixers)
+        self.heads = (names,) * (len(model.blocks) * loops * self.attends)
 
     def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
         return self.model(ids, positions).logits

@@ -232,8 +232,9 @@ class LengthwiseOutput(ModelOutput):
 class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
     """A decoder-only transformer with any of our encodings and schemes; see `LengthwiseConfig`.
 
-    Save, load, train with `Trainer` and adapt with PEFT as any other model. Without ``place_ids`` they follow from the
-    tokens where the scheme allows it; models that predict ids need those of the prompt (`encode_prompt`).
+    Save, load, train with `Trainer` and adapt with PEFT as any other model; every layer must have attention. Without
+    ``place_ids`` they follow from the tokens where the scheme allows it; models that predict ids need those of the
+    prompt (`encode_prompt`).
     """
 
     config_class = LengthwiseConfig
@@ -243,6 +244,7 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
     def __init__(self, config: LengthwiseConfig) -> None:
         super().__init__(config)
         self.experiment = config.read()
+        self.experiment.model.need_attention("a model of Hugging Face")
         self.transformer = config.build()
         self.post_init()
 

@@ -215,7 +215,7 @@ class ASEntmax(ContentEncoding):
     n_i is the number of keys that query i sees, δ = 1, and per head β_i = softplus(w_h · x_i) and γ_i =
     ``reach`` · tanh(u_h · x_i), x the input of the attention layer; all layers share w and u, and ``reach`` is ours.
     1.5-entmax(z) is p = max(0, z/2 − τ)² with the τ for which p sums to 1 (Peters et al. 2019); the logits returned
-    are ln p, whose softmax is p. Ids are not used.
+    are ln p, or −10,000 for 0, whose softmax is p. Ids are not used.
 
     Needs ``x``. Raises `LengthwiseError` without heads or width.
 
@@ -239,11 +239,11 @@ class ASEntmax(ContentEncoding):
         scaled = scores * (1 + beta * seen**gamma)
         weights = _Entmax15.apply(scaled.masked_fill(~tokens.visible, HIDDEN))
         assert isinstance(weights, Tensor)
-        return weights.masked_fill(weights == 0, 1.0).log().masked_fill(weights == 0, -math.inf)
+        return weights.masked_fill(weights == 0, 1.0).log().masked_fill(weights == 0, HIDDEN)
 
 
 HIDDEN = -1e4
-"""A logit so low that entmax gives it no weight, and whose square is no infinity."""
+"""A logit so low that entmax and softmax give it no weight, and whose square is no infinity."""
 
 
 class _Entmax15(torch.autograd.Function):

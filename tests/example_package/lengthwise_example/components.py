@@ -1,11 +1,14 @@
-"""A task, a position scheme and a position encoding."""
+"""A task, a position scheme, a position encoding and a mixer."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
+import torch
+
 import lengthwise as lw
 from lengthwise.core.vocab import Vocab
+from lengthwise.models.mixers import MixerSpec
 from lengthwise.positions.encodings import EncodingSpec
 from lengthwise.positions.schemes import PositionScheme, Sequential
 
@@ -62,3 +65,24 @@ class HalfALiBi(EncodingSpec):
         module = lw.nn.ALiBi(shape.heads, shape.position_levels, slots=self.slots(shape))
         module.slopes *= 0.5
         return module
+
+
+class RunningMean(lw.nn.Mixer):
+    """The mean of all tokens so far, projected."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.out = torch.nn.Linear(width, width)
+
+    def forward(self, x, state=None):
+        total, count = (0, 0) if state is None else state
+        sums, counts = total + x.cumsum(1), count + torch.ones_like(x[:, :, :1]).cumsum(1)
+        return self.out(sums / counts), (sums[:, -1:], counts[:, -1:])
+
+
+@lw.config
+class Mean(MixerSpec):
+    summary = "the mean of all tokens so far"
+
+    def build(self, width, heads):
+        return RunningMean(width)
