@@ -20,9 +20,14 @@ TARGETS = ["addition", "variable-assignment", "parity", "copy", "sort", "majorit
 def test_one_screen_without_overclaiming(terminal: Terminal, target: str) -> None:
     answer = terminal("predict", target, "--why")
     assert answer.code == 0
-    assert len(answer.out.splitlines()) <= 62
-    assert all(len(line.rstrip()) <= 100 for line in answer.out.splitlines()[8:])
+    answered = terminal("predict", target).out
+    assert answer.out.startswith(answered), "the answer first, then the why"
+    why = answer.out[len(answered) :].splitlines()
+    assert len(answered.splitlines()) <= 45
+    assert len(why) <= 68
+    assert all(len(line.rstrip()) <= 100 for line in why[8:])
     assert "cannot learn" not in answer.out
+    assert "…" not in answered
     assert "never a no" in answer.out
 
 
@@ -148,7 +153,7 @@ def test_in_a_second_and_a_half_of_a_core(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "lengthwise", "predict", "(aa)*", "--encoding", "rope", "--train", "40"]
     done = subprocess.run([*command, "--test", "200"], cwd=tmp_path, capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert done.stdout.startswith("(aa)* with RoPE, trained to 40: right at 200?   UNLIKELY")
+    assert re.match(r"UNLIKELY \d+ % \[\d+, \d+\] that \(aa\)\* with RoPE, trained to 40, is right at 200\n", done.stdout)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime <= 3.0
 
 

@@ -19,7 +19,7 @@ from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.forecast import predict as module
 from lengthwise.forecast import probe as probing
 from lengthwise.forecast.model import Forecaster, Logistic, forecaster, kinds
-from lengthwise.forecast.predict import LIKELY, NOT_MEASURED, OPEN, UNLIKELY, WIDTH, Forecasts, predict
+from lengthwise.forecast.predict import LIKELY, NOT_KNOWN, NOT_MEASURED, OPEN, UNLIKELY, WIDTH, Forecasts, predict
 from lengthwise.forecast.probe import SETTINGS, ProbeSettings
 from lengthwise.languages.automaton import language
 from lengthwise.measured.cells import cells
@@ -39,11 +39,19 @@ TARGETS = (
 
 
 def agree(found: Forecasts) -> None:
-    lines = found.text().splitlines()
+    lines, text = found.text().splitlines(), " ".join(found.text().split())
     assert all(len(line) <= WIDTH for line in lines), lines
     best = found.systems[0]
-    assert best.answer in lines[0]
-    assert sum(word in lines[0] for word in (f" {LIKELY}", UNLIKELY, OPEN, NOT_MEASURED)) == 1
+    assert lines[0].startswith(f"{best.answer} ")
+    assert "…" not in text
+    assert best.chance in text
+    assert not best.base_rate or "whether" in lines[0]
+    assert all(reason in text for reason in best.reasons)
+    assert all(f.theory in text for f in found if f.probability is not None)
+    # What to do next is always there, where there is a command that does it.
+    assert found.settle in re.sub(r" \\\n *", " ", found.text())
+    # Of one thing, one count.
+    assert len(set(re.findall(r"(\d+ of the \d+ measured languages that need (?:no count|a count))", text))) <= 1
     for system in found:
         p = system.probability
         if p is None:
@@ -51,18 +59,24 @@ def agree(found: Forecasts) -> None:
             assert system.refusal.startswith(("nothing like this was measured: ", "too few languages were trained"))
             continue
         assert system.interval is not None
-        assert (p >= 0.7 and system.interval[0] >= 0.3) == (system.answer == LIKELY)
-        assert (p <= 0.3 and system.interval[1] <= 0.7) == (system.answer == UNLIKELY)
+        assert bool(system.base_rate) == (system.answer == NOT_KNOWN)
+        if system.base_rate:
+            assert not system.measured
+            assert "%" not in system.chance + repr(system)
+        else:
+            assert (p >= 0.7 and system.interval[0] >= 0.3) == (system.answer == LIKELY)
+            assert (p <= 0.3 and system.interval[1] <= 0.7) == (system.answer == UNLIKELY)
         assert 0 < system.interval[0] <= p <= system.interval[1] < 1
         assert p == pytest.approx((system.fits or 0) * (system.holds or 0))
         assert not system.theory.startswith("possible:") or p >= 0.5
         assert not system.theory.startswith("possible in principle:") or p < 0.5
         assert not system.theory.startswith("yes")
         for each in system.instead:
-            assert each.measured or (each.probability or 0) > p
+            assert each.probability is None or each.probability > p
+            assert each.measured or "%" in each.line
             assert each.command.startswith("lengthwise run ")
     assert found.settle == "" or found.settle.startswith("lengthwise ")
-    assert ("asked: " in found.text()) == (any(f.probability is not None for f in found))
+    assert (f"right: {module.ASKED[found.format]}" in text) == any(f.probability is not None for f in found)
     # A command is whole, in lines that a shell takes as they are.
     for line in lines:
         assert not line.rstrip().endswith("--"), lines
@@ -84,7 +98,7 @@ def test_of_one_system(target: str, encoding: str):
 def test_a_yes_that_did_not_hold_is_no_promise():
     found = predict("(aa)*", train=40, test=200, encoding="rope")["rope"]
     assert found.answer == UNLIKELY
-    assert found.theory == "possible in principle: counts and the position modulo 2 (cited)"
+    assert found.theory == "possible in principle: a program uses counts and the position modulo 2 (cited)"
     assert "0 of 3 languages" in found.measured
     assert found.interval is not None
     assert found.interval[1] == pytest.approx(1.645**2 / (3 + 1.645**2))
@@ -151,8 +165,9 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
     (modulo,) = predict("(aa)*", encoding="rope")["rope"].instead
     assert (modulo.system, modulo.words, modulo.probability) == ("modulo", "ids modulo 2", None)
     found = re.fullmatch(
-        r"measured, right at 5.0 × N in (\d+) of (\d+) languages like this \((\d+) of (\d+) seeds\); "
-        r"on this one in 5 of 5",
+        r"measured, right near 5.0 times the training length in (\d+) of the (\d+) measured languages that need no "
+        r"count beside the period, as this one \((\d+) of (\d+) seeds\), and in \d+ of the \d+ others; "
+        r"on this language in 5 of 5 seeds",
         modulo.measured,
     )
     assert found
@@ -167,7 +182,7 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
     assert not [each for each in predict("(a|b)*abb", encoding="nope")["nope"].instead if each.system == "modulo"]
     own = predict("(aa)*", scheme="modulo")["modulo"]
     assert own.instead == ()
-    assert own.measured.startswith("this language, trained to 50: 1.00 at 151–300 (5 of 5 seeds fit)")
+    assert f"measured, {own.measured}" == modulo.measured, "one count of one thing"
 
 
 def test_test_lengths_of_a_command_have_strings():
@@ -218,16 +233,17 @@ def test_with_a_probe_no_line_contradicts_the_first(target: str, found_by: Any, 
     assert one.probe
     assert one.probe in text
     # Three witnesses, and which were heard: theory and evidence, the probe, no test at M.
-    assert one.probability is None or "no test at 200" in text
+    assert one.probability is None or "No test at 200" in text
     has_model = with_probe or ("language with probe" in kinds() and target not in ("addition", "copy"))
     decided = has_model and found_by.status != "out of time" and before.probability is not None
     assert one.by_probe == decided
-    assert ("the probe, of accuracy" in text) == decided
+    assert ("and the probe. No test" in text) == decided
     if decided and with_probe:
         assert (one.answer == LIKELY) == (found_by.accuracy == 1.0)
-        assert "77 measured cells" in text
+        assert "77 measured settings" in text
     elif not decided and not has_model:
         assert one.probability == before.probability
+    assert found_by.accuracy != 1.0 or not any("not measured" in each.line for each in one.instead)
     # What was probed is settled by training and a test at M; what was not probed to its end, by more of the probe.
     assert found.settle.startswith("lengthwise predict" if found_by.status == "out of time" else "lengthwise run")
 

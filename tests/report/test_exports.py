@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from made_up import experiment, result, score
+from made_up_pages import comparison_values
 from matplotlib.figure import Figure
 
 import lengthwise as lw
+from lengthwise.api.compare import Comparison
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.report.summary import SeedResult
 
@@ -85,14 +89,35 @@ def test_a_wide_table_has_the_best_of_each_length_in_bold(tmp_path: Path) -> Non
     assert (tmp_path / "table.tex").read_text(encoding="utf-8") == latex + "\n"
 
 
+def test_the_spread_over_seeds_is_shown_and_a_frame_holds_numbers() -> None:
+    made = [result("far", seed, scores=[score(8, 200), score(40, right)]) for seed, right in enumerate((190, 100, 30))]
+    found = lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
+    for table in (found.wide(), found.table()):
+        for text in (table.text(), table.to_latex(), table.to_markdown(), table._repr_html_()):
+            assert "0.500 (0.150–0.950)" in text.replace("**", "").replace("<b>", "")
+        frame = table.to_frame()
+        assert frame.iloc[0, -1] == 0.5
+        assert frame.dtypes.iloc[-1].kind == "f"
+    rows = found.accuracy().to_frame().set_index("length")
+    assert rows.loc[40, ["lowest seed", "median", "highest seed"]].tolist() == [0.15, 0.5, 0.95]
+
+
+def test_a_frame_of_a_comparison_holds_numbers() -> None:
+    frame = Comparison(comparison_values(), Path()).to_frame()
+    assert frame["reach"].tolist()[:2] == [48, 36]
+    numbers = frame.drop(columns=["system", "each seed", "theory", "setting"])
+    assert not numbers.empty
+    assert all(dtype.kind in "if" for dtype in numbers.dtypes), numbers.dtypes
+
+
 def test_what_did_not_fit_has_its_accuracy_in_distribution_and_the_way_out() -> None:
     made = [result("far", 0, scores=[score(8, 200), score(40, 190)]), result("lost", 0, fitted=False)]
     for chosen, lengths in ((made, ["8", "40"]), (made[1:], [])):
         found = lw.Result([(Path(f"run-{i}"), SeedResult.of(values)) for i, values in enumerate(chosen)])
         wide, within = found.wide(), found.systems[-1].in_distribution.median
-        assert wide.columns == ("system", "settings", "layout", "in distribution", *lengths)
-        assert wide.rows[-1][3] == f"{within:.3f}, not fitted"
-        assert f"{within:.3f}, not fitted" in wide.to_latex()
+        assert wide.columns == ("system", "settings", "layout", "fitted", "in distribution", *lengths)
+        assert wide.rows[-1][3:5] == (0, within)
+        assert f"{within:.3f}" in wide.to_latex()
         for table in (wide, found.table(), found.accuracy().table()):
             (said,) = [note for note in table.notes if note.startswith("not fitted")]
             assert "98 %" in said
@@ -111,14 +136,57 @@ def test_a_plot_follows_the_conventions_of_matplotlib() -> None:
     found = _two_systems()
     axes = Figure().subplots()
     assert found.plot(axes, labels={"far": "ours"}) is axes
-    assert [line.get_label() for line in axes.get_lines()] == ["ours", "near"]
-    assert list(axes.get_lines()[0].get_ydata()) == [1.0, 0.95]
+    drawn = {line.get_label(): line for line in axes.get_lines() if not line.get_label().startswith("_")}
+    assert list(drawn) == ["ours", "near"]
+    assert list(drawn["ours"].get_ydata()) == [1.0, 0.95]
     figure = found.plot(figsize=(5, 3))
     assert list(figure.get_size_inches()) == [5, 3]
     with pytest.raises(UnknownNameError, match="Did you mean 'far'"):
         found.plot(labels={"fa": "ours"})
     with pytest.raises(LengthwiseError, match="give either `ax` or `figsize`"):
         found.plot(axes, figsize=(5, 3))
+
+
+@pytest.mark.parametrize("metric", ["exact_match", "answer"])
+def test_axes_of_ones_own_show_all_that_a_figure_of_its_own_shows(metric: str) -> None:
+    """Medians, intervals and seeds, the training lengths and the chance line, of the metric that was asked for."""
+    scores = [score(8, 200), score(40, 190), score(80, 30)]
+    made = [result("far", seed, scores=copy.deepcopy(scores)) for seed in (0, 1)] + [result("lost", 0, fitted=False)]
+    for values in made[:2]:
+        for at, one in enumerate(values["scores"]):
+            one["correct"]["answer"] = 100 - 10 * at
+    found = lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
+    (own,), given = found.accuracy(metric).plot().axes, Figure().subplots()
+    found.accuracy(metric).plot(given)
+
+    def drawn(axes: Any) -> list[tuple[float, ...]]:
+        lines = ((tuple(line.get_xdata()), tuple(line.get_ydata())) for line in axes.get_lines())
+        return sorted(xs + ys for xs, ys in lines if len(xs) > 2)
+
+    assert len(drawn(own)) == 3
+    assert drawn(own) == drawn(given)
+    for axes in (own, given):
+        assert len(axes.collections) == 1
+        assert len(axes.patches) == 1
+        assert axes.get_xscale() == "log"
+        assert any("trained up to" in text.get_text() for text in axes.texts)
+    assert "lost: not fitted, so not drawn" in [text.get_text() for text in given.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("width", [2.2, 3.3, 5, 10])
+@pytest.mark.parametrize("on_axes", [False, True])
+def test_labels_of_lengths_never_touch_however_small_the_figure(width: float, on_axes: bool) -> None:
+    lengths = (8, 9, 10, 11, 12, 16, 20, 100, 101, 110, 400, 1000)
+    made = [result("far", seed, scores=[score(n, 200) for n in lengths]) for seed in (0, 1)]
+    found = lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
+    figure = Figure(figsize=(width, 2.2), layout="constrained") if on_axes else found.plot(figsize=(width, 2.2))
+    axes = found.plot(figure.subplots()) if on_axes else figure.axes[0]
+    figure.draw_without_rendering()
+    shown = [label for label in axes.get_xticklabels() if label.get_text()]
+    boxes = [label.get_window_extent() for label in shown]
+    assert {"8", "1000"} <= {label.get_text() for label in shown}
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+    assert width < 5 or len(boxes) > 4
 
 
 def test_a_model_is_that_of_the_best_fitted_seed_and_of_one_system(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
-from lengthwise.core.result_file import each_once
-from lengthwise.core.table import Table, Tabular
+from lengthwise.core.result_file import Score, each_once
+from lengthwise.core.table import Spread, Table, Tabular
 from lengthwise.report.summary import (
     INTERVAL,
     SeedResult,
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 
     from lengthwise.report.figures import Drawing
 
-OVER = "medians: in distribution over all seeds, at the longest test over the fitted ones"
+OVER = (
+    "medians, in brackets the lowest and the highest seed: in distribution of all seeds, at the longest test of the "
+    "fitted ones"
+)
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
 
 
@@ -44,7 +48,10 @@ class Accuracy(Tabular):
         ``seeds`` counts all seeds and ``fitted`` those that the numbers are of.
         """
         rows = [row for system in self.systems for row in self._rows(system)]
-        columns = ("system", "settings", "length", "layout", "seeds", "fitted", "median", "low", "high", "each seed")
+        columns = (
+            "system", "settings", "length", "layout", "seeds", "fitted", "median", "low", "high", "lowest seed",
+            "highest seed", "each seed",
+        )  # fmt: skip
         unfitted = [
             f"{system.label}: {missing} of {len(system.results)} seeds did not fit, and are left out"
             for system in self.systems
@@ -60,45 +67,43 @@ class Accuracy(Tabular):
             found = cell.estimate(self.metric)
             if found is not None:
                 rates = [score.rate(self.metric) for score in cell.scores]
-                each = ", ".join(f"{rate:.3f}" for rate in rates if rate is not None)
-                shown = (found.median, found.low, found.high, each)
-                rows.append((*name, cell.length, axes_text(cell.axes), *seeds, *shown))
-        return rows if system.fitted else [(*name, None, "", *seeds, None, None, None, "")]
+                each = ", ".join(f"{rate:.3f}" for rate in rates)
+                numbers = (found.median, found.low, found.high, min(rates), max(rates), each)
+                rows.append((*name, cell.length, axes_text(cell.axes), *seeds, *numbers))
+        return rows if system.fitted else [(*name, None, "", *seeds, None, None, None, None, None, "")]
 
     def wide(self) -> Table:
         """One row per system, one column per length: medians over the fitted seeds, the best of a column in bold.
 
-        Where a system has no fitted seed, a further column has the accuracy in distribution of all systems.
+        Printed tables have the lowest and the highest fitted seed in brackets. Where a system has no fitted seed,
+        further columns have the numbers of seeds that fitted and the accuracy in distribution of all systems.
         """
-        cells: dict[tuple[str, ...], dict[int, float]] = {}
+        cells: dict[tuple[str, ...], dict[int, Spread]] = {}
         for system in self.systems:
             for cell in system.cells:
-                found = cell.estimate(self.metric)
                 row = cells.setdefault((system.name, system.settings, axes_text(cell.axes)), {})
-                if found is not None:
-                    row[cell.length] = found.median
+                if (found := spread(cell.scores, self.metric)) is not None:
+                    row[cell.length] = found
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
         lengths = sorted({length for row in cells.values() for length in row})
-        within: dict[tuple[str, str], float | str] = {}
-        for system in self.systems:
-            found = system.in_distribution.median
-            within[system.name, system.settings] = found if system.fitted else f"{found:.3f}, not fitted"
-        first = [[] if all(s.fitted for s in self.systems) else [within[name[0], name[1]]] for name in cells]
+        named = () if all(s.fitted for s in self.systems) else ("fitted", "in distribution")
+        within = {
+            (system.name, system.settings): (len(system.fitted), within_training(system))[: len(named)]
+            for system in self.systems
+        }
         rows = tuple(
-            (*name, *before, *(row.get(length) for length in lengths))
-            for (name, row), before in zip(cells.items(), first, strict=True)
+            (*name, *within[name[0], name[1]], *(row.get(length) for length in lengths)) for name, row in cells.items()
         )
         best = {length: max(row[length] for row in cells.values() if length in row) for length in lengths}
         bold = frozenset(
-            (at, 3 + len(first[at]) + index)
+            (at, 3 + len(named) + index)
             for at, row in enumerate(cells.values())
             for index, length in enumerate(lengths)
             if row.get(length) == best[length]
         )
-        named = () if all(s.fitted for s in self.systems) else ("in distribution",)
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
-        notes = self.table().notes
+        notes = ("in brackets: the lowest and the highest seed", *self.table().notes)
         return Table(columns, rows, caption=f"median {self.metric} by length", notes=notes, bold=bold)
 
     def plot(
@@ -111,7 +116,7 @@ class Accuracy(Tabular):
         """Accuracy against length, one line per system.
 
         Arguments:
-            ax: matplotlib axes to draw on; by default a figure of its own.
+            ax: matplotlib axes to draw on, in their colours and sizes; by default a figure of its own.
             figsize: width and height of that figure, in inches.
             labels: names to show instead of those of systems.
 
@@ -136,11 +141,24 @@ class Accuracy(Tabular):
         if ax is not None:
             draw_accuracy_on(ax, named, self.metric)
             return ax
-        figure = draw_accuracy(named, WIDE if figsize is None else figsize[0])
+        figure = draw_accuracy(named, WIDE if figsize is None else figsize[0], self.metric)
         assert figure is not None
         if figsize is not None:
             figure.set_size_inches(*figsize)
         return figure
+
+
+def spread(scores: Sequence[Score], metric: str = "exact_match") -> Spread | None:
+    """The median of the seeds, with the lowest and the highest; None if a seed lacks the metric."""
+    if not all(metric in score.correct for score in scores):
+        return None
+    rates = [score.rate(metric) for score in scores]
+    return Spread(median(rates), min(rates), max(rates))
+
+
+def within_training(system: SystemSummary) -> Spread | None:
+    """As `spread`, of exact match at training lengths, over all seeds."""
+    return spread([result.in_distribution for result in system.results])
 
 
 class Result(Tabular):
@@ -197,7 +215,6 @@ class Result(Tabular):
         rows = []
         for system in self._told_apart():
             last = max(system.cells, key=lambda cell: cell.length, default=None)
-            found = None if last is None else last.estimate()
             rows.append(
                 (
                     system.name,
@@ -205,9 +222,9 @@ class Result(Tabular):
                     system.max_length,
                     len(system.results),
                     len(system.fitted),
-                    system.in_distribution.median,
+                    within_training(system),
                     None if last is None else last.length,
-                    None if found is None else found.median,
+                    None if last is None else spread(last.scores),
                 )
             )
         columns = (

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.console import emit_json, err, out
 from lengthwise.cli.options import Api, AsJson, CpusPerJob, GpusPerJob, Jobs, Ray, Threads, from_api, number_of_jobs
+from lengthwise.core.table import Table
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
@@ -63,9 +64,11 @@ def draw(console: Console, comparison: Comparison) -> None:
     table = comparison_table(values)
     console.print(Text(table.caption, style="bold"), soft_wrap=True)
     console.print()
-    # k, span and settings of all systems are on the page.
-    shown = [i for i, column in enumerate(table.columns) if column not in ("in distr.", "k", "span", "setting")]
-    _rows(console, [table.columns[i] for i in shown], [[row[i] for i in shown] for row in table.rows])
+    # The spread over seeds, k, span and settings are on the page.
+    kept = ("system", "each seed", "beyond", *map(str, values["tests"]), "theory")
+    at = [table.columns.index(column) for column in kept]
+    numbers = [[float(cell) if isinstance(cell, float) else cell for cell in row] for row in table.rows]
+    _rows(kept, [[row[i] for i in at] for row in numbers])
     console.print()
     for note in notes_of(values):
         console.print(Text(note, style="dim"), soft_wrap=True)
@@ -75,12 +78,10 @@ def draw(console: Console, comparison: Comparison) -> None:
     console.print(Text(f"page: {comparison.page}; all numbers are beside it", style="dim"), soft_wrap=True)
 
 
-def _rows(console: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    table = plain_table(*columns, no_wrap=True)
-    table.columns[0].no_wrap, table.columns[0].style = False, "bold"
-    for row in rows:
-        table.add_row(*["–" if cell is None else str(cell) for cell in row])
-    console.print(table)
+def _rows(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A table of which nothing is cut, also where it is wider than the terminal."""
+    text = Table(tuple(columns), tuple(map(tuple, rows)), digits=2).text()
+    out().print("\n".join(line.rstrip() for line in text.splitlines()), soft_wrap=True)
 
 
 @from_api("compare.verify")
@@ -106,7 +107,7 @@ def verify(
         emit_json({"target": target, "agrees": done.agrees, "rows": list(done.rows), "report": str(done.page)})
         return
     heads = ("language", "ids", "predicted", "rung", "fitted", *BINS, "prediction")
-    _rows(out(), heads, [_cell(row) for row in done.rows])
+    _rows(heads, [_cell(row) for row in done.rows])
     out().print("a bin: lowest to highest of the seeds; each seed is in --json and in the report", markup=False)
     notes.print(f"report: {done.page}")
 

@@ -1,4 +1,4 @@
-"""The command ``lengthwise predict`` prints a forecast, or with ``--why`` theory's verdicts. It needs no torch."""
+"""The command ``lengthwise predict`` prints a forecast, and with ``--why`` theory's verdicts. It needs no torch."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def predict(
     target: Annotated[
         str, typer.Argument(help="A task, FILE.py:Class, regex:EXPRESSION, FILE.crasp, or examples in FILE.jsonl.")
     ],
-    why: Annotated[bool, typer.Option("--why", help="Print what theory says of each position system.")] = False,
+    why: Annotated[bool, typer.Option("--why", help="Also print what theory says of each position system.")] = False,
     certificate: Annotated[
-        bool, typer.Option("--certificate", help="Print what theory says, with the certificates.")
+        bool, typer.Option("--certificate", help="Also print what theory says, with the certificates.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say how likely a target is right at a length beyond training, and what would help.
 
-    With --probe, small models are trained within the lengths that you have, and what they do there counts, too. With
-    --why, what theory guarantees under each position system. For a task about which nothing is known, a small program
-    and a coupling are searched for a few seconds.
+    The answer comes first, then why, then what to do next. With --probe, small models are trained within the lengths
+    that you have, and what they do there counts, too. --why adds what theory guarantees under each position system. For
+    a task about which nothing is known, a small program and a coupling are searched for a few seconds.
     """
     from lengthwise.api.theory import training_command
 
@@ -44,10 +44,11 @@ def predict(
     if as_json:
         theory = found.theory
         emit_json({**theory.to_json(), "forecast": found.to_json(), "to_train": training_command(target, theory)})
-    elif why or certificate:
+        return
+    out().print(found.text(), soft_wrap=True, markup=False, highlight=False)
+    if why or certificate:
+        out().print()
         draw(out(), found.theory, certificates=certificate, command=training_command(target, found.theory))
-    else:
-        out().print(found.text(), soft_wrap=True, markup=False, highlight=False)
 
 
 def draw(console: Console, prediction: Prediction, *, certificates: bool, command: str) -> None:

@@ -17,6 +17,21 @@ if TYPE_CHECKING:
     import pandas
 
 
+class Spread(float):
+    """A number that stands for several, with the lowest and the highest of them, which tables show in brackets."""
+
+    low: float
+    high: float
+
+    def __new__(cls, value: float, low: float, high: float) -> Spread:
+        made = super().__new__(cls, value)
+        made.low, made.high = low, high
+        return made
+
+    def __getnewargs__(self) -> tuple[float, float, float]:
+        return float(self), self.low, self.high
+
+
 @dataclass(frozen=True, repr=False)
 class Table:
     """Columns and rows, with a caption above and notes below.
@@ -32,6 +47,8 @@ class Table:
     sentences: tuple[str, ...] = ()
     bold: frozenset[tuple[int, int]] = frozenset()
     """Rows and columns of cells that are bold in HTML, Markdown and LaTeX, such as the best of a column."""
+    digits: int = 3
+    """Digits after the point that are shown of a number."""
 
     def __repr__(self) -> str:
         return "\n".join(line for line in (self.caption, self.text(), *self.notes) if line)
@@ -43,6 +60,11 @@ class Table:
         caption = f"<p><b>{escape(self.caption)}</b></p>" if self.caption else ""
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return f"{caption}{self._formatted('html')}{notes}"
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """The rows as they are shown."""
+        return [[_shown(value, self.digits) for value in row] for row in self.rows]
 
     def text(self) -> str:
         """The table as plain text, without caption and notes."""
@@ -108,8 +130,8 @@ class Table:
         marks = ("\ue000", "\ue001") if before else ("", "")
         text = tabulate(
             [
-                [_marked(_cell(row[index]), marks if (at, index) in self.bold else ("", "")) for index in kept]
-                for at, row in enumerate(self.rows)
+                [_marked(row[index], marks if (at, index) in self.bold else ("", "")) for index in kept]
+                for at, row in enumerate(self.cells)
             ],
             headers=[self.columns[index] for index in kept],
             tablefmt=style,
@@ -163,7 +185,11 @@ def _is_numeric(values: Iterable[Any]) -> bool:
     return bool(there) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in there)
 
 
-def _cell(value: Any) -> str:
+def _shown(value: Any, digits: int) -> str:
     if value is None:
         return "–"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    text = f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+    if isinstance(value, Spread):
+        ends = [f"{end:.{digits}f}" for end in (value.low, value.high)]
+        text += f" ({'–'.join(ends)})" * (ends[0] != ends[1])
+    return text

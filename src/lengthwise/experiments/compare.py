@@ -241,7 +241,7 @@ def plan_in(folder: Path) -> Plan:
 
 
 def time_steps(folder: Path, system: PositionSystem, progress: Progress, place: Place = HERE) -> None:
-    """Train each point of the grid for a few steps; writes the seconds of a step of the first seed and of the others."""
+    """Train each point of the grid for a few steps; writes the seconds of one, of the first seed and of the others."""
     from lengthwise.training.data import TaskSetup
     from lengthwise.training.trainer import Trainer
 

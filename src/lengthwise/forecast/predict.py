@@ -13,8 +13,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lengthwise.core.config import changed_fields, digest, fields_of
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
+from lengthwise.core.config import canonical_json, changed_fields, digest, fields_of
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened, spelled
 from lengthwise.core.statistics import wilson
 from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.decide import no_counting
@@ -26,7 +26,7 @@ from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
-from lengthwise.prediction.measured import same_task, trained_with
+from lengthwise.prediction.measured import same_task, task_identity, trained_with
 from lengthwise.prediction.predict import predict_target, predict_with_search, silent
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
@@ -39,8 +39,8 @@ from lengthwise.tasks.traced import StateScratchpad
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe
 
-LIKELY, OPEN, UNLIKELY, NOT_MEASURED = "LIKELY", "OPEN", "UNLIKELY", "NOT MEASURED"
-ForecastWord = Literal["LIKELY", "OPEN", "UNLIKELY", "NOT MEASURED"]
+LIKELY, OPEN, UNLIKELY, NOT_MEASURED, NOT_KNOWN = "LIKELY", "OPEN", "UNLIKELY", "NOT MEASURED", "NOT KNOWN WELL"
+ForecastWord = Literal["LIKELY", "OPEN", "UNLIKELY", "NOT MEASURED", "NOT KNOWN WELL"]
 LIKELY_FROM, UNLIKELY_TO = 0.7, 0.3
 """Probabilities from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
 WIDTH = 80
@@ -70,7 +70,7 @@ ASKED: dict[Format, str] = {
 """What a model is asked, in words."""
 NAMES = {
     "nope": "no positions", "ape": "learned positions", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
-    "modulo": "ids modulo m",
+    "modulo": "ids modulo m", "coupled": "coupled ids", "predictive-coupling": "coupled ids that are predicted",
 }  # fmt: skip
 """What a position system is called in a sentence; others by their name."""
 
@@ -119,7 +119,7 @@ class Instead:
     words: str
     """What it is called in a sentence."""
     probability: float | None
-    """Its forecast; None where there is none, and `measured` says what was found."""
+    """Its forecast; None where there is none. Where it is none or a base rate, `measured` says what was found."""
     interval: tuple[float, float] | None
     measured: str
     command: str
@@ -128,7 +128,7 @@ class Instead:
     @property
     def line(self) -> str:
         """The system with its forecast, or with its measurements."""
-        if self.probability is None:
+        if self.measured:
             return f"{self.words}: {self.measured}"
         return f"{self.words} {chance_of(self.probability, self.interval)}"
 
@@ -171,12 +171,19 @@ class SystemForecast:
     """Whether this very target was measured near M and was right."""
     by_probe: bool = False
     """Whether the probability rests on the probe, too."""
+    base_rate: str = ""
+    """How many other tasks were right, where nothing else is known of this one; empty where more is."""
 
     @property
     def answer(self) -> ForecastWord:
-        """The answer in a word, from the probability; open, too, where the interval reaches to the other side."""
+        """The answer in a word, from the probability; open, too, where the interval reaches to the other side.
+
+        It is *not known well* where nothing but the share of other tasks is known.
+        """
         if self.probability is None:
             return NOT_MEASURED
+        if self.base_rate:
+            return NOT_KNOWN
         low, high = self.interval or (0.0, 1.0)
         if self.probability >= LIKELY_FROM and low >= UNLIKELY_TO:
             return LIKELY
@@ -185,12 +192,13 @@ class SystemForecast:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Theory, then measurements, or the reason for having no probability."""
-        return tuple(line for line in (self.refusal, self.theory, self.measured, self.probe) if line)
+        lines = (self.refusal, self.theory, self.measured, self.base_rate, self.probe)
+        return tuple(line for line in lines if line)
 
     @property
     def chance(self) -> str:
-        """The probability and its interval in percent; empty without one."""
-        return chance_of(self.probability, self.interval)
+        """The probability and its interval in percent, or the base rate; empty without one."""
+        return self.base_rate or chance_of(self.probability, self.interval)
 
     def __repr__(self) -> str:
         return f"<{words(self.system)}: {' '.join(part for part in (self.answer, self.chance) if part)}>"
@@ -217,6 +225,8 @@ class Forecasts(Tabular):
     """The target as it was given."""
     meant: str = ""
     """Which length is meant where nothing has exactly the one in question; empty where something has."""
+    couple: str = ""
+    """The command that shows the coupling that a search found; empty where none was looked for or found."""
 
     @cached_property
     def theory(self) -> Prediction:
@@ -256,54 +266,63 @@ class Forecasts(Tabular):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
-        shown = ("target", "train", "test", "cut", "named", "format", "cells", "settle", "meant")
+        shown = ("target", "train", "test", "cut", "named", "format", "cells", "settle", "meant", "couple")
         own = {name: getattr(self, name) for name in shown}
         systems = [{**fields_of(f), "answer": f.answer, "reasons": list(f.reasons)} for f in self.systems]
         return {**own, "systems": systems}
 
     def text(self) -> str:
-        """The answer, at most 80 columns wide, the first line first."""
-        if self.named and len(self.systems) == 1:
-            (found,) = self.systems
-            return "\n".join([self._head(found), *self._details(found)])
+        """The answer first, then why, then what to do; at most 80 columns wide but for longer words, nothing cut."""
         known = [f for f in self.systems if f.probability is not None]
-        unknown = [f.system for f in self.systems if f.probability is None]
-        best = f"at best {known[0].answer} {known[0].chance}" if known else NOT_MEASURED
-        lines = [self._question("", best), *wrapped("length", self.meant)]
-        lines += [shortened(f"  {f.system:20}{f.answer:10}{f.chance:18}{f.theory}", WIDTH) for f in known]
-        if unknown:
-            lines += wrapped("unmeasured", ", ".join(unknown))
-        if known:
-            lines += wrapped("measured", known[0].measured)
-        elif self.systems:
-            lines += wrapped("why", self.systems[0].refusal) + wrapped("theory", self.systems[0].theory)
-        if self.systems and (self.systems[0].probability or 0.0) < GOOD_FROM:
-            lines += better(self.systems[0].instead)
-        return "\n".join(lines + self._last())
+        best, alone = (known or list(self.systems))[0], self.named and len(self.systems) == 1
+        shown = [best] if alone or not known else known
+        lines = self._head(best, alone) + wrapped("length", self.meant)
+        if shown == known and not alone:
+            lines += [f"  {f.system:20}{f.chance:18}{'' if f.base_rate else f.answer}".rstrip() for f in known]
+            lines += wrapped("unmeasured", ", ".join(f.system for f in self.systems if f.probability is None))
+        lines += wrapped("why", best.refusal)
+        for number, theory in enumerate(dict.fromkeys(f.theory for f in shown)):
+            who = [f.system for f in shown if f.theory == theory] if len(shown) > 1 else []
+            lines += wrapped("" if number else "theory", ": ".join([*[", ".join(who)] * bool(who), theory]))
+        who = "" if alone or not best.measured else f"{best.system}: "
+        lines += wrapped("measured", who + best.measured) + wrapped("probe", best.probe)
+        if alone or (best.probability or 0.0) < GOOD_FROM:
+            lines += better(best.instead)
+        if self.couple:
+            lines += wrapped("coupling", "a search found ids that bring all that a token needs near; this shows them:")
+            lines += typed("", self.couple)
+        return "\n".join([*lines, *self._last(shown)])
 
-    def _head(self, found: SystemForecast) -> str:
-        answer = f"{found.answer} {found.chance}".strip()
-        # The short name of a system where the long one leaves no room for the target.
-        long, short = (self._question(f" with {name}", answer) for name in (words(found.system), found.system))
-        return short if long.count("…") > self.target.count("…") or len(long) > WIDTH else long
+    def _head(self, best: SystemForecast, alone: bool) -> list[str]:
+        """The answer in the first line; where it is a base rate, what that is, and the command that measures."""
+        import textwrap
 
-    def _question(self, what: str, answer: str) -> str:
-        end = f"{what}, trained to {self.train}: right at {self.test}?   {answer}"
-        return shortened(self.target, max(8, WIDTH - len(end))) + end
+        of, best_of = f"with {words(best.system)}", "" if alone else ", the best"
+        asked = f"{self.target}{f' {of}' * alone}, trained to {self.train}, is right at {self.test}"
+        if best.base_rate:
+            how = "; measure it with:" if self.settle else ""
+            text = f"{best.answer} whether {asked}: {of}{best_of}, {best.base_rate}{how}"
+        elif best.probability is None:
+            text = f"{best.answer} whether {asked}"
+        else:
+            text = f"{best.answer} {best.chance} that {asked}{f' ({of}{best_of})' * (not alone)}"
+        head = textwrap.wrap(text, WIDTH, subsequent_indent="  ", **WHOLE_WORDS)
+        return head + (typed("", self.settle) if best.base_rate else [])
 
-    def _details(self, found: SystemForecast) -> list[str]:
-        lines = wrapped("length", self.meant) + wrapped("why", found.refusal)
-        lines += wrapped("theory", found.theory) + wrapped("measured", found.measured) + wrapped("probe", found.probe)
-        return [*lines, *better(found.instead), *self._last()]
-
-    def _last(self) -> list[str]:
-        lines = typed("settle it", self.settle) if self.settle else []
-        witnesses = [f"{self.cells} measured cells", *(["the probe"] if any(f.by_probe for f in self.systems) else [])]
-        if all(f.probability is None for f in self.systems):
+    def _last(self, shown: Sequence[SystemForecast]) -> list[str]:
+        """What to do next, unless the head says it, and what the numbers mean and rest on."""
+        lines = [] if shown[0].base_rate else typed("next", self.settle)
+        means = []
+        if any(f.probability is not None and not f.base_rate for f in shown):
+            basis = f"theory, {self.cells} measured settings" + " and the probe" * any(f.by_probe for f in shown)
+            means.append(f"% [from, to]: how likely that is, and where 90 % of the estimates lie, by {basis}")
+        if any(f.base_rate for f in shown):
+            times = f"{self.test / self.train:.1f} times the training length"
+            means.append(f"other tasks: those that were trained with such ids and tested near {times}")
+        if not means:
             return lines
-        basis = f"by theory and {', '.join(witnesses)}, of accuracy at least {self.cut}; no test at {self.test}"
-        asked = f"; asked: {ASKED[self.format]}"
-        return [*lines, *wrapped("forecast", basis + asked)]
+        right = f"right: {ASKED[self.format]}, on at least {100 * self.cut:.0f} % of the strings of a length"
+        return lines + wrapped("numbers", f"{right}. {'. '.join(means)}. No test at {self.test}")
 
 
 def better(found: Sequence[Instead]) -> list[str]:
@@ -341,9 +360,8 @@ def percent(value: float) -> int:
     return min(99, max(1, round(100 * value)))
 
 
-def shortened(text: str, width: int) -> str:
-    """The text, its end left out where it is too long."""
-    return text if len(text) <= width else text[: width - 1] + "…"
+WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+"""How lines are wrapped: a long target stays what can be typed."""
 
 
 def wrapped(name: str, text: str) -> list[str]:
@@ -352,7 +370,7 @@ def wrapped(name: str, text: str) -> list[str]:
 
     if not text:
         return []
-    parts = textwrap.wrap(text, WIDTH - 14, break_long_words=False, break_on_hyphens=False)
+    parts = textwrap.wrap(text, WIDTH - 14, **WHOLE_WORDS)
     return [f"  {name if not i else '':12}{part}" for i, part in enumerate(parts)]
 
 
@@ -386,7 +404,7 @@ def predict(
     systems = tuple(dict.fromkeys((*KNOWN.values(), *requested)))
     parsed = parse_target(target) if isinstance(target, str) else target
     name, word = (target, target) if isinstance(target, str) else (shown(target), typed_name(target))
-    trainable = task_of(parsed)
+    trainable, couple = task_of(parsed), ""
     meant = meant_length(parsed, name, train, test)
     if isinstance(probe, str | int | float):
         probe = run_probe(trainable, name, requested[0], train, probe, note, folder)
@@ -394,12 +412,16 @@ def predict(
         dfa, format = regular
         forecasts = [of_language(dfa, format, system, train, test, cut, probe) for system in systems]
         count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test)
+        if probe is not None and (probe.accuracy or 0.0) >= cut:
+            pad = None  # What was seen to work has no rival that nobody measured.
         periods = modulo_instead(dfa, format, trainable, word, train, test)
     else:
         theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
         forecasts = [of_task(parsed, theory, system, train, test, cut, probe) for system in systems]
         format = parsed.ask if isinstance(parsed, Language) else "answer"
         count, periods, pad = forecaster("task").cells, None, None
+        found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
+        couple = f"lengthwise couple {shlex.quote(word)}" if found_by_search and word else ""
     if any(found.by_probe for found in forecasts):
         count = forecaster(f"{'task' if regular is None else 'language'} with probe").cells
     ranked = sorted(forecasts, key=lambda f: -1 if f.probability is None else f.probability, reverse=True)
@@ -417,7 +439,7 @@ def predict(
         if not requested or f.system in wanted
     )
     settle = settle_command(trainable, word, chosen, bool(requested), train, test, probe, train_it)
-    return Forecasts(name, train, test, cut, chosen, bool(requested), format, count, settle, target, meant)
+    return Forecasts(name, train, test, cut, chosen, bool(requested), format, count, settle, target, meant, couple)
 
 
 def meant_length(parsed: Any, name: str, train: int, test: int) -> str:
@@ -514,8 +536,8 @@ def probe_line(probe: Probe) -> str:
     if probe.status == "not fitted":
         return f"does not fit lengths up to {probe.trained[1]}: {probe.stopped}"
     return (
-        f"trained to {probe.trained[1]} it fits at rung {probe.rung}, and is right on {probe.accuracy:.2f} "
-        f"of strings of {low}–{high}"
+        f"trained to {probe.trained[1]} it fits (at rung {probe.rung}, the settings being tried in order), and is "
+        f"right on {probe.accuracy:.2f} of strings of {low}–{high}"
     )
 
 
@@ -534,7 +556,7 @@ def with_probe(
     theory = re.sub(r"^possible( in principle)?:", f"{possible(forecast.probability)}:", found.theory)
     return replace(
         found, probability=forecast.probability, interval=forecast.interval, fits=forecast.fits, holds=forecast.holds,
-        theory=theory, probe=line, by_probe=True,
+        theory=theory, probe=line, by_probe=True, base_rate="",
     )  # fmt: skip
 
 
@@ -644,7 +666,7 @@ def instead_of(
         return (periods,)
     better_ones = [f for f in others if (f.probability or 0.0) > max(own + 0.05, UNLIKELY_TO)]
     best = best or first_with_command(better_ones, train_it)
-    known = [Instead(f.system, words(f.system), f.probability, f.interval, "", line) for f, line in best]
+    known = [Instead(f.system, words(f.system), f.probability, f.interval, f.base_rate, line) for f, line in best]
     good = any((each.probability or 0.0) > GOOD_FROM for each in known)
     return tuple(known + ([pad] if pad is not None and not good else []))
 
@@ -678,26 +700,46 @@ def modulo_instead(dfa: Dfa, format: Format, task: Task | None, word: str, train
     m, system = features.verdict(dfa, format, "periodic").period, KNOWN["modulo"]
     if m is None or m < 2 or features.plain(dfa, format) or format != "next":
         return None
+    measured, speaks = measured_modulo(dfa, format, test / train)
+    if not speaks:
+        return None
+    command = run_command(task, word, system.scheme, system.encoding, train, test, f" --set scheme.m={m}")
+    return Instead(system.name, f"ids modulo {m}", None, None, f"measured, {measured.line}", command)
+
+
+def measured_modulo(dfa: Dfa, format: Format, ratio: float) -> tuple[Measured, bool]:
+    """How languages that, like this one, need or don't need a count beside their period came out under ids modulo m.
+
+    And whether that speaks for such ids: most of them were right, and this one, too, if it was measured.
+    """
+    m = features.verdict(dfa, format, "periodic").period or 1
     counts = not no_counting(with_residues(dfa, m))
     alike: list[list[bool]] = []
-    own: list[bool] | None = None
+    others: list[list[bool]] = []
+    own: tuple[list[bool], float] | None = None
     for cell in cells():
-        place = bin_of(test / train, cell) if of_system(cell, system) and cell.format == format else None
-        other = features.language_of(cell.task) if place is not None else None
-        if place is None or other is None or counts == no_counting(with_residues(other, cell.settings["scheme"]["m"])):
+        other = features.language_of(cell.task) if of_system(cell, KNOWN["modulo"]) and cell.format == format else None
+        place = None if other is None else bin_of(ratio, cell)
+        if place is None or other is None:
             continue
-        alike.append(seeds_right(cell, place))
-        own = alike[-1] if other == dfa else own
-    held = sum(all(seeds) for seeds in alike)
-    if 2 * held <= len(alike) or (own is not None and 2 * sum(own) <= len(own)):
-        return None
-    seeds = [seed for language in alike for seed in language]
-    where = f"at {test / train:.1f} × N"
-    line = f"measured, right {where} in {held} of {len(alike)} languages like this ({sum(seeds)} of {len(seeds)} seeds)"
+        seeds = seeds_right(cell, place)
+        same = counts != no_counting(with_residues(other, cell.settings["scheme"]["m"]))
+        (alike if same else others).append(seeds)
+        own = (seeds, cell.accuracy(*place) or 0.0) if other == dfa else own
+    if not alike:
+        return Measured("", None), False
+    held, seeds = sum(all(each) for each in alike), [seed for each in alike for seed in each]
+    needs, right = "a count" if counts else "no count", sum(all(each) for each in others)
+    line = (
+        f"right near {ratio:.1f} times the training length in {held} of the {len(alike)} measured languages that need "
+        f"{needs} beside the period, as this one ({sum(seeds)} of {len(seeds)} seeds), and in {right} of the "
+        f"{len(others)} others"
+    )
+    speaks = 2 * held > len(alike)
     if own is not None:
-        line += f"; on this one in {sum(own)} of {len(own)}"
-    command = run_command(task, word, system.scheme, system.encoding, train, test, f" --set scheme.m={m}")
-    return Instead(system.name, f"ids modulo {m}", None, None, line, command)
+        line += f"; on this language in {sum(own[0])} of {len(own[0])} seeds"
+        speaks &= 2 * sum(own[0]) > len(own[0])
+    return Measured(line, None if own is None else own[1]), speaks
 
 
 def with_residues(dfa: Dfa, m: int) -> Dfa:
@@ -793,7 +835,20 @@ def of_task(
     if refusal:
         return with_probe(refused(system, argument, measured.line, refusal), "task", {}, cut, probe)
     values = features.of_task(features.TaskQuestion(theory, system.system, train, test))
-    return with_probe(answered(system, found.forecast(values, cut), argument, measured), "task", values, cut, probe)
+    answer = answered(system, found.forecast(values, cut), argument, measured)
+    if not measured.line:
+        answer = replace(answer, base_rate=base_rate(system, test / train, cut))
+    return with_probe(answer, "task", values, cut, probe)
+
+
+def base_rate(system: ForecastSystem, ratio: float, cut: float) -> str:
+    """How many of the tasks that were trained with a system were right near this ratio, each by its median setting."""
+    by_task: dict[str, list[float]] = {}
+    for cell in cells():
+        if cell.format == "answer" and of_system(cell, system) and (place := bin_of(ratio, cell)) is not None:
+            by_task.setdefault(canonical_json(task_identity(cell.task)), []).append(cell.accuracy(*place) or 0.0)
+    right = sum(statistics.median(found) >= cut for found in by_task.values())
+    return f"{right} of {len(by_task)} other tasks were" if by_task else "no other task was measured"
 
 
 def refused(system: ForecastSystem, theory: str, measured: str, why: str) -> SystemForecast:
@@ -834,12 +889,12 @@ def in_theory(dfa: Dfa, format: Format, system: ForecastSystem) -> str:
     if found.verdict == "unknown":
         return "undecided: no program found and none excluded"
     if found.verdict == "no":
-        return "no program exists for its fragment of C-RASP; a model may still learn it"
+        return "no program that counts as such a model can does it at every length; a model may still learn it"
     uses = ["counts"] if not no_counting(dfa) else ["what was read before, without counting"]
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
     basis = "cited" if system.system.theorem == CITED_LINK else found.basis
-    return f"possible: {', '.join(uses[:-1])}{' and ' if uses[:-1] else ''}{uses[-1]} ({basis})"
+    return f"possible: a program uses {', '.join(uses[:-1])}{' and ' if uses[:-1] else ''}{uses[-1]} ({basis})"
 
 
 def bin_of(ratio: float, cell: MeasuredCell) -> tuple[int, int] | None:
@@ -868,9 +923,11 @@ def line_of(cell: MeasuredCell, place: tuple[int, int]) -> str:
 
 def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, ratio: float) -> Measured:
     """What was measured of this language; if it was not, how often languages with the same answer were right."""
+    if system.scheme == "modulo":
+        return measured_modulo(dfa, format, ratio)[0]
     alike, kind, own = [], features.kind(dfa, format, system.encoding), None
     for cell in cells():
-        if (cell.rung is None and cell.scheme != "modulo") or cell.format != format or not of_system(cell, system):
+        if cell.rung is None or cell.format != format or not of_system(cell, system):
             continue
         other = features.language_of(cell.task)
         place = bin_of(ratio, cell)
@@ -886,8 +943,9 @@ def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, ratio: f
         return Measured(*own, counts)
     if not alike:
         return Measured("", None)
-    what = f"a no with {system.words}" if kind == "no" else f"a yes {kind}, with {system.words},"
-    return Measured(f"{what} was right in {counts[0]} of {counts[1]} languages at {ratio:.1f} × N", None, counts)
+    theory = "has a no" if kind == "no" else f"has a yes {kind}"
+    line = f"with {system.words}, right in {counts[0]} of {counts[1]} languages for which theory {theory}, near "
+    return Measured(line + f"{ratio:.1f} times the training length", None, counts)
 
 
 def measured_task(task: Task, system: ForecastSystem, ratio: float) -> Measured:
@@ -903,6 +961,6 @@ def measured_task(task: Task, system: ForecastSystem, ratio: float) -> Measured:
     if not found:
         return Measured("", None)
     middle = statistics.median(cell.accuracy(*place) or 0.0 for cell, place in found)
-    line = f"median accuracy {middle:.2f} over {len(found)} settings near {ratio:.1f} × N"
+    line = f"median accuracy {middle:.2f} over {len(found)} settings near {ratio:.1f} times the training length"
     line = line if len(found) > 1 else line_of(*found[0])
     return Measured(line, middle) if own else Measured(f"with other settings of the task, {line}", None)

@@ -223,8 +223,9 @@ def arguments_from_locality(system: PositionSystem, row: StructureRow | None) ->
         k, span, of, theorem = row.sparsity[0], row.span[0], "parents", "Corollary C"
     else:
         k, span, of, theorem = row.both[0], row.both_span[0], "parents and selectors", "Theorem A"
-    local = f"sparse (k = {k}) and local (span {span} at every length) under {row.scheme} ids"
-    why = f"{local}, counting {of} ({theorem}, docs/sparsity.md)"
+    ids = "id" if span == 1 else "ids"
+    near = f"under {row.scheme} ids each token needs at most {k} earlier tokens (k), at most {span} {ids} away (span)"
+    why = f"{near}, at every length, counting {of} ({theorem}, docs/sparsity.md)"
     return [Argument("yes", "ours", why, {"kind": "structure", **fields_of(row)})]
 
 

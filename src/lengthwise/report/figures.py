@@ -19,6 +19,7 @@ from markupsafe import escape
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FixedLocator
 
 from lengthwise.core.files import replacing
 from lengthwise.prediction.example import TokenSequence
@@ -244,7 +245,28 @@ MOST_NAMED = 6
 """Panels of the same systems beyond which they are small, and one legend names the systems."""
 
 
-def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Drawing | None:
+class TestedLengths(FixedLocator):
+    """Ticks at tested lengths: all whose labels have room, however large the figure is, the last and a ``first``."""
+
+    def __init__(self, lengths: Sequence[int], first: int) -> None:
+        super().__init__(list(lengths))
+        self.order = sorted(lengths, key=lambda length: (length != max(lengths), length != first, length))
+
+    def __call__(self) -> Any:
+        """The lengths whose labels do not touch, at the size that the axes have now."""
+        plot: Any = self.axis.axes  # type: ignore[union-attr]
+        points, size = 72 / plot.figure.dpi, self.axis.get_major_ticks(1)[0].label1.get_fontsize()  # type: ignore[union-attr]
+        kept: list[tuple[float, float, int]] = []
+        for length in self.order:
+            at, half = plot.transData.transform((length, 0))[0] * points, 0.32 * size * len(f"{length:g}")
+            if all(abs(at - other) > half + room + 0.4 * size for other, room, _ in kept):
+                kept.append((at, half, length))
+        return sorted(length for _, _, length in kept)
+
+
+def draw_accuracy(
+    systems: Sequence[SystemSummary], width: float = WIDE, metric: str = "exact_match"
+) -> Drawing | None:
     """One panel per task and axes, ``width`` inches wide; None if no seed of any system fitted.
 
     More than `MOST_NAMED` panels of the same systems are about 2 inches wide, above one legend.
@@ -268,7 +290,8 @@ def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Draw
         height = max(2.6 if narrow else 3.9 / columns**0.5, lines * 1.25 * size / 72 * (HIGH - LOW) + MARGINS)
         missing = _not_drawn(systems, 46 if narrow else 100)
         room = 1.5 * size / 72 * len(missing)
-    salt, alt = f"accuracy {systems[0].recipe} {width}", "Exact match against length, by system"
+    what = metric.replace("_", " ")
+    salt, alt = f"accuracy {systems[0].recipe} {width}", f"{what[0].upper()}{what[1:]} against length, by system"
     with new_figure(width, height * rows + room, salt, alt) as figure:
         if missing:
             figure.supxlabel("\n".join(missing), x=0.01, ha="left", fontsize=size, color=QUIET)
@@ -276,9 +299,9 @@ def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Draw
         for plot in grid.flat[len(drawn) :]:
             plot.set_visible(False)
         for plot, panel in zip(grid.flat, drawn, strict=False):
-            _Panel(figure, plot, panel, systems).draw(size, small=small)
+            _Panel(figure, plot, panel, systems, metric).draw(size, small=small)
             if not small:
-                _names(plot, panel, names, size, (height - MARGINS) * 72)
+                _names(plot, panel, names, size, (height - MARGINS) * 72, metric)
         if small:
             handles = [_handle(drawn[0], index, systems[index], names[index]) for index in sorted(drawn[0].systems)]
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
@@ -286,20 +309,22 @@ def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE) -> Draw
 
 
 def draw_accuracy_on(ax: Plot, systems: Sequence[SystemSummary], metric: str = "exact_match") -> None:
-    """Draw the medians over fitted seeds with their intervals on axes of somebody else's, in the style of theirs."""
-    for index, system in enumerate(system for system in systems if system.fitted):
-        by_axes: dict[str, list[tuple[int, float, float, float]]] = {}
-        for cell in sorted(system.cells, key=lambda cell: cell.length):
-            found = cell.estimate(metric)
-            if found is not None:
-                point = (cell.length, found.median, found.low, found.high)
-                by_axes.setdefault(axes_text(cell.axes), []).append(point)
-        for text, points in by_axes.items():
-            lengths, medians, low, high = zip(*points, strict=True)
-            label = f"{system.label}, {text}" if text else system.label
-            (line,) = ax.plot(lengths, medians, marker=MARKERS[index % len(MARKERS)], label=label)
-            ax.fill_between(lengths, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
-    ax.set_xlabel("length")
+    """Draw on axes of somebody else's what `draw_accuracy` draws, in the colours and sizes of theirs, with a legend.
+
+    Panels lie over each other, and the legend says which is which.
+    """
+    drawn = [panel for panel in panels(systems) if panel.cells]
+    for number, panel in enumerate(drawn):
+        one = _Panel(None, ax, panel, systems, metric)
+        for index, cells in panel.cells.items():
+            name = ", ".join(part for part in (_with_fitted(systems[index], 999), axes_text(panel.axes)) if part)
+            one.system(index, cells, name.replace("\n", ", "))
+        if not number:
+            one.ground()
+    for system in systems:
+        if not system.fitted:
+            ax.plot([], [], " ", label=f"{short_name(system.label, 999)}: not fitted, so not drawn")
+    ax.set_xlabel("length, logarithmic axis" if one.logarithmic else "length")
     ax.set_ylabel(metric.replace("_", " "))
     ax.legend()
 
@@ -326,10 +351,12 @@ def _not_drawn(systems: Sequence[SystemSummary], letters: int) -> list[str]:
 
 
 class _Panel:
-    """Draws one panel."""
+    """Draws one panel, of a figure of its own or on axes of somebody else's."""
 
-    def __init__(self, figure: Drawing, plot: Plot, panel: Panel, systems: Sequence[SystemSummary]) -> None:
-        self.figure, self.plot, self.panel, self.systems = figure, plot, panel, systems
+    def __init__(
+        self, figure: Drawing | None, plot: Plot, panel: Panel, systems: Sequence[SystemSummary], metric: str
+    ) -> None:
+        self.figure, self.plot, self.panel, self.systems, self.metric = figure, plot, panel, systems, metric
         self.lengths = panel.lengths
         self.trained = max(systems[index].max_length for index in panel.cells)
         shortest = min(self.lengths[0], self.trained)
@@ -338,37 +365,37 @@ class _Panel:
 
     def draw(self, size: float, *, small: bool = False) -> None:
         """All lines, the training lengths and the chance line, with text of ``size`` points, less in a small panel."""
-        plot, (left, right) = self.plot, self.limits
-        ticks = sorted({self.trained, *self.lengths})
-        room = 0.9 * size * len(str(ticks[-1])) / 72 / (0.5 * self.figure.get_figwidth())
-        kept = [tick for tick in ticks if tick == ticks[-1] or self._share(ticks[-1]) - self._share(tick) > room]
-        ticks = [tick for i, tick in enumerate(kept) if not i or self._share(tick) - self._share(kept[i - 1]) > room]
-        if self.logarithmic:
-            log_axis(plot, "x", [float(tick) for tick in ticks])
-        else:
-            plot.set_xticks(ticks)
-        plot.set_xlim(left, right)
-        plot.set_ylim(LOW, HIGH)
-        plot.set_yticks([0, 0.25, 0.5, 0.75, 1])
+        plot = self.plot
         plot.tick_params(labelsize=size)
         plot.set_xlabel("length, logarithmic axis" if self.logarithmic and not small else "length", fontsize=size)
-        plot.set_ylabel("exact match", fontsize=size)
+        plot.set_ylabel(self.metric.replace("_", " "), fontsize=size)
         if self.panel.title:
             plot.set_title(short_name(self.panel.title, 24 if small else 44), fontsize=size + 1.5, fontweight="bold")
+        self.ground(size, small=small)
+        for index, cells in self.panel.cells.items():
+            self.system(index, cells)
+
+    def ground(self, size: float | None = None, *, small: bool = False) -> None:
+        """Axes with the tested lengths, the training lengths, and the chance line."""
+        plot, (left, right) = self.plot, self.limits
+        if self.logarithmic:
+            log_axis(plot, "x", [])
+        plot.set_xlim(left, right)
+        plot.set_ylim(LOW, HIGH)
+        plot.xaxis.set_major_locator(TestedLengths(sorted({self.trained, *self.lengths}), self.trained))
+        plot.set_yticks([0, 0.25, 0.5, 0.75, 1])
         plot.axvspan(left, self.trained, color=BAND, zorder=0, linewidth=0)
         text, side = f" ◂ trained{'' if small else ' up'} to {self.trained}", "left"
         if self._share(self.trained) > 0.5:
             text, side = f"{text[3:]} ", "right"
         plot.text(self.trained, 1.085, text, ha=side, va="center", color=QUIET, fontsize=size)
-        for index, cells in self.panel.cells.items():
-            self._system(index, cells)
         chance = common_chance(
             [self.systems[index].experiment for index in self.panel.cells], self.lengths[-1], self.panel.axes
         )
         if chance:
             plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)))
             shown = f" chance {chance:.2f} (answer)"
-            plot.text(left, chance + 0.02, shown, color=QUIET, fontsize=size, va="bottom", bbox=SHADE)
+            plot.text(left, chance + 0.02, shown, color=QUIET, fontsize=size, va="bottom", bbox=SHADE, zorder=4)
 
     def _share(self, length: float) -> float:
         """Where a length lies between the limits, from 0 to 1."""
@@ -377,21 +404,30 @@ class _Panel:
             return log(length / left) / log(right / left)
         return (length - left) / (right - left)
 
-    def _system(self, index: int, cells: Sequence[Cell]) -> None:
-        """The line of the medians, its interval, each seed, and the accuracy with the right ids given."""
+    def system(self, index: int, cells: Sequence[Cell], label: str = "") -> None:
+        """The line of the medians, its interval, each seed, and the accuracy with the right ids given.
+
+        With a ``label`` the line has the next colour of the axes.
+        """
         name, (colour, marker) = short_name(self.systems[index].label, 999), look(self.panel, index)
-        found = [(cell, estimate) for cell in cells if (estimate := cell.estimate())]
+        found = [(cell, estimate) for cell in cells if (estimate := cell.estimate(self.metric))]
+        if not found:
+            return
         at, medians = [cell.length for cell, _ in found], [estimate.median for _, estimate in found]
         low, high = [estimate.low for _, estimate in found], [estimate.high for _, estimate in found]
+        style: dict[str, Any] = {"marker": marker, "label": label}
+        if self.figure is not None:
+            where = ((f"{name}, length {cell.length}", e) for cell, e in found)
+            tips = [f"{text}: {e.median:.3f}, 95 % {e.low:.2f} to {e.high:.2f}" for text, e in where]
+            style = {"color": colour, "marker": marker, "ms": 5.5, "lw": 2, "ls": line_style(self.panel, index)}
+            style |= {"clip_on": False, "gid": self.figure.tip_id(tips)}
+        (line,) = self.plot.plot(at, medians, zorder=3, **style)
+        colour = line.get_color()
         self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
         for seed in range(len(cells[0].scores)):
-            rates = [(cell.length, cell.scores[seed].rate() or 0.0) for cell in cells if seed < len(cell.scores)]
+            scores = ((cell.length, cell.scores[seed]) for cell in cells if seed < len(cell.scores))
+            rates = [(length, score.rate(self.metric) or 0.0) for length, score in scores]
             self.plot.plot(*zip(*rates, strict=True), color=colour, lw=0.7, alpha=0.45)
-        tips = [f"{name}, length {cell.length}: {e.median:.3f}, 95 % {e.low:.2f} to {e.high:.2f}" for cell, e in found]
-        self.plot.plot(
-            at, medians, color=colour, marker=marker, ms=5.5, lw=2, ls=line_style(self.panel, index),
-            clip_on=False, zorder=3, gid=self.figure.tip_id(tips),
-        )  # fmt: skip
         ceiling = [estimate.median for cell in cells if (estimate := cell.estimate("oracle_ids"))]
         predicted = all("exact_match_ids" in score.correct for cell in cells for score in cell.scores)
         complete = predicted and len(ceiling) == len(medians)
@@ -418,9 +454,11 @@ def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
     return low - 0.06 * (high - low), high + 0.03 * (high - low)
 
 
-def _names(plot: Plot, panel: Panel, names: Sequence[str], size: float, points: float) -> None:
+def _names(
+    plot: Plot, panel: Panel, names: Sequence[str], size: float, points: float, metric: str
+) -> None:
     """Names at the line ends of a plot that is ``points`` high, moved apart where they would overlap."""
-    last = {index: (cells[-1], cells[-1].estimate()) for index, cells in panel.cells.items()}
+    last = {index: (cells[-1], cells[-1].estimate(metric)) for index, cells in panel.cells.items()}
     ends = [(found.median, -index, cell.length) for index, (cell, found) in last.items() if found is not None]
     unit = 1.25 * size / points * (HIGH - LOW)
     ends.sort(reverse=True)

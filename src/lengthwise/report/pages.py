@@ -7,7 +7,7 @@ from itertools import takewhile
 from statistics import median, median_low
 from typing import Any
 
-from lengthwise.core.table import Table
+from lengthwise.core.table import Spread, Table
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.prediction.example import title_of
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_audit, draw_blind
@@ -49,15 +49,19 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
         seeds = row["seeds"]
         fitted = [seed for seed in seeds if seed["fitted"]]
         nothing = "diverged" if row["diverged"] else "unfitted" if seeds else "not run"
+
+        def over(rates: list[float]) -> Spread | None:
+            return Spread(median(rates), min(rates), max(rates)) if rates else None
+
         rows.append((
             row["system"],
+            row["reach"] if fitted else None,
             " ".join(str(seed["reach"]) if seed["fitted"] else "×" for seed in seeds) if fitted else nothing,
-            f"{row['mean_beyond']:.2f}" if fitted else None,
-            *(f"{median(seed['exact_match'][str(n)] for seed in fitted):.2f}" if fitted else None for n in tests),
-            f"{median_low([seed['in_distribution'] for seed in seeds]):.2f}" if seeds else None,
+            row["mean_beyond"] if fitted else None,
+            *(over([seed["exact_match"][str(n)] for seed in fitted]) for n in tests),
+            over([seed["in_distribution"] for seed in seeds]),
             row["verdict"],
-            _growth(row["sparsity"]),
-            _growth(row["span"]),
+            *(row[name][-1] if row[name] else None for name in ("sparsity", "span")),
             row["setting"],
             *_cost(row),
         ))  # fmt: skip
@@ -65,17 +69,16 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
         f"{title_of(values['name'])}, trained up to {values['trained_to']}: how far each seed goes with at least "
         f"{values['reach_at']:.0%} exact match, the mean beyond training, exact match by length"
     )
-    columns = ("system", "reaches", "beyond", *map(str, tests), "in distr.", "theory", "k", "span", "setting")
+    columns = ("system", "reach", "each seed", "beyond", *map(str, tests), "in distr.", "theory", "k", "span", "setting")
     columns += ("parameters", "steps/s", "state") if values.get("equal") else ()
-    return Table(columns, tuple(rows), caption=caption, notes=tuple(notes_of(values)))
+    return Table(columns, tuple(rows), caption=caption, notes=tuple(notes_of(values)), digits=2)
 
 
-def _cost(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Parameters, steps a second, and the numbers kept of a sequence, where models have equally many parameters."""
+def _cost(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Parameters, steps a second, and the numbers kept of the longest tested sequence, of models of equal size."""
     if "parameters" not in row:
         return ()
-    speed = row["steps_per_second"]
-    return f"{row['parameters']:,}", "–" if speed is None else f"{speed:.1f}", _growth(row["state"]) or "–"
+    return row["parameters"], row["steps_per_second"], row["state"][-1] if row["state"] else None
 
 
 def first_at(values: Mapping[str, Any], cut: float) -> str | None:
@@ -98,19 +101,13 @@ def command_of(copy: Mapping[str, Any]) -> str:
     return f"lw.Experiment({copy['task']!r}, {options})"
 
 
-def _growth(numbers: list[int] | None) -> str | None:
-    """One number where all are equal, otherwise the first and the last."""
-    if not numbers:
-        return None
-    return str(numbers[0]) if len(set(numbers)) == 1 else f"{numbers[0]}…{numbers[-1]}"
-
-
 def notes_of(values: Mapping[str, Any]) -> list[str]:
     """What a reader must know: which seeds did not fit, what is missing, and how the settings were chosen."""
     rows = values["systems"]
     notes = [
         f"ranked by the median of {values['seeds']} seeds, ties by the mean beyond training; columns of lengths are "
-        "medians of the fitted seeds; settings are chosen by the fit on training lengths alone"
+        "medians of the fitted seeds, with the lowest and the highest in brackets; settings are chosen by the fit on "
+        "training lengths alone"
     ]
     if differences := _differences(values):
         notes.append(differences)
@@ -149,7 +146,7 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
         notes.append(f"no theorem covers {', '.join(silent)}")
     lengths = next((row["structure_lengths"] for row in rows if row["structure_lengths"]), None)
     if lengths:
-        notes.append(f"k and span: sparsity and span at lengths {lengths[0]} to {lengths[-1]}")
+        notes.append(f"k and span, at length {lengths[-1]}: what one token needs, in tokens and in ids to the farthest")
     missing = [f"{row['system']} ({row['missing']})" for row in rows if row["missing"] and not row["diverged"]]
     if missing:
         notes.append(f"seeds that the budget did not reach: {', '.join(missing)}; the same command goes on from here")
