@@ -123,7 +123,9 @@ def test_a_budget_decides_the_steps():
 
 
 def said(error: pytest.ExceptionInfo[LengthwiseError]) -> float:
-    found = re.search(r"budget is too small, got \d+s: the smallest is (\d+)m, .*; give budget=(\d+)m or more", str(error.value))
+    found = re.search(
+        r"budget is too small, got \d+s: the smallest is (\d+)m, .*; give budget=(\d+)m or more", str(error.value)
+    )
     assert found
     assert found[1] == found[2]
     return 60.0 * int(found[1])

@@ -66,7 +66,14 @@ def test_ten_thousand_runs(tmp_path: Path) -> None:
     many_runs.make(tmp_path / "runs", 10_000)
     compare = ["compare", "copy", "--systems=nope", "--seeds=1", "--max-length=3", "--budget=1h", f"--out={runs}"]
     report = ["report", runs, "-o", str(tmp_path / "page.html")]
-    every = (report, 10_000), (["results", runs], 10_000), (["list"], 0), (["evidence"], 0), (compare, 20), (compare, 20)
+    every = (
+        (report, 10_000),
+        (["results", runs], 10_000),
+        (["list"], 0),
+        (["evidence"], 0),
+        (compare, 20),
+        (compare, 20),
+    )
     for words, most in every:
         command = [sys.executable, many_runs.__file__, *words]
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)

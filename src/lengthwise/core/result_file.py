@@ -272,7 +272,7 @@ def result_files(folder: Path, name: str = "result.json") -> list[Path]:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Look for no unused objects: a third of the time goes there where thousands of results are read, and all are used."""
+    """Look for no unused objects: where thousands of results are read, and all are used, a third of the time goes there."""
     working = gc.isenabled()
     gc.disable()
     try:

@@ -264,9 +264,7 @@ class TestedLengths(FixedLocator):
         return sorted(length for _, _, length in kept)
 
 
-def draw_accuracy(
-    systems: Sequence[SystemSummary], width: float = WIDE, metric: str = "exact_match"
-) -> Drawing | None:
+def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE, metric: str = "exact_match") -> Drawing | None:
     """One panel per task and axes, ``width`` inches wide; None if no seed of any system fitted.
 
     More than `MOST_NAMED` panels of the same systems are about 2 inches wide, above one legend.
@@ -454,9 +452,7 @@ def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
     return low - 0.06 * (high - low), high + 0.03 * (high - low)
 
 
-def _names(
-    plot: Plot, panel: Panel, names: Sequence[str], size: float, points: float, metric: str
-) -> None:
+def _names(plot: Plot, panel: Panel, names: Sequence[str], size: float, points: float, metric: str) -> None:
     """Names at the line ends of a plot that is ``points`` high, moved apart where they would overlap."""
     last = {index: (cells[-1], cells[-1].estimate(metric)) for index, cells in panel.cells.items()}
     ends = [(found.median, -index, cell.length) for index, (cell, found) in last.items() if found is not None]

@@ -69,9 +69,9 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
         f"{title_of(values['name'])}, trained up to {values['trained_to']}: how far each seed goes with at least "
         f"{values['reach_at']:.0%} exact match, the mean beyond training, exact match by length"
     )
-    columns = ("system", "reach", "each seed", "beyond", *map(str, tests), "in distr.", "theory", "k", "span", "setting")
-    columns += ("parameters", "steps/s", "state") if values.get("equal") else ()
-    return Table(columns, tuple(rows), caption=caption, notes=tuple(notes_of(values)), digits=2)
+    columns = ("system", "reach", "each seed", "beyond", *map(str, tests), "in distr.", "theory", "k", "span")
+    cost = ("setting", *(("parameters", "steps/s", "state") if values.get("equal") else ()))
+    return Table((*columns, *cost), tuple(rows), caption=caption, notes=tuple(notes_of(values)), digits=2)
 
 
 def _cost(row: Mapping[str, Any]) -> tuple[Any, ...]:
